@@ -1,0 +1,70 @@
+# make demo   the main job on a fresh machine; make test   every check. Needs Python 3.11 or newer and make.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.built
+OUT    := out
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+CODE   := ukctrl tests benchmarks
+
+# The first of these that starts, is new enough and can build environments. Override with: make PYTHON=/path/to/python
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3.14; do \
+	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo "$$python" && break; done)
+
+export MPLBACKEND ?= Agg
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: help demo test lint type fast slow docs bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## run the SCARA helix and compare three controllers on it
+	$(BIN)/ukctrl run scara-helix --out $(OUT)/scara-helix
+	$(BIN)/ukctrl compare scara-helix -c servo-baumgarte -c computed-torque -c pd-gravity --out $(OUT)/compare
+	@echo
+	@echo "The pages, for your browser:"
+	@for page in $(OUT)/scara-helix/report.html $(OUT)/compare/*.html; do echo "  $(CURDIR)/$$page"; done
+
+test: lint type fast ## lint, types, and every test that is not slow (the wheel and the docs included)
+
+lint: $(STAMP) ## ruff: mistakes and layout
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+type: $(STAMP) ## mypy --strict on the library
+	$(BIN)/mypy
+
+fast: $(STAMP)
+	$(BIN)/python -m pytest --quiet -m "not slow"
+
+slow: $(STAMP) ## the long tests
+	$(BIN)/python -m pytest --quiet -m slow
+
+docs: $(STAMP) ## build the documentation into site/
+	$(BIN)/mkdocs --quiet build --strict
+	@echo "$(CURDIR)/site/index.html"
+
+bench: $(STAMP) ## time ukctrl beside the script a user would write
+	@for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script" || exit 1; done
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) $(OUT) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment, built once. The build tools come first, at their pinned versions, and the project is then
+# installed with them instead of in an isolated build environment, which would ignore the pins.
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "ukctrl needs Python 3.11 or newer with its venv module; found none of" \
+		"python3.11, python3.12, python3.13, python3.14. Install one (on Debian and Ubuntu also the package" \
+		"python3-venv), or name yours: make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "Building the environment in $(VENV) with $$($(PYTHON) --version) (a minute or two, once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --constraint constraints.txt hatchling editables
+	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,161 @@
+"""How runs end: every status, with the samples up to that moment."""
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+
+from ukctrl import Command, Controller, Law, Robot, Scenario, check, simulate
+from ukctrl.constraints import Expression, JointFollows
+from ukctrl.errors import InputError
+from ukctrl.reference import Constant
+
+RUN = {"timing.duration": 1.0, "timing.sample": 0.1}
+
+
+def test_a_run_that_reaches_its_end_is_completed():
+    result = simulate(Scenario.load("scara-helix", RUN))
+    assert (result.status, result.message) == ("completed", "")
+    assert len(result.time) == 11
+
+
+def test_an_interruption_keeps_the_samples_so_far():
+    def press_ctrl_c(reached, duration):
+        if reached > 0.45:
+            raise KeyboardInterrupt
+
+    result = simulate(Scenario.load("scara-helix", RUN), progress=press_ctrl_c)
+    assert result.status == "interrupted"
+    np.testing.assert_allclose(result.time, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    assert np.isfinite(result["u"]).all()
+
+
+def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(monkeypatch):
+    from ukctrl.robot import Snapshot
+
+    energy, calls = Snapshot.energy, []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return energy(self)
+
+    monkeypatch.setattr(Snapshot, "energy", interrupted)
+    result = simulate(Scenario.load("scara-helix", RUN))
+    assert result.status == "interrupted"
+    assert len(result.time) == len(result["u"]) == 3
+
+
+def scara_without_its_third_motor():
+    scara = Robot.load("scara")
+    keep = [0, 1, 3]
+    names = [scara.actuators[i] for i in keep]
+    actuation = dc.replace(
+        scara.actuation,
+        names=tuple(names),
+        units=tuple(scara.actuation.units[i] for i in keep),
+        limits=scara.actuation.limits[keep],
+        constant=np.ascontiguousarray(scara.actuation.constant[:, keep]),
+    )
+    return dc.replace(scara, actuation=actuation)
+
+
+def test_a_task_beyond_the_motors_is_infeasible_and_names_its_rows():
+    robot = scara_without_its_third_motor()
+    turn = JointFollows(joints=("q1", "q2", "q3"), path=Constant(value=(0.1, 0.5, 0.3)))
+    lift = JointFollows(joints=("q4",), path=Constant(value=(0.2,)), name="lift")
+    scenario = Scenario.load("scara-helix", RUN).replace({"robot": robot, "servo": (turn, lift)})
+    result = simulate(scenario)
+    assert result.status == "infeasible"
+    assert "joints.q" in result.message
+    assert "lift" not in result.message
+    found = check(scenario)
+    assert found.actuation == "under"
+    assert found.grip.rank == 3
+    assert not found.ok
+
+
+def test_least_squares_goes_on_where_the_task_is_infeasible():
+    robot = scara_without_its_third_motor()
+    turn = JointFollows(joints=("q1", "q2", "q3"), path=Constant(value=(0.1, 0.5, 0.3)))
+    scenario = Scenario.load("scara-helix", RUN).replace(
+        {
+            "robot": robot,
+            "servo": (turn,),
+            "controller.allocation.on_infeasible": "least_squares",
+        }
+    )
+    result = simulate(scenario)
+    assert result.status == "completed"
+    assert np.abs(result["reach"]).max() > 1e-3
+
+
+def test_an_error_beyond_the_monitor_ends_the_run_as_drifted():
+    result = simulate(Scenario.load("scara-helix-drift", {"monitor.max_phi": 0.025}))
+    assert result.status == "drifted"
+    assert 0.0 < result.time[-1] < 20.0
+    assert "the monitor allows 2.50e-02" in result.message
+
+
+def test_a_motion_that_blows_up_is_diverged():
+    too_long = {"method": "semi_implicit_euler", "step": 0.5}  # for a frequency of 14 rad/s
+    changes = {"integrator": too_long, "timing": {"duration": 60.0, "sample": 0.5}}
+    result = simulate(Scenario.load("scara-helix-baumgarte", changes))
+    assert result.status == "diverged"
+    assert np.isfinite(result["q"]).all()
+
+
+@dc.dataclass(frozen=True)
+class Broken(Controller):
+    fault: str = "nan"
+
+    def start(self, task):
+        return BrokenLaw(task, self.fault)
+
+
+class BrokenLaw(Law):
+    def __init__(self, task, fault):
+        super().__init__(task)
+        self.fault = fault
+
+    def step(self, dynamics, memory):
+        u = np.zeros(4)
+        if dynamics.snapshot.t > 0.35:
+            if self.fault == "raises":
+                raise RuntimeError("sensor lost")
+            u = np.full(4, np.nan) if self.fault == "nan" else np.zeros(3)
+        return Command(u, memory)
+
+
+@pytest.mark.parametrize("control", [None, 0.05], ids=["continuous", "sampled"])
+@pytest.mark.parametrize(
+    ("fault", "statuses", "said"),
+    [
+        ("nan", {"diverged"}, ""),
+        ("shape", {"diverged", "interrupted"}, ""),
+        ("raises", {"interrupted"}, "RuntimeError: sensor lost"),
+    ],
+)
+def test_a_law_that_fails_ends_the_run_with_its_data(fault, statuses, said, control):
+    scenario = Scenario.load("scara-helix", {**RUN, "timing.control": control} if control else RUN)
+    result = simulate(scenario.replace({"controller": Broken(fault=fault)}))
+    assert result.status in statuses
+    assert said in result.message
+    assert 3 <= len(result.time) <= 5
+    assert np.isfinite(result["q"]).all()
+
+
+def test_a_psi_that_cannot_be_evaluated_ends_the_run_as_diverged():
+    scenario = Scenario.load("scara-helix", RUN).replace(
+        {"servo": (Expression(phi="sqrt(0.5 - t) * q1"),)}
+    )
+    result = simulate(scenario)
+    assert result.status == "diverged"
+    assert result.time[-1] <= 0.5
+
+
+def test_a_scenario_that_does_not_fit_its_robot_is_an_input_error():
+    scenario = Scenario.load("scara-helix", {"servo.tool.frame": "tol"})
+    with pytest.raises(InputError, match="no frame named 'tol'; did you mean 'tool'"):
+        simulate(scenario)

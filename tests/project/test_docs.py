@@ -1,0 +1,229 @@
+"""The documentation keeps its word: its blocks run, its pages connect, and it fetches nothing.
+
+What happens with a fenced block is decided by its language alone, as `docs/contributing.md`
+tells; a language without a rule is an error, so nothing is skipped silently.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+FENCE = re.compile(
+    r"^(?P<indent>[ ]*)(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=ticks)[ ]*$",
+    re.MULTILINE | re.DOTALL,
+)
+CLI = "import sys; from ukctrl.cli import main; sys.exit(main())"
+NOT_RUN = ("cd", "git clone", "pip install", "pipx install", "python -m venv", "source")
+"""Shell commands that a page may show and that these tests do not run."""
+
+
+@dc.dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    page: Path
+    line: int
+    language: str
+    title: str
+    body: str
+
+    def where(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield the fenced blocks of a page in their order."""
+    text = page.read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        info = match["info"].strip()
+        title = re.search(r'title="([^"]+)"', info)
+        body = re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE)
+        line = text.count("\n", 0, match.start()) + 1
+        language = info.split()[0] if info else ""
+        yield Block(page, line, language, title[1] if title else "", body)
+
+
+def run_python(block: Block, namespace: dict[str, object]) -> None:
+    """Run the block in the page's namespace; a traceback shows the line of the page."""
+    source = "\n" * block.line + block.body
+    exec(compile(source, str(block.page), "exec"), namespace)
+
+
+def check_toml(block: Block, _: dict[str, object]) -> None:
+    """Parse an excerpt; let ukctrl read a whole file as what its place says it is."""
+    tomllib.loads(block.body)
+    if not block.title:
+        return
+    from ukctrl import Robot, Scenario
+
+    path = Path(block.title)
+    if path.name == "robot.toml":
+        Robot.load(path)
+    elif path.parent.name == "controllers":
+        Scenario.load("scara-helix", {"controller": {"use": str(path.resolve())}})
+    else:
+        Scenario.load(path)
+
+
+def run_console(block: Block, _: dict[str, object]) -> None:
+    """Run each ``$ ukctrl`` line and look for the output shown below it."""
+    text = block.body.replace("\\\n", " ")
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        if command.startswith("make"):
+            check_make(command, block)
+        elif command.startswith("ukctrl"):
+            run_ukctrl(command, shown, block)
+        else:
+            assert command.startswith(NOT_RUN), f"{block.where()}: no rule for '$ {command}'"
+
+
+def check_make(command: str, block: Block) -> None:
+    """A ``make`` line names targets that exist; what they do has its own tests."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in shlex.split(command, comments=True)[1:]:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE) or "=" in target, (
+            f"{block.where()}: the Makefile has no target '{target}'"
+        )
+
+
+def run_ukctrl(command: str, shown: str, block: Block) -> None:
+    """The command ends with the code it states, and prints the lines shown, in their order."""
+    stated = re.search(r"#.*\bexit (\d)", command)
+    done = subprocess.run(
+        [sys.executable, "-c", CLI, *shlex.split(command, comments=True)[1:]],
+        env=os.environ | {"COLUMNS": "120", "MPLBACKEND": "Agg", "NO_COLOR": "1", "TERM": "dumb"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    printed = done.stdout + done.stderr
+    assert done.returncode == (int(stated[1]) if stated else 0), f"{block.where()}:\n{printed}"
+    rest = iter([" ".join(line.split()) for line in printed.splitlines()])
+    for line in filter(None, (" ".join(line.split()) for line in shown.splitlines())):
+        pattern = ".*".join(re.escape(piece) for piece in line.split("..."))
+        assert any(re.fullmatch(pattern, candidate) for candidate in rest), (
+            f"{block.where()}: '{line}' is not printed, or not in this order:\n{printed}"
+        )
+
+
+def show_only(_block: Block, _: dict[str, object]) -> None:
+    """For reading: a form to copy, a reference, a picture in text."""
+
+
+RULES: dict[str, Callable[[Block, dict[str, object]], None]] = {
+    "bibtex": show_only,
+    "console": run_console,
+    "csv": show_only,
+    "json": lambda block, _: json.loads(block.body),
+    "python": run_python,
+    "text": show_only,
+    "toml": check_toml,
+    "xml": lambda block, _: ET.fromstring(block.body),
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(page):
+        assert block.language in RULES, (
+            f"{block.where()}: no rule for language '{block.language}'; known: {sorted(RULES)}"
+        )
+        if block.title:
+            path = tmp_path / block.title
+            assert path.resolve().is_relative_to(tmp_path.resolve())
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.body, encoding="utf-8")
+        RULES[block.language](block, namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_fence_of_a_page_is_closed(page):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    fences = [line for line in lines if line.lstrip().startswith("```")]
+    assert len(fences) == 2 * len(list(blocks(page)))
+
+
+def test_every_module_is_on_the_page_of_the_python_interface():
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^::: ukctrl\.([\w.]+)", page, re.MULTILINE))
+    package = ROOT / "ukctrl"
+    modules = {path.stem for path in package.glob("*.py")}
+    modules |= {path.parent.name for path in package.glob("*/__init__.py")}
+    described_elsewhere = {"__init__", "__main__", "cli"}
+    assert modules - described_elsewhere == {name.split(".")[0] for name in shown}
+
+
+class Fetches(HTMLParser):
+    """Collect the addresses that a browser fetches to show a page, not those it links to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            is_fetched = name in ("src", "srcset", "poster", "data") or (
+                tag == "link" and name == "href"
+            )
+            if is_fetched and re.match(r"(?:https?:)?//", value or ""):
+                self.found.append(f"<{tag} {name}={value}>")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site; a broken link, anchor, reference or navigation entry is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_site_fetches_nothing_from_elsewhere(site):
+    found = []
+    for page in site.rglob("*.html"):
+        parser = Fetches()
+        parser.feed(page.read_text(encoding="utf-8"))
+        found += [f"{page.relative_to(site)}: {address}" for address in parser.found]
+    for sheet in site.rglob("*.css"):
+        text = sheet.read_text(encoding="utf-8")
+        found += re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\s]+", text)
+    assert not found
+
+
+def test_every_formula_of_the_site_can_be_set(site):
+    pages = [page for page in site.rglob("*.html") if "arithmatex" in page.read_text("utf-8")]
+    assert pages
+    for page in pages:
+        scripts = re.findall(r'<script src="([^"]+)"', page.read_text(encoding="utf-8"))
+        wanted = ["katex.min.js", "auto-render.min.js", "math.js"]
+        local = [name for name in scripts if name.split("/")[-1] in wanted]
+        assert [name.split("/")[-1] for name in local] == wanted
+        assert all((page.parent / name).resolve().is_file() for name in local)

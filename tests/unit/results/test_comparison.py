@@ -1,0 +1,241 @@
+"""A comparison ranks fairly, says what was equal, and is readable by people and programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+from ukctrl.comparison import Comparison, page
+from ukctrl.errors import InputError
+from ukctrl.result import Labels, Result
+
+
+def row(comparison, metric):
+    return next(entry for entry in comparison.rows if entry.metric == metric)
+
+
+def fact(comparison, subject):
+    return next(entry for entry in comparison.facts if entry.subject == subject)
+
+
+def refuse_constants(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+@pytest.fixture(name="three")
+def _three(helix):
+    """Two laws that tie, and one three times worse."""
+    return Comparison.of(
+        {
+            "servo": helix(error=0.02, controller="servo"),
+            "same": helix(error=0.02, controller="same"),
+            "pd": helix(error=0.06, controller="pd"),
+        }
+    )
+
+
+def test_the_best_are_marked_and_ties_together(three):
+    assert row(three, "rms_phi").best == ("servo", "same")
+    assert row(three, "rms_phi.tool").best == ("servo", "same")
+    assert row(three, "rms_phi").unit == "m, rad"
+
+
+def test_nobody_is_best_where_nothing_sets_them_apart(three):
+    assert row(three, "effort").best == ()
+
+
+def test_differences_below_rounding_are_no_merit(helix):
+    comparison = Comparison.of({"a": helix(error=1e-12), "b": helix(error=1e-11)})
+    assert row(comparison, "rms_phi").best == ()
+
+
+def test_a_better_integration_is_no_merit_of_a_controller(helix):
+    tidy, leaky = helix(), helix()
+    energy = leaky["energy"] + 0.1 * leaky.time
+    leaky = helix(samples={**leaky.samples.arrays, "energy": energy})
+    comparison = Comparison.of({"tidy": tidy, "leaky": leaky})
+    words = {v.subject: v.text for v in comparison.verdicts}
+    assert row(comparison, "energy_drift").best == ()
+    assert words["energy_drift"].startswith("Judges the integration, not the controllers")
+
+
+def test_a_run_that_ended_early_is_not_ranked(helix):
+    comparison = Comparison.of(
+        {
+            "good": helix(error=0.02),
+            "worse": helix(error=0.04),
+            "gone": helix(101, error=1e-3, status="diverged", message="left every bound"),
+        }
+    )
+    assert row(comparison, "rms_phi").best == ("good",)
+    text = next(v.text for v in comparison.verdicts if v.subject == "diverged")
+    assert text == "'gone' diverged at t = 20 s and is not ranked. Left every bound."
+
+
+def test_a_metric_that_a_run_has_not_is_told_so(rows):
+    time = np.linspace(0.0, 10.0, 101)
+    comparison = Comparison.of({"in": rows(time, np.exp(-time)), "out": rows(time, 1.0 + 0 * time)})
+    words = {v.subject: v.text for v in comparison.verdicts}
+    assert row(comparison, "settling_time").best == ("in",)
+    assert "'out' has none" in words["settling_time"]
+
+
+def test_the_words_say_by_how_much(three):
+    words = {v.subject: v.text for v in three.verdicts}
+    assert "'servo' and 'same' are best with" in words["rms_phi"]
+    assert "'pd' has 3 times as much" in words["rms_phi"]
+    assert words["overall"] == "At equal effort, 'servo' and 'same' have the smallest error."
+
+
+def test_a_trade_off_is_called_one(rows):
+    time = np.linspace(0.0, 1.0, 11)
+
+    def run(error, effort):
+        labels = Labels(
+            actuators=["u"], actuator_units=["N"], rows=["r"], row_units=["m"], row_blocks=["b"]
+        )
+        samples = {"phi": error * np.ones((11, 1)), "u": effort * np.ones((11, 1))}
+        return Result.build(time=time, samples=samples, labels=labels, status="completed")
+
+    comparison = Comparison.of({"precise": run(1e-3, 9.0), "thrifty": run(1e-2, 1.0)})
+    assert comparison.verdicts[0].text == (
+        "A trade-off: 'precise' has the smallest error, 'thrifty' spends the least effort."
+    )
+
+
+def test_a_single_run_is_nothing_to_rank(helix):
+    comparison = Comparison.of({"only": helix(5)})
+    assert "nothing to rank" in comparison.verdicts[0].text
+    assert all(entry.best == () for entry in comparison.rows)
+
+
+def test_no_run_at_all_is_refused():
+    with pytest.raises(InputError, match="must have at least one result; got none"):
+        Comparison.of({})
+
+
+def test_equal_conditions_are_found_equal(three):
+    assert all(entry.equal for entry in three.facts)
+    assert {"robot", "task", "start", "timing", "integrator", "effects", "seed", "gains"} <= {
+        entry.subject for entry in three.facts
+    }
+    assert fact(three, "effects").text == "none"
+    assert fact(three, "integrator").text == "method: DOP853, rtol: 1e-09"
+
+
+@pytest.mark.parametrize(
+    ("subject", "change"),
+    [
+        ("seed", {"seed": 1}),
+        ("timing", {"timing": {"duration": 5.0}}),
+        ("effects", {"effect": [{"kind": "noise"}]}),
+        ("belief", {"believed": {"mass_scale": 0.7}}),
+        ("monitor", {"monitor": {"drift": 1e-3}}),
+    ],
+)
+def test_what_differs_is_named_and_warned_of(helix, subject, change):
+    plain = helix()
+    other = helix(scenario={**plain.scenario, **change})
+    comparison = Comparison.of({"a": plain, "b": other})
+    assert not fact(comparison, subject).equal
+    assert subject in next(v.text for v in comparison.verdicts if v.subject == "fairness")
+
+
+def test_a_start_that_differs_in_one_bit_is_found_on_the_arrays(helix):
+    plain = helix()
+    q = plain["q"].copy()
+    q[0, 0] = np.nextafter(q[0, 0], 1.0)
+    other = helix(samples={**plain.samples.arrays, "q": q})
+    assert not fact(Comparison.of({"a": plain, "b": other}), "first sample").equal
+
+
+def test_tuned_against_given_gains_is_called_unfair(helix):
+    given = helix()
+    tuned = helix(provenance={**given.provenance, "gains": "tuned"})
+    found = fact(Comparison.of({"a": given, "b": tuned}), "gains")
+    assert not found.equal
+    assert found.text.startswith("given for 'a', tuned for 'b'")
+    both = fact(Comparison.of({"a": tuned, "b": tuned}), "gains")
+    assert both.equal
+    assert both.text == "tuned, for every controller"
+
+
+def test_the_json_is_strict_and_complete(three, helix):
+    comparison = Comparison.of({**three.results, "none": helix(0, status="interrupted")})
+    data = json.loads(comparison.to_json(), parse_constant=refuse_constants)
+    assert [entry["name"] for entry in data["controllers"]] == ["servo", "same", "pd", "none"]
+    assert data["controllers"][3]["metrics"]["rms_phi"] is None
+    assert data["best"]["rms_phi"] == ["servo", "same"]
+    assert data["conditions"]["seed"] == {"equal": True, "text": "0"}
+
+
+def test_the_csv_gives_back_every_number(three):
+    table = list(csv.DictReader(io.StringIO(three.to_csv())))
+    assert [line["controller"] for line in table] == ["servo", "same", "pd"]
+    for line, result in zip(table, three.results.values(), strict=True):
+        assert float(line["rms_phi.tool"]) == result.metric("rms_phi.tool")
+        assert line["peak_passive_phi"] == ""
+
+
+def test_saving_writes_the_page_the_tables_and_every_run(three, tmp_path):
+    three.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "report.html", "compare.json", "compare.csv",
+        "compare_errors.png", "compare_inputs.png", "compare_tradeoff.png",
+        "servo", "same", "pd",
+    }  # fmt: skip
+    assert Result.load(tmp_path / "pd").identical(three.results["pd"])
+
+
+def test_names_that_are_no_folder_names_get_one(helix, tmp_path):
+    names = ["./law.py:Mine", "..", "law.py_Mine", "a/b"]
+    Comparison.of({name: helix(2) for name in names}).save(tmp_path)
+    folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+    assert folders == {"law.py_Mine", "controller", "law.py_Mine-2", "a_b"}
+    assert all((tmp_path / name / "result.nc").is_file() for name in folders)
+
+
+def test_the_page_marks_the_best_and_brackets_the_unranked(helix):
+    comparison = Comparison.of(
+        {"a": helix(error=0.02), "b": helix(error=0.04), "c": helix(50, status="infeasible")}
+    )
+    text = page.html(comparison, page.pictures(comparison))
+    assert re.search(r'best">&#9733; 0\.00\d+</td>', text)
+    assert re.search(r'class="number">\(0\.0\d+\)</td>', text)
+    assert "not ranked" in text
+
+
+def test_the_page_escapes_what_strangers_wrote(helix):
+    attack = "<script>alert(1)</script>"
+    plain = helix(3)
+    scenario = {**plain.scenario, "title": attack, "controller": {"name": attack}}
+    comparison = Comparison.of(
+        {attack: helix(3, scenario=scenario), "b": helix(3, message=attack, status="diverged")}
+    )
+    text = page.html(comparison, page.pictures(comparison))
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_runs_of_few_samples_can_be_compared(helix, n):
+    comparison = Comparison.of({"a": helix(n), "b": helix(n)})
+    assert page.html(comparison, page.pictures(comparison))
+
+
+def test_runs_without_a_task_or_motors_can_be_compared():
+    nothing = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
+    comparison = Comparison.of({"a": nothing, "b": nothing})
+    assert page.pictures(comparison) == []
+    assert "equally well" in page.html(comparison, [])
+
+
+def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
+    comparison = Comparison.of({"a": humanoid, "b": humanoid})
+    pictures = {entry.name: entry for entry in page.pictures(comparison)}
+    assert "all actuators" in pictures["compare_inputs"].svg

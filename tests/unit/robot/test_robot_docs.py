@@ -1,0 +1,33 @@
+"""The page on robots says everything that robot.toml can say."""
+
+import dataclasses as dc
+import re
+from pathlib import Path
+
+import pytest
+
+from ukctrl.robot import audit, perturb, spec
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")
+SPECS = [
+    spec.RobotFile, spec.ExtraFrame, spec.JointMotor, spec.Transmission, spec.TorqueBetween,
+    spec.Wrench, spec.JointSpring, spec.JointDamper, spec.DryFriction, spec.Spring,
+    spec.GivenForce, perturb.Perturbation, perturb.Payload,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.__name__)
+def test_every_key_is_described(kind):
+    for field in dc.fields(kind):
+        name = field.default if field.name == "kind" else field.name
+        assert re.search(rf"`\[*{name}\]*`|`kind = \"{name}\"`", PAGE), name
+
+
+def test_every_finding_of_the_audit_is_described():
+    folder = Path(audit.__file__).parent
+    text = (folder / "audit.py").read_text() + (folder / "text.py").read_text()
+    codes = set(re.findall(r"\"(?:error|warning|note)\",\s*\"(\w+)\"", text))
+    codes -= {"error", "warning", "note"}
+    assert len(codes) > 15
+    for code in codes:
+        assert f"`{code}`" in PAGE, code

@@ -1,0 +1,84 @@
+"""ukctrl: servo-constraint control of robots, from the mathematics to a reproducible run.
+
+The public names are imported on first use, so that ``import ukctrl`` costs nothing:
+
+    from ukctrl import Scenario, simulate
+
+    simulate(Scenario.load("scara-helix")).metric("rms_phi")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ukctrl.analysis import Check, check
+    from ukctrl.comparison import Comparison
+    from ukctrl.constraints import Constraint, Rows, Stack
+    from ukctrl.control import Command, Controller, Law, Task
+    from ukctrl.dynamics import Dynamics
+    from ukctrl.errors import UkctrlError
+    from ukctrl.report import write_report
+    from ukctrl.result import Result
+    from ukctrl.robot import Robot, Snapshot
+    from ukctrl.scenario import Scenario
+    from ukctrl.simulation import simulate
+    from ukctrl.study import compare
+
+_HOME = {
+    "Check": "analysis",
+    "Command": "control",
+    "Comparison": "comparison",
+    "Constraint": "constraints",
+    "Controller": "control",
+    "Dynamics": "dynamics",
+    "Law": "control",
+    "Result": "result",
+    "Robot": "robot",
+    "Rows": "constraints",
+    "Scenario": "scenario",
+    "Snapshot": "robot",
+    "Stack": "constraints",
+    "Task": "control",
+    "UkctrlError": "errors",
+    "check": "analysis",
+    "compare": "study",
+    "simulate": "simulation",
+    "write_report": "report",
+}
+"""The module of each public name."""
+
+__all__ = [
+    "Check",
+    "Command",
+    "Comparison",
+    "Constraint",
+    "Controller",
+    "Dynamics",
+    "Law",
+    "Result",
+    "Robot",
+    "Rows",
+    "Scenario",
+    "Snapshot",
+    "Stack",
+    "Task",
+    "UkctrlError",
+    "check",
+    "compare",
+    "simulate",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ukctrl' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"ukctrl.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,195 @@
+"""What can be known of a scenario before it is simulated."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Any, Literal
+
+import numpy as np
+
+from ukctrl import uk
+from ukctrl.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.factor import Matrix
+from ukctrl.scenario import Scenario
+from ukctrl.simulation import Loop
+from ukctrl.uk import RankReport
+
+Actuation = Literal["fully", "under", "redundantly"]
+CONSISTENT = 1e-6
+"""A start this close to the constraints counts as on them [unit of phi, of beta]."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RowCheck:
+    """One servo row at the start."""
+
+    name: str
+    unit: str
+    phi: float
+    """Position error [unit]; NaN where the row is nonholonomic."""
+    beta: float
+    """Velocity error [unit/s]."""
+    reach: float
+    """Part of the demanded acceleration that no input can give [unit/s^2]."""
+    relative_degree: int | None
+    """How often the row is differentiated until the input appears: 2 (1 for a nonholonomic
+    row), or None where it is more, or the input never appears."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Check:
+    """What `check` found. ``problems`` empty means that a run can start."""
+
+    scenario: str
+    robot: str
+    freedoms: int
+    """Degrees of freedom ``nv``."""
+    mobility: int
+    """Freedoms that the passive constraints leave."""
+    motors: int
+    actuation: Actuation
+    """Whether the motors reach all of the mobility, part of it, or all in more than one way."""
+    passive: RankReport
+    """Ranks of the passive rows ``A_p``."""
+    servo: RankReport
+    """Ranks of the servo rows ``A``."""
+    grip: RankReport
+    """Ranks of ``H = A G``: how the motors hold the rows."""
+    rows: tuple[RowCheck, ...]
+    inputs: dict[str, float]
+    """Input at the start by actuator [N m or N]; empty when none is possible."""
+    over_limit: tuple[str, ...]
+    """Actuators whose start input exceeds their effort limit."""
+    findings: tuple[str, ...]
+    """What the model's audit says."""
+    problems: tuple[str, ...]
+    """Why a run cannot start or cannot hold the task."""
+    notes: tuple[str, ...]
+    """What is worth knowing, but no obstacle."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands in the way of a run."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data for programs."""
+        return {**_plain(dc.asdict(self)), "ok": self.ok}
+
+
+def check(scenario: Scenario) -> Check:
+    """Look at a scenario at its start: ranks, actuation, grip, consistency, first input.
+
+    Raises:
+        InputError: The scenario does not fit its robot.
+    """
+    loop = Loop(scenario)
+    q, v, _ = loop.state
+    truth, servo = loop.truth, loop.recorder.servo
+    truth.move(loop.t0, q, v)
+    rows = servo.write(truth.snapshot)
+    passive = truth.passive
+    H = rows.A @ truth.G
+    d = rows.b - rows.A @ truth.a_free
+    grip = uk.rank_report(H, servo.names)
+    servo_rank = uk.rank_report(rows.A, servo.names)
+    passive_rank = uk.rank_report(passive.rows.A, passive.names, uk.RANK.passive)
+    mobility = loop.robot.nv - passive_rank.rank
+    actuation = _actuation(truth.G, mobility)
+    residual = uk.reach_residual(H, d)
+    reached = np.abs(H).max(axis=1, initial=0.0) > uk.RANK.servo * np.abs(H).max(initial=0.0)
+    row_checks = tuple(
+        RowCheck(
+            name=name,
+            unit=servo.units[i],
+            phi=float(rows.phi[i]),
+            beta=float(rows.beta[i]),
+            reach=float(abs(residual[i])),
+            relative_degree=(2 if servo.holonomic[i] else 1) if reached[i] else None,
+        )
+        for i, name in enumerate(servo.names)
+    )
+    problems, notes = _ranks(servo_rank, grip, row_checks)
+    inputs: dict[str, float] = {}
+    try:
+        command = loop.source(loop.t0, q, v, loop.state.memory)
+        inputs = dict(zip(loop.robot.actuators, command.u.tolist(), strict=True))
+    except InfeasibleConstraint as error:
+        problems.append(str(error))
+    except (UkctrlError, ArithmeticError) as error:
+        problems.append(f"the controller cannot start: {error}")
+    limits = dict(zip(loop.robot.actuators, loop.robot.effort_limit.tolist(), strict=True))
+    over = tuple(name for name, u in inputs.items() if abs(u) > limits[name])
+    for name in over:
+        notes.append(
+            f"input '{name}' starts at {inputs[name]:.4g}, above its limit {limits[name]:.4g}."
+        )
+    notes.extend(_consistency(row_checks))
+    return Check(
+        scenario=scenario.name or scenario.title,
+        robot=loop.robot.name,
+        freedoms=loop.robot.nv,
+        mobility=mobility,
+        motors=loop.robot.nu,
+        actuation=actuation,
+        passive=passive_rank,
+        servo=servo_rank,
+        grip=grip,
+        rows=row_checks,
+        inputs=inputs,
+        over_limit=over,
+        findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
+        problems=tuple(problems),
+        notes=tuple(notes),
+    )
+
+
+def _actuation(G: Matrix, mobility: int) -> Actuation:
+    reach = int(np.linalg.matrix_rank(G)) if G.size else 0
+    if reach < mobility:
+        return "under"
+    return "redundantly" if G.shape[1] > mobility else "fully"
+
+
+def _ranks(
+    servo: RankReport, grip: RankReport, rows: tuple[RowCheck, ...]
+) -> tuple[list[str], list[str]]:
+    problems, notes = [], []
+    if servo.dependent:
+        names = ", ".join(f"'{name}'" for name in servo.dependent)
+        notes.append(f"servo rows {names} depend on the others; they are kept if consistent.")
+    if grip.rank < servo.rank:
+        problems.append(
+            f"the motors hold {grip.rank} of {servo.rank} independent servo rows at the start: "
+            "the rest has a higher relative degree, or is beyond the actuation."
+        )
+    for row in rows:
+        if row.relative_degree is None:
+            problems.append(
+                f"no motor accelerates row '{row.name}': its relative degree is above 2, or the "
+                "input never reaches it."
+            )
+    return problems, notes
+
+
+def _consistency(rows: tuple[RowCheck, ...]) -> list[str]:
+    off = [row for row in rows if abs(row.phi) > CONSISTENT or abs(row.beta) > CONSISTENT]
+    if not off:
+        return []
+    worst = max(off, key=lambda row: max(abs(row.phi), abs(row.beta)))
+    return [
+        f"the start is off the constraints, most on row '{worst.name}': phi = {worst.phi:.3g} "
+        f"{worst.unit}, beta = {worst.beta:.3g} {worst.unit}/s. Feedback must bring it back, or "
+        "set start.solve = true."
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return data that JSON can hold: NaN becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,51 @@
+"""Constraints: what the robot shall or must obey, as rows ``A a = b``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.constraints.base import Attached, Constraint, Rows, Stack, Trace
+from ukctrl.constraints.frames import (
+    OrientationFollows,
+    PointFollows,
+    PoseFollows,
+    RelativePoseFollows,
+)
+from ukctrl.constraints.geometry import ComFollows, Distance, OnSurface
+from ukctrl.constraints.joints import Expression, JointFollows, LinearVelocity
+
+AnyConstraint = Annotated[
+    PointFollows
+    | OrientationFollows
+    | PoseFollows
+    | RelativePoseFollows
+    | ComFollows
+    | Distance
+    | OnSurface
+    | JointFollows
+    | LinearVelocity
+    | Expression,
+    Field(discriminator="kind"),
+]
+"""Any constraint of the catalogue, told apart by its ``kind``."""
+
+__all__ = [
+    "AnyConstraint",
+    "Attached",
+    "ComFollows",
+    "Constraint",
+    "Distance",
+    "Expression",
+    "JointFollows",
+    "LinearVelocity",
+    "OnSurface",
+    "OrientationFollows",
+    "PointFollows",
+    "PoseFollows",
+    "RelativePoseFollows",
+    "Rows",
+    "Stack",
+    "Trace",
+]

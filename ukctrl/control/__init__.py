@@ -1,0 +1,47 @@
+"""Controllers: servo control of any constraint, and the baselines it is compared with."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.control.allocation import (
+    Allocation,
+    Allocator,
+    AnyAllocation,
+    Damping,
+    LeastNorm,
+    Posture,
+)
+from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.feedback import AnyFeedback, Baumgarte, Exact, Feedback, FirstOrder, Pid
+from ukctrl.control.servo import Servo
+from ukctrl.control.tracking import ComputedTorque, PdGravity
+
+AnyController = Annotated[Servo | ComputedTorque | PdGravity, Field(discriminator="kind")]
+"""Any controller of the catalogue, told apart by its ``kind``."""
+
+__all__ = [
+    "Allocation",
+    "Allocator",
+    "AnyAllocation",
+    "AnyController",
+    "AnyFeedback",
+    "Baumgarte",
+    "Command",
+    "ComputedTorque",
+    "Controller",
+    "Damping",
+    "Exact",
+    "Feedback",
+    "FirstOrder",
+    "Law",
+    "LeastNorm",
+    "PdGravity",
+    "Pid",
+    "Posture",
+    "Servo",
+    "Signal",
+    "Task",
+]

@@ -1,0 +1,136 @@
+"""What a controller is: a frozen description that starts as a law, which steps.
+
+A `Controller` holds gains and can be read from a file. ``start`` binds it to the robot it
+believes in and to the task; the resulting `Law` holds no state of a run. Memory, such as an
+integral, is an array that the caller passes in and integrates, so that the same law serves an
+adaptive integrator, which revisits times, and a sampled loop.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, final
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from ukctrl.constraints import Constraint, Stack
+from ukctrl.dynamics import Dynamics
+from ukctrl.factor import Vector
+from ukctrl.fields import STRICT
+from ukctrl.robot import Robot
+from ukctrl.uk import RANK, RankPolicy
+
+NO_MEMORY: Vector = np.zeros(0)
+"""Memory of a law that has none."""
+
+
+class Command(NamedTuple):
+    """What a law answers at one state."""
+
+    u: Vector
+    """Input, shape ``(nu,)`` [N m or N]."""
+    memory_rate: Vector
+    """Time derivative of the law's memory, shape as the memory."""
+    demand: Vector | None = None
+    """Row acceleration that the law asked for, shape ``(m,)``; None where it asks for none."""
+
+
+class Signal(NamedTuple):
+    """A number that a law wants recorded."""
+
+    value: float | Vector
+    units: str
+    long_name: str
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a law is started on: everything it may know.
+
+    The robot is the believed one; nothing of the true one can be reached from here.
+    """
+
+    robot: Robot
+    """The believed robot."""
+    servo: Sequence[Constraint]
+    """The constraints to enforce."""
+    q: Vector
+    """Configuration at the start, shape ``(nq,)``."""
+    v: Vector
+    """Velocity at the start, shape ``(nv,)``."""
+    start: float = 0.0
+    """Time of the start [s]."""
+    duration: float = np.inf
+    """Length of the run [s]."""
+    rank: RankPolicy = RANK
+    """When rows count as dependent or missed."""
+
+
+class Law(abc.ABC):
+    """A controller bound to a robot and a task."""
+
+    task: Task
+    stack: Stack
+    """The servo rows that the law enforces, or that its error is measured by."""
+    memory: Vector = NO_MEMORY
+    """Memory at the start of a run."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.stack = Stack(task.servo, task.robot)
+        self._dynamics: Dynamics | None = None
+
+    @abc.abstractmethod
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        """Return the command at the state of ``dynamics``, the believed robot's.
+
+        Args:
+            dynamics: The believed robot at the current state and time.
+            memory: The law's memory, which it must not change in place.
+
+        Raises:
+            InfeasibleConstraint: The task asks for what the actuators cannot give.
+        """
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return what is worth recording beside ``u``; called at output times only."""
+        return {}
+
+    @final
+    def command(self, t: float, q: Vector, v: Vector, memory: Vector = NO_MEMORY) -> Command:
+        """Return the command at a measured state: the call for one's own control loop.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``, float64.
+            v: Velocity, shape ``(nv,)``, float64.
+            memory: The law's memory; start with ``law.memory`` and add ``memory_rate * dt``.
+        """
+        if self._dynamics is None:
+            self._dynamics = Dynamics(self.task.robot, self.task.rank)
+        self._dynamics.move(t, q, v)
+        return self.step(self._dynamics, memory)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Controller(abc.ABC):
+    """A control law with its gains, as a user writes it."""
+
+    name: str = ""
+    """Short name; absent: the card's."""
+    title: str = ""
+    """One line for lists and tables."""
+    source: str = ""
+    """Where the law and its gains come from."""
+
+    @abc.abstractmethod
+    def start(self, task: Task) -> Law:
+        """Bind to a robot and a task.
+
+        Raises:
+            GainError: A gain does not fit the task.
+            InputError: The law cannot serve this task.
+        """

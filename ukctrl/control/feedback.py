@@ -1,0 +1,184 @@
+r"""Feedback: what row acceleration a servo controller asks for.
+
+The rows say $A a = b$ for the exact motion. A feedback replaces $b$ by a demand that also
+brings an error back. One convention of gains everywhere,
+
+$$ \ddot\phi + \alpha \dot\phi + \beta \phi = 0, $$
+
+so a natural frequency $\omega$ and a damping ratio $\zeta$ give $\alpha = 2 \zeta \omega$ and
+$\beta = \omega^2$. A nonholonomic row has no $\phi$; its velocity error obeys
+$\dot\psi + \alpha \psi = 0$.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Annotated, Literal, final
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from ukctrl.compiled import compiled
+from ukctrl.constraints import Rows, Stack
+from ukctrl.errors import GainError, unknown_name
+from ukctrl.factor import Matrix, Vector
+from ukctrl.fields import STRICT, NonNegative
+
+Gain = NonNegative | tuple[NonNegative, ...] | dict[str, NonNegative]
+"""One number for all rows, a list with one a row, or a table with one a block of rows."""
+
+
+@final
+class LinearFeedback:
+    """Gains spread over rows: ``b - k_beta * beta - k_phi * phi - k_memory * memory``."""
+
+    def __init__(self, k_beta: Vector, k_phi: Vector, k_memory: Vector, stack: Stack) -> None:
+        self._gains = np.array([k_beta, np.where(stack.holonomic, k_phi, 0.0), k_memory])
+        self.memory = np.zeros(len(stack) if k_memory.any() else 0)
+        self._holonomic = stack.holonomic
+        self._exact = not self._gains.any()
+
+    def demand(self, rows: Rows, memory: Vector) -> Vector:
+        """Return the row acceleration to ask for, shape ``(m,)``."""
+        _, b, beta, phi = rows
+        if self._exact:
+            return b
+        demand: Vector = np.empty(len(b))
+        _demand(b, beta, phi, memory, self._gains, demand)
+        return demand
+
+    def memory_rate(self, rows: Rows) -> Vector:
+        """Return what the memory integrates: ``phi``, or ``beta`` of a nonholonomic row."""
+        if not self.memory.size:
+            return self.memory
+        return np.where(self._holonomic, rows.phi, rows.beta)
+
+
+@compiled
+def _demand(
+    b: Vector, beta: Vector, phi: Vector, memory: Vector, gains: Matrix, demand: Vector
+) -> None:
+    for i in range(b.shape[0]):
+        total = b[i] - gains[0, i] * beta[i]
+        if gains[1, i] != 0.0:  # phi is NaN on nonholonomic rows, and NaN * 0 is NaN
+            total -= gains[1, i] * phi[i]
+        if memory.shape[0] > 0:
+            total -= gains[2, i] * memory[i]
+        demand[i] = total
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Feedback(abc.ABC):
+    """How a servo controller answers an error of its rows."""
+
+    @abc.abstractmethod
+    def attach(self, stack: Stack) -> LinearFeedback:
+        """Spread the gains over the rows of a task."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Exact(Feedback):
+    r"""No feedback: $\ddot\phi = 0$. An error at the start grows linearly with time."""
+
+    kind: Literal["exact"] = "exact"
+
+    def attach(self, stack: Stack) -> LinearFeedback:
+        none = np.zeros(len(stack))
+        return LinearFeedback(none, none, none, stack)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Baumgarte(Feedback):
+    r"""Error dynamics of second order: $\ddot\phi + \alpha \dot\phi + \beta \phi = 0$.
+
+    References:
+        Baumgarte 1972; Xu & Liu 2017, eq (52). Liu et al. 2015 and de Falco et al. write
+        $\ddot\phi + 2 \alpha \dot\phi + \beta^2 \phi$: convert their gains.
+    """
+
+    kind: Literal["baumgarte"] = "baumgarte"
+    alpha: Gain
+    r"""Gain of the velocity error $\alpha$ [1/s]."""
+    beta: Gain
+    r"""Gain of the position error $\beta$ [1/s^2]."""
+
+    def attach(self, stack: Stack) -> LinearFeedback:
+        alpha, beta = spread(self.alpha, stack, "alpha"), spread(self.beta, stack, "beta")
+        return LinearFeedback(alpha, beta, np.zeros(len(stack)), stack)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Pid(Feedback):
+    r"""Second order with an integral: $\ddot\phi + k_d \dot\phi + k_p \phi + k_i \int\phi = 0$.
+
+    The integral removes the steady error that a wrong model leaves. Stable while
+    $k_d k_p > k_i$ (Routh-Hurwitz), which is checked. On a nonholonomic row:
+    $\dot\psi + k_d \psi + k_i \int\psi = 0$.
+    """
+
+    kind: Literal["pid"] = "pid"
+    kp: Gain
+    """Gain of the position error [1/s^2]."""
+    ki: Gain
+    """Gain of its integral [1/s^3]."""
+    kd: Gain
+    """Gain of the velocity error [1/s]."""
+
+    def attach(self, stack: Stack) -> LinearFeedback:
+        kp, ki, kd = (
+            spread(gain, stack, name)
+            for gain, name in ((self.kp, "kp"), (self.ki, "ki"), (self.kd, "kd"))
+        )
+        unstable = np.flatnonzero(stack.holonomic & (ki > 0.0) & ~(kd * kp > ki))
+        if unstable.size:
+            i = unstable[0]
+            raise GainError(
+                f"kd * kp must be greater than ki for a stable error; got {kd[i]:g} * {kp[i]:g} "
+                f"and {ki[i]:g} on row '{stack.names[i]}'."
+            )
+        return LinearFeedback(kd, kp, ki, stack)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class FirstOrder(Feedback):
+    r"""Error dynamics of first order in the velocity: $\dot\beta + \kappa \beta = 0$.
+
+    The natural choice for nonholonomic rows. On a holonomic row the velocity error decays and
+    the position error stays where that leaves it.
+    """
+
+    kind: Literal["first_order"] = "first_order"
+    kappa: Gain
+    r"""Decay rate $\kappa$ [1/s]."""
+
+    def attach(self, stack: Stack) -> LinearFeedback:
+        none = np.zeros(len(stack))
+        return LinearFeedback(spread(self.kappa, stack, "kappa"), none, none, stack)
+
+
+AnyFeedback = Annotated[Exact | Baumgarte | Pid | FirstOrder, Field(discriminator="kind")]
+"""Any feedback of the catalogue."""
+
+
+def spread(gain: Gain, stack: Stack, name: str) -> Vector:
+    """Return the gain of each row.
+
+    Raises:
+        GainError: A list does not have one number a row.
+        UnknownName: A table names a block that the task does not have.
+    """
+    m = len(stack)
+    if isinstance(gain, dict):
+        for block in gain:
+            if block not in stack.blocks:
+                raise unknown_name(f"block of servo rows (in gain '{name}')", block, stack.blocks)
+        missing = [block for block in stack.blocks if block not in gain]
+        if missing:
+            raise GainError(f"gain '{name}' must name every block; '{missing[0]}' is missing.")
+        return np.array([gain[block] for block in stack.blocks])
+    if isinstance(gain, tuple):
+        if len(gain) != m:
+            raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
+        return np.array(gain, dtype=np.float64)
+    return np.full(m, gain)

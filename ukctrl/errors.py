@@ -1,0 +1,96 @@
+"""Every error that ukctrl raises on purpose.
+
+A message says what must hold, what came, and what to do. Programs read the attributes,
+people read the message.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class UkctrlError(Exception):
+    """Base class: ``except UkctrlError`` catches all that ukctrl raises on purpose."""
+
+
+class InputError(UkctrlError, ValueError):
+    """A file, an option or an argument that a user wrote is not acceptable."""
+
+
+class UnknownName(InputError):
+    """A name does not exist where it was looked up."""
+
+
+class ExpressionError(InputError):
+    """A formula in text is outside the language or cannot be differentiated."""
+
+
+class ModelError(InputError):
+    """A robot model cannot be read, or lacks what the dynamics need."""
+
+
+class ShapeError(UkctrlError, ValueError):
+    """An array does not have the shape its neighbours imply."""
+
+
+class GainError(UkctrlError, ValueError):
+    """A gain is outside the range its control law allows."""
+
+
+class StartError(InputError):
+    """The start state does not satisfy the constraints it must satisfy."""
+
+
+class SingularMass(UkctrlError, RuntimeError):
+    """The mass matrix is not positive definite."""
+
+
+class ConflictingConstraints(UkctrlError, RuntimeError):
+    """Passive rows contradict each other: no acceleration satisfies them all."""
+
+    def __init__(self, rows: Sequence[str], miss: Sequence[float]) -> None:
+        self.rows, self.miss = tuple(rows), tuple(miss)
+        super().__init__(
+            f"passive rows {quoted(rows)} contradict the others (worst miss {max(miss):.1e}); "
+            "no acceleration satisfies them all. Remove or correct one of them."
+        )
+
+
+class InfeasibleConstraint(UkctrlError, RuntimeError):
+    """The actuators cannot produce the acceleration that a servo constraint asks for."""
+
+    def __init__(self, rows: Sequence[str], miss: Sequence[float], rank: int, count: int) -> None:
+        self.rows, self.miss, self.rank, self.count = tuple(rows), tuple(miss), rank, count
+        super().__init__(
+            f"servo rows {quoted(rows)} are out of the actuators' reach (worst miss "
+            f"{max(miss):.1e}; rank {rank} of {count} rows). Drop those rows, add an actuator, "
+            'or accept the closest motion with on_infeasible = "least_squares".'
+        )
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return ``'a', 'b'`` for the names."""
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def near_miss(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` when one known name is close, else nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else "."
+
+
+def unknown_name(what: str, name: str, known: Iterable[str], limit: int = 12) -> UnknownName:
+    """Build the error for a name that does not exist, with the near miss and the valid names.
+
+    Args:
+        what: What was looked up, such as ``"frame"``.
+        name: The name that came.
+        known: The names that exist.
+        limit: How many of them the message lists at most.
+    """
+    names = sorted(known)
+    shown = ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+    return UnknownName(
+        f"no {what} named '{name}'{near_miss(name, names)} Known: {shown or 'none'}."
+    )

@@ -1,0 +1,26 @@
+"""Formulas in text: a small safe language, its units, its exact derivatives, its compiled form.
+
+Files hold formulas such as ``"30*deg"`` or ``"q1 + q2 + q3"``. They are read by a whitelist
+(``syntax``), never by ``eval`` or ``sympify``; evaluated at once when they are constant
+(``units``); else turned into sympy expressions (``symbolic``), differentiated (``rows``) and
+compiled to plain Python arithmetic (``codegen``). sympy is imported on first use.
+"""
+
+from ukctrl.expression.codegen import DomainError, compile_function
+from ukctrl.expression.rows import DerivedRows, derive_rows
+from ukctrl.expression.symbolic import Vocabulary, check, parse
+from ukctrl.expression.syntax import FUNCTIONS
+from ukctrl.expression.units import UNITS, constant
+
+__all__ = [
+    "FUNCTIONS",
+    "UNITS",
+    "DerivedRows",
+    "DomainError",
+    "Vocabulary",
+    "check",
+    "compile_function",
+    "constant",
+    "derive_rows",
+    "parse",
+]

@@ -1,0 +1,175 @@
+"""Small dense factorisations, compiled.
+
+NumPy's call overhead on a 4 x 4 matrix is ten times its arithmetic, so the control tick
+uses these loops instead. They are plain textbook algorithms: Cholesky, and row-pivoted
+Gram-Schmidt with reorthogonalisation, which reveals the rank of a constraint matrix and
+tells *which rows* carry it. All arrays are C-contiguous float64; nothing is checked here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.compiled import compiled
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class RowFactor(NamedTuple):
+    """``H[order] = L Q`` with orthonormal rows in ``Q`` and the rank it reveals."""
+
+    L: Matrix
+    """Lower trapezoidal, shape ``(m, n)``; only the first ``rank`` columns are used."""
+    Q: Matrix
+    """Orthonormal rows, shape ``(m, n)``; only the first ``rank`` are used."""
+    order: NDArray[np.int64]
+    """Row order: the first ``rank`` rows of ``H`` in this order are independent."""
+    rank: int
+    """Rows whose part outside the span of the earlier ones exceeds the threshold."""
+
+
+@compiled
+def cholesky(M: Matrix, L: Matrix) -> int:
+    """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
+    n = M.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                if not total > 0.0:
+                    return i + 1
+                L[i, i] = np.sqrt(total)
+            else:
+                L[i, j] = total / L[j, j]
+        for j in range(i + 1, n):
+            L[i, j] = 0.0
+    return 0
+
+
+@compiled
+def solve_lower(L: Matrix, x: Vector) -> None:
+    """Overwrite the vector ``x`` with ``L^-1 x``."""
+    for i in range(x.shape[0]):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+
+
+@compiled
+def solve_upper(L: Matrix, x: Vector) -> None:
+    """Overwrite the vector ``x`` with ``L^-T x``."""
+    n = x.shape[0]
+    for i in range(n - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, n):
+            total -= L[k, i] * x[k]
+        x[i] = total / L[i, i]
+
+
+@compiled
+def factor_rows(H: Matrix, rtol: float) -> RowFactor:
+    """Factor ``H[order] = L Q`` by Gram-Schmidt with row pivoting.
+
+    Each step takes the row with the largest part outside the span of those taken so far.
+    It is orthogonalised a second time ("twice is enough", Giraud et al. 2005), so ``Q`` is
+    orthonormal to rounding even for an ill-conditioned ``H``. Rows left with less than
+    ``rtol`` times the largest row of ``H`` count as dependent.
+    """
+    m, n = H.shape
+    L = np.zeros((m, n))
+    Q = H.copy()
+    order = np.arange(m)
+    rank = 0
+    threshold = 0.0
+    for k in range(min(m, n)):
+        best, pivot = -1.0, k
+        for i in range(k, m):
+            norm = 0.0
+            for c in range(n):
+                norm += Q[i, c] * Q[i, c]
+            if norm > best:
+                best, pivot = norm, i
+        if k == 0:
+            threshold = rtol * np.sqrt(best)
+        if pivot != k:
+            order[k], order[pivot] = order[pivot], order[k]
+            for c in range(n):
+                Q[k, c], Q[pivot, c] = Q[pivot, c], Q[k, c]
+            for c in range(k):
+                L[k, c], L[pivot, c] = L[pivot, c], L[k, c]
+        for j in range(k):
+            dot = 0.0
+            for c in range(n):
+                dot += Q[j, c] * Q[k, c]
+            L[k, j] += dot
+            for c in range(n):
+                Q[k, c] -= dot * Q[j, c]
+        norm = 0.0
+        for c in range(n):
+            norm += Q[k, c] * Q[k, c]
+        norm = np.sqrt(norm)
+        if not norm > threshold:
+            break
+        rank += 1
+        L[k, k] = norm
+        for c in range(n):
+            Q[k, c] /= norm
+        for i in range(k + 1, m):
+            dot = 0.0
+            for c in range(n):
+                dot += Q[k, c] * Q[i, c]
+            L[i, k] = dot
+            for c in range(n):
+                Q[i, c] -= dot * Q[k, c]
+    return RowFactor(L, Q, order, rank)
+
+
+@compiled
+def least_norm(factor: RowFactor, d: Vector) -> Vector:
+    """Return the smallest ``x`` that satisfies the independent rows of ``H x = d``."""
+    L, Q, order, rank = factor
+    y = np.zeros(rank)
+    for i in range(rank):
+        total = d[order[i]]
+        for k in range(i):
+            total -= L[i, k] * y[k]
+        y[i] = total / L[i, i]
+    x = np.zeros(Q.shape[1])
+    for i in range(rank):
+        for c in range(x.shape[0]):
+            x[c] += y[i] * Q[i, c]
+    return x
+
+
+@compiled
+def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
+    """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
+    factor = factor_rows(H, rtol)
+    x[:] = least_norm(factor, d)
+    return factor.rank
+
+
+@compiled
+def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
+    """Write a row order whose first ``rank`` rows are independent; return the rank."""
+    factor = factor_rows(H, rtol)
+    order[:] = factor.order
+    return factor.rank
+
+
+@compiled
+def remove_row_space(factor: RowFactor, x: Vector) -> None:
+    """Overwrite ``x`` with its part orthogonal to the rows of ``H``."""
+    for i in range(factor.rank):
+        dot = 0.0
+        for c in range(x.shape[0]):
+            dot += factor.Q[i, c] * x[c]
+        for c in range(x.shape[0]):
+            x[c] -= dot * factor.Q[i, c]

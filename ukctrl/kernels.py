@@ -1,0 +1,194 @@
+"""The one equation, compiled: what `ukctrl.uk` checks and documents, the control loop calls.
+
+Arguments are C-contiguous float64 arrays that already fit each other; answers are written into
+the caller's arrays, because boxing fresh ones costs more than the arithmetic. Failure is a
+number, never an exception: the caller owns the names that make a good message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.compiled import compiled
+from ukctrl.factor import (
+    Matrix,
+    Vector,
+    cholesky,
+    factor_rows,
+    least_norm,
+    remove_row_space,
+    solve_lower,
+    solve_upper,
+)
+
+
+@compiled
+def affine_answer(
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    A_p: Matrix,
+    b_p: Vector,
+    rtol: float,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+) -> int:
+    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
+
+    In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
+    which the reaction acts; removing their row space from every column is the projection ``W``.
+    Returns the rank of the passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    """
+    n, nu = B.shape
+    m = A_p.shape[0]
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    for i in range(n):
+        a_free[i] = f[i] - nle[i]
+    solve_lower(L, a_free)
+    column = np.empty(n)
+    if m == 0:
+        solve_upper(L, a_free)
+        for k in range(nu):
+            for i in range(n):
+                column[i] = B[i, k]
+            solve_lower(L, column)
+            solve_upper(L, column)
+            for i in range(n):
+                G[i, k] = column[i]
+        return 0
+    weighted = A_p.copy()
+    for i in range(m):
+        solve_lower(L, weighted[i])
+    factor = factor_rows(weighted, rtol)
+    remove_row_space(factor, a_free)
+    demanded = least_norm(factor, b_p)
+    for i in range(n):
+        a_free[i] += demanded[i]
+    solve_upper(L, a_free)
+    for k in range(nu):
+        for i in range(n):
+            column[i] = B[i, k]
+        solve_lower(L, column)
+        remove_row_space(factor, column)
+        solve_upper(L, column)
+        for i in range(n):
+            G[i, k] = column[i]
+    return factor.rank
+
+
+@compiled
+def motor_metric(L: Matrix, B: Matrix, power: int, R: Matrix) -> None:
+    """Write ``R = B' M^-power B`` for power 1 (Gauss) or 2 (resolved acceleration)."""
+    nu = B.shape[1]
+    columns = B.T.copy()
+    for k in range(nu):
+        solve_lower(L, columns[k])
+        if power == 2:
+            solve_upper(L, columns[k])
+    for i in range(nu):
+        for j in range(i + 1):
+            total = 0.0
+            for c in range(columns.shape[1]):
+                total += columns[i, c] * columns[j, c]
+            R[i, j] = total
+            R[j, i] = total
+
+
+@compiled
+def servo_input(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
+
+    An empty ``R`` (shape ``(0, 0)``) stands for the identity. ``miss = H u - d``, row by row, is
+    the certificate. Returns the rank of ``H``, or -1 when ``R`` is not positive definite. With a
+    rank below the number of rows, the independent rows are met and ``miss`` tells of the others.
+    """
+    m, n = A.shape
+    nu = G.shape[1]
+    H = np.empty((m, nu))
+    d = np.empty(m)
+    for i in range(m):
+        total = b[i]
+        for c in range(n):
+            total -= A[i, c] * a_free[c]
+        for k in range(nu):
+            entry = 0.0
+            for c in range(n):
+                entry += A[i, c] * G[c, k]
+            H[i, k] = entry
+            total -= entry * u0[k]
+        d[i] = total
+    if R.shape[0] > 0:
+        L = np.empty((nu, nu))
+        if cholesky(R, L) > 0:
+            return -1
+        weighted = H.copy()
+        for i in range(m):
+            solve_lower(L, weighted[i])
+        factor = factor_rows(weighted, rtol)
+        step = least_norm(factor, d)
+        solve_upper(L, step)
+    else:
+        factor = factor_rows(H, rtol)
+        step = least_norm(factor, d)
+    for i in range(m):
+        total = -d[i]
+        for k in range(nu):
+            total += H[i, k] * step[k]
+        miss[i] = total
+    for k in range(nu):
+        u[k] = u0[k] + step[k]
+    return factor.rank
+
+
+@compiled
+def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> None:
+    """Write ``a = a_free + G u``."""
+    for i in range(G.shape[0]):
+        total = a_free[i]
+        for k in range(G.shape[1]):
+            total += G[i, k] * u[k]
+        a[i] = total
+
+
+@compiled
+def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, force: Vector) -> int:
+    """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
+
+    The square root is never formed: any factor of ``M`` gives the same force, because the
+    pseudoinverse only needs the mass-weighted length. Returns as `affine_answer` does.
+    """
+    n = Q.shape[0]
+    L = np.empty((n, n))
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    a = Q.copy()
+    solve_lower(L, a)
+    weighted = A.copy()
+    missing = b.copy()
+    for i in range(A.shape[0]):
+        solve_lower(L, weighted[i])
+        for c in range(n):
+            missing[i] -= weighted[i, c] * a[c]
+    factor = factor_rows(weighted, rtol)
+    push = least_norm(factor, missing)
+    for i in range(n):
+        total = 0.0
+        for k in range(i + 1):
+            total += L[i, k] * push[k]
+        force[i] = total
+    return factor.rank

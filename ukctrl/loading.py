@@ -1,0 +1,270 @@
+"""Scenarios and controller cards from files, and back to tables.
+
+A file becomes a scenario in three steps: its ``controller.use`` is replaced by the card it
+names, relative names become absolute, and the table is validated. Each step works on plain
+tables, so that ``--set``, `Scenario.replace` and a study's columns share one path language.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses as dc
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ukctrl import catalog
+from ukctrl.control import Controller
+from ukctrl.errors import InputError, unknown_name
+from ukctrl.fields import written
+from ukctrl.files import blaming, parse_toml, read_spec, read_toml
+from ukctrl.robot import Robot
+from ukctrl.scenario import Scenario
+
+Table = dict[str, Any]
+T = TypeVar("T")
+MAX_USES = 8
+"""Longest chain of cards that use cards."""
+
+
+def load_scenario(
+    reference: str | Path, changes: Mapping[str, object], *, trust: bool = False
+) -> Scenario:
+    """Read, complete and validate a scenario; `Scenario.load` documents it."""
+    path = catalog.find("scenarios", reference).resolve()
+    table = read_toml(path)
+    return _scenario(table, changes, path, str(reference), trust)
+
+
+def parse_scenario(text: str, base: Path | None) -> Scenario:
+    """Read a scenario from TOML text; `Scenario.from_toml` documents it."""
+    label = "scenario"
+    table = parse_toml(text, label)
+    return _scenario(table, {}, (base or Path.cwd()) / "scenario.toml", label, False)
+
+
+def changed_scenario(
+    scenario: Scenario, changes: Mapping[str, object], beside: Path | None, trust: bool
+) -> Scenario:
+    """Return a scenario with some values changed; `Scenario.replace` documents it."""
+    table = table_of(scenario, objects=True)
+    path = beside or Path.cwd() / "scenario.toml"
+    return _scenario(table, changes, path, "scenario", trust)
+
+
+def _scenario(
+    table: Table, changes: Mapping[str, object], path: Path, label: str, trust: bool
+) -> Scenario:
+    table = copy.copy(table)
+    if path.is_file() and not table.get("name"):
+        table["name"] = path.stem
+    _resolve_controller(table, path, label)
+    for key, value in changes.items():
+        if key == "controller.use":  # another card; what overrode the old one does not fit it
+            table["controller"] = {"use": value}
+        else:
+            table = set_path(table, key, value)
+    _resolve_controller(table, path, label)  # a change may have named another card
+    controller = table.get("controller")
+    if isinstance(controller, dict):
+        table["controller"] = load_code(controller, path, label, trust)
+    for key in ("robot", "believed.robot"):
+        with blaming(f"{label}: {key}"):
+            _make_absolute(table, key.split("."), path)
+    return read_spec_labelled(Scenario, table, path, label)
+
+
+def _resolve_controller(table: Table, path: Path, label: str) -> None:
+    controller = table.get("controller")
+    if isinstance(controller, dict):
+        table["controller"] = resolve_card(controller, path, label)
+    elif controller is not None and not isinstance(controller, Controller):
+        use = controller if isinstance(controller, str) else "servo-baumgarte"
+        raise InputError(
+            f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
+            f"got {written(controller)}."
+        )
+
+
+def read_spec_labelled(kind: type[T], table: Mapping[str, Any], path: Path, label: str) -> T:
+    """Validate a table; complaints begin with the label, not with the absolute path."""
+    try:
+        return read_spec(kind, table, path)
+    except InputError as error:
+        raise InputError(str(error).replace(f"{path}: ", f"{label}: ", 1)) from None
+
+
+def resolve_card(table: Table, path: Path, label: str) -> Table:
+    """Return a controller table with ``use`` replaced by what the card says.
+
+    Keys beside ``use`` override the card's; a sub-table is merged unless it names another kind.
+
+    Raises:
+        InputError: A card does not exist, or cards use each other in a circle.
+    """
+    overrides: list[Table] = []
+    seen: list[str] = []
+    while "use" in table:
+        use = table["use"]
+        if not isinstance(use, str):
+            raise InputError(
+                f"{label}: controller.use: must be the name of a card; got {written(use)}."
+            )
+        overrides.append({key: value for key, value in table.items() if key != "use"})
+        with blaming(f"{label}: controller.use"):
+            card = catalog.find("controllers", use, path).resolve()
+        if str(card) in seen or len(seen) >= MAX_USES:
+            chain = " -> ".join(Path(name).stem for name in [*seen, str(card)])
+            raise InputError(f"{label}: controller.use: cards use each other in a circle: {chain}.")
+        seen.append(str(card))
+        table, path = read_toml(card), card
+        table.setdefault("name", card.stem)
+        if "use" in table:
+            table.pop("name")
+        _anchor_code(table, card)
+    for override in reversed(overrides):
+        table = merged(table, override)
+    return table
+
+
+def merged(base: Table, override: Table) -> Table:
+    """Return ``base`` with the keys of ``override`` laid over it, table by table."""
+    result = dict(base)
+    for key, value in override.items():
+        old = result.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            same_kind = value.get("kind", old.get("kind")) == old.get("kind")
+            result[key] = merged(old, value) if same_kind else value
+        else:
+            result[key] = value
+    return result
+
+
+def _anchor_code(table: Table, path: Path) -> None:
+    kind = table.get("kind")
+    if isinstance(kind, str) and ".py:" in kind:
+        file, _, name = kind.rpartition(":")
+        table["kind"] = f"{(path.parent / file).resolve()}:{name}"
+
+
+def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Controller:
+    """Return the controller that a user's Python file defines, or the table unchanged.
+
+    Raises:
+        InputError: The code is not trusted, does not exist, or is no controller.
+    """
+    kind = table.get("kind")
+    if not (isinstance(kind, str) and ".py:" in kind):
+        return table
+    file, _, name = kind.rpartition(":")
+    if not trust:
+        raise InputError(
+            f"{label}: controller.kind: '{kind}' is Python code, which a file may not run by "
+            "itself; read it, then say --trust (trust=True) to run it."
+        )
+    from ukctrl.plugin import load_class
+
+    with blaming(f"{label}: controller.kind"):
+        law = load_class((path.parent / file).resolve(), name, Controller)  # type: ignore[type-abstract]
+    rest = {key: value for key, value in table.items() if key != "kind"}
+    return read_spec_labelled(law, rest, path, f"{label}: controller")
+
+
+def set_path(table: Table, key: str, value: object) -> Any:
+    """Return a copy of a table with the value at a dotted path changed.
+
+    Entries of a list are named by their index or, for servo blocks, by their name or frame.
+
+    Raises:
+        InputError: The path leads through something that is no table.
+    """
+    return _set(table, key.split("."), value, key)
+
+
+def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
+    head, *rest = parts
+    if isinstance(node, list | tuple):
+        index = _entry(node, head, key)
+        items = list(node)
+        items[index] = _set(items[index], rest, value, key) if rest else value
+        return items
+    if not isinstance(node, Mapping):
+        raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
+    result: Table = dict(node)
+    result[head] = _set(result.get(head, {}), rest, value, key) if rest else value
+    return result
+
+
+def _entry(items: Sequence[Any], head: str, key: str) -> int:
+    names = [
+        str(item.get("name") or item.get("frame") or item.get("kind"))
+        if isinstance(item, Mapping)
+        else str(i)
+        for i, item in enumerate(items)
+    ]
+    if head.isdecimal() and int(head) < len(items):
+        return int(head)
+    if head not in names:
+        raise unknown_name(f"entry (in '{key}')", head, names)
+    return names.index(head)
+
+
+def parse_value(text: str) -> object:
+    """Return the TOML value of a text, or the text itself: ``--set`` needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return text
+
+
+def table_of(scenario: Scenario, objects: bool = False) -> Table:
+    """Return the table of a scenario; ``objects`` keeps what only Python can hold."""
+    table: Table = _plain(scenario, objects)
+    return table
+
+
+def _plain(value: Any, objects: bool) -> Any:
+    if isinstance(value, Robot):
+        return value if objects else str(value.path or value.name)
+    if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
+        fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
+        return {key: item for key, item in fields.items() if item is not None}
+    if isinstance(value, Controller):
+        return value if objects else _code_of(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, objects) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, objects) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, str | int | float | bool) or value is None or objects:
+        return value
+    return repr(value)
+
+
+def _code_of(law: Controller) -> Table:
+    """Return the table that names a user's own controller class and its gains."""
+    import inspect
+
+    file = inspect.getsourcefile(type(law))
+    fields = dc.fields(law) if dc.is_dataclass(law) else ()
+    gains = {f.name: _plain(getattr(law, f.name), False) for f in fields}
+    gains = {key: item for key, item in gains.items() if item is not None}
+    return {**gains, "kind": f"{file}:{type(law).__name__}"}
+
+
+def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
+    """Replace a robot that lies beside the file by its path; a catalogue name stays a name."""
+    head, *rest = keys
+    value = table.get(head)
+    if rest:
+        if isinstance(value, dict):
+            table[head] = dict(value)
+            _make_absolute(table[head], rest, path)
+        return
+    if not isinstance(value, str):
+        return
+    found = catalog.find("robots", value, path).resolve()
+    if not found.is_relative_to((catalog.root() / "robots").resolve()):
+        table[head] = str(found)

@@ -1,0 +1,113 @@
+"""One look for every figure: colours that the colour-blind can tell apart, light grid, SI units.
+
+Figures are plain `matplotlib.figure.Figure` objects on the Agg canvas. Nothing here touches
+pyplot, so nothing opens a window, leaks, or changes a user's own settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#b5649b", "#c98a00", "#3f9fd4", "#7a5cc7", "#7d6b5d")
+"""After Okabe and Ito, the light ones darkened to be seen on white."""
+DASHES = ("-", "--", "-.", ":")
+INK, MUTED, GRID, FAINT, ALERT = "#1b2430", "#5b6672", "#e3e7ec", "#b9c1ca", "#c8352b"
+WIDTH = 9.6
+"""Width of every figure [in]."""
+DPI = 150
+RC = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": FAINT,
+    "axes.facecolor": "none",
+    "axes.formatter.useoffset": False,
+    "axes.grid": True,
+    "axes.labelcolor": MUTED,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "path.simplify_threshold": 0.2,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ukctrl",
+    "text.color": INK,
+    "text.parse_math": False,  # names come from files: a dollar sign is a dollar sign
+    "xtick.color": FAINT,
+    "xtick.labelcolor": MUTED,
+    "xtick.labelsize": 8.0,
+    "ytick.color": FAINT,
+    "ytick.labelcolor": MUTED,
+    "ytick.labelsize": 8.0,
+}
+
+
+@contextlib.contextmanager
+def look() -> Iterator[None]:
+    """Draw in the style of the reports; afterwards the caller's own settings are back."""
+    import matplotlib
+
+    settings: Any = RC
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is what it shows
+        yield
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Make a function draw in the style of the reports."""
+
+    @functools.wraps(draw)
+    def in_style(*args: P.args, **kwargs: P.kwargs) -> T:
+        with look():
+            return draw(*args, **kwargs)
+
+    return in_style
+
+
+def png(figure: Figure) -> bytes:
+    """Return the figure as a PNG file."""
+    stream = io.BytesIO()
+    quick: dict[str, Any] = {"compress_level": 3}
+    with look():
+        figure.savefig(stream, format="png", metadata={"Software": None}, pil_kwargs=quick)
+    return stream.getvalue()
+
+
+def svg(figure: Figure) -> str:
+    """Return the figure as an `<svg>` element whose colours and fonts follow the page around it."""
+    stream = io.StringIO()
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    with look():
+        figure.savefig(stream, format="svg", metadata=nothing, facecolor="none")
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<style type=.*?</style>", "", text, count=1, flags=re.DOTALL)  # in page.css
+    text = text.replace("xlink:href=", "href=")
+    # A hundredth of a point is enough for a curve.
+    text = re.sub(r' d="[^"]*"', lambda curve: re.sub(r"(\.\d\d)\d+", r"\1", curve[0]), text)
+    opening = r'<svg viewBox="\1" role="img">'
+    text = re.sub(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>', opening, text, count=1)
+    for place, color in enumerate(PALETTE):
+        text = text.replace(color, f"var(--series-{place})")
+    roles = {"ink": INK, "muted": MUTED, "grid": GRID, "faint": FAINT, "alert": ALERT}
+    for role, color in roles.items():
+        text = text.replace(color, f"var(--{role})")
+    return re.sub(r"font: ([^;\"]*?)'DejaVu Sans'[^;\"]*", r"font: \1var(--font)", text)

@@ -1,0 +1,93 @@
+"""Numbers and units as people read them: `3.1×10⁻⁹ m`, `24 µm`, `rad/s²`, `N·m`."""
+
+from __future__ import annotations
+
+import math
+import re
+
+__all__ = ["duration", "number", "prefixed", "quantity", "sentence", "si", "unit_text"]
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f"}
+_PREFIXABLE = ("m", "rad", "m/s", "rad/s", "J", "W", "N", "N m", "s")
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with that many significant digits, and a dash for NaN."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0.0:
+        return "0"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    power = int(exponent)
+    if -4 < power < 6:
+        text = f"{value:.{max(digits - 1 - power, 0)}f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+        return text.replace("-", "−")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa.replace('-', '−')}×10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+def unit_text(unit: str) -> str:
+    """Return a unit as it is printed: `rad/s^2` as `rad/s²`, `N m` as `N·m`, `1` as nothing."""
+    if unit in ("1", ""):
+        return ""
+    if unit == "us":
+        return "µs"
+    raised = re.sub(r"\^(-?\d+)", lambda found: found[1].translate(_SUPERSCRIPTS), unit)
+    return re.sub(r"(?<![,\s]) (?!\s)", "·", raised)
+
+
+def quantity(value: float, unit: str, digits: int = 3) -> str:
+    """Return a number with its unit: `0.02 (m, rad)` for mixed ones, a dash alone for NaN."""
+    text, printed = number(value, digits), unit_text(unit)
+    if math.isnan(value) or not printed:
+        return text
+    mixed = "," in printed and not printed.startswith("(")
+    return f"{text} ({printed})" if mixed else f"{text} {printed}"
+
+
+def si(value: float, unit: str, digits: int = 3) -> str:
+    """Return a quantity with a prefix where that reads better: `24.1 µm`, `3.2 nm`."""
+    if unit in _PREFIXABLE and 1e-12 <= abs(value) < 0.1:
+        factor, printed = prefixed(abs(value), unit)
+        return f"{number(value * factor, digits)} {printed}"
+    return quantity(value, unit, digits)
+
+
+def prefixed(largest: float, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit text that bring values of this size near one.
+
+    `prefixed(2e-5, "m")` is `(1e6, "µm")`. Units that take no prefix get a power of ten.
+    """
+    if not (math.isfinite(largest) and largest > 0.0) or 0.1 <= largest < 1e4:
+        return 1.0, unit_text(unit)
+    power = 3 * math.floor(math.log10(largest * 1.0000001) / 3)
+    if unit in _PREFIXABLE and power in _PREFIXES:
+        return 10.0**-power, f"{_PREFIXES[power]}{unit_text(unit)}"
+    scale = f"10{str(power).translate(_SUPERSCRIPTS)}"
+    return 10.0**-power, f"{scale} {unit_text(unit)}".strip()
+
+
+def duration(seconds: float) -> str:
+    """Return a wall time: `850 ms`, `12.4 s`, `3 min 20 s`."""
+    if not math.isfinite(seconds):
+        return "–"
+    if seconds < 1.0:
+        return f"{1e3 * seconds:.3g} ms"
+    if seconds < 120.0:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital first letter and a full stop."""
+    stripped = text.strip()
+    if not stripped:
+        return ""
+    ended = stripped if stripped[-1] in ".!?" else f"{stripped}."
+    return ended[0].upper() + ended[1:]

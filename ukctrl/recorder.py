@@ -1,0 +1,152 @@
+"""What a run keeps: one row of every quantity at each output time."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.constraints import Stack
+from ukctrl.control import Command, Law
+from ukctrl.dynamics import Dynamics
+from ukctrl.factor import Matrix, Vector
+from ukctrl.integrate import State
+from ukctrl.samples import Labels, Signal
+from ukctrl.uk import RankPolicy
+
+
+@final
+class Recorder:
+    """Arrays that fill up sample by sample, readable at any moment.
+
+    Errors are measured on the true robot, whatever the law believes.
+    """
+
+    def __init__(self, truth: Dynamics, servo: Stack, law: Law, capacity: int) -> None:
+        robot = truth.robot
+        self.truth, self.law = truth, law
+        # Where the law enforces these very rows on this very robot, they are written already.
+        self._shared = law.stack.constraints is servo.constraints and law.stack.robot is robot
+        self.servo = law.stack if self._shared else servo
+        self.count = 0
+        self.ticks, self.tick_seconds = 0, 0.0
+        n, m, mp = capacity, len(servo), len(truth.passive)
+        self.frames = tuple(dict.fromkeys(t.frame for t in servo.traces()))
+        shapes: dict[str, tuple[int, ...]] = {
+            "q": (robot.nq,),
+            "v": (robot.nv,),
+            "a": (robot.nv,),
+            "u": (robot.nu,),
+            "phi": (m,),
+            "beta": (m,),
+            "passive_phi": (mp,),
+            "passive_beta": (mp,),
+            "passive_force": (robot.nv,),
+            "energy": (),
+            "power": (),
+            "actuator_rate": (robot.nu,),
+            "frame_position": (len(self.frames), 3),
+            "frame_reference": (len(self.frames), 3),
+        }
+        self.time: Vector = np.zeros(n)
+        self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
+        self.arrays["frame_reference"].fill(np.nan)
+        self._H: Matrix = np.zeros((n, m, robot.nu))
+        self._d: Matrix = np.zeros((n, m))
+        self._signals: dict[str, list[float | Vector]] = {}
+        self._texts: dict[str, tuple[str, str]] = {}
+
+    def keep(self, t: float, state: State, command: Command, belief: Dynamics) -> None:
+        """Keep one sample; both robots must have been moved to the state, and the law stepped."""
+        k, arrays, truth, u = self.count, self.arrays, self.truth, command.u
+        s = truth.snapshot
+        rows = self.servo.rows if self._shared else self.servo.write(s)
+        a = truth.acceleration(u)
+        self.time[k] = t
+        arrays["q"][k] = state.q
+        arrays["v"][k] = state.v
+        arrays["a"][k] = a
+        arrays["u"][k] = u
+        arrays["phi"][k] = rows.phi
+        arrays["beta"][k] = rows.beta
+        arrays["actuator_rate"][k] = rates = s.v @ s.B
+        energy = s.energy()
+        arrays["energy"][k] = energy.kinetic + energy.potential
+        power = float(u @ rates)
+        if truth.robot.forces.any:
+            power += float(s.f @ s.v) + truth.robot.forces.potential_rate(s)
+        if len(truth.passive):
+            passive = truth.passive.rows
+            force = truth.passive_force(a, u)
+            arrays["passive_phi"][k] = passive.phi
+            arrays["passive_beta"][k] = passive.beta
+            arrays["passive_force"][k] = force
+            power += float(force @ s.v)
+        arrays["power"][k] = power
+        np.matmul(rows.A, truth.G, out=self._H[k])
+        demand = command.demand if self._shared and command.demand is not None else rows.b
+        np.subtract(demand, rows.A @ truth.a_free, out=self._d[k])
+        for trace in self.servo.traces():
+            at = self.frames.index(trace.frame)
+            arrays["frame_position"][k, at] = trace.position
+            arrays["frame_reference"][k, at] = trace.reference
+        for name, signal in self.law.signals(belief, state.memory).items():
+            self._signals.setdefault(name, []).append(signal.value)
+            self._texts[name] = (signal.units, signal.long_name)
+        self.count = k + 1  # last, so that an interruption never leaves half a sample
+
+    def samples(self) -> tuple[Vector, dict[str, NDArray[np.float64]]]:
+        """Return the times and arrays so far, with rank, grip and reach worked out."""
+        n = self.count
+        arrays = {name: array[:n] for name, array in self.arrays.items()}
+        arrays.update(_grip(self._H[:n], self._d[:n], self.truth.rank))
+        return self.time[:n], arrays
+
+    def signals(self) -> dict[str, Signal]:
+        """Return the law's own signals so far."""
+        return {
+            name: Signal(
+                values=np.array(values[: self.count]),
+                units=self._texts[name][0],
+                long_name=self._texts[name][1],
+            )
+            for name, values in self._signals.items()
+        }
+
+    def labels(self) -> Labels:
+        """Return the names along every axis."""
+        robot, servo, passive = self.truth.robot, self.servo, self.truth.passive
+        return Labels(
+            coordinates=robot.coordinates,
+            coordinate_units=robot.coordinate_units,
+            dofs=robot.dofs,
+            dof_units=robot.dof_units,
+            actuators=robot.actuators,
+            actuator_units=robot.actuator_units,
+            effort_limit=tuple(robot.effort_limit.tolist()),
+            rows=servo.names,
+            row_units=servo.units,
+            row_blocks=servo.blocks,
+            passive_rows=passive.names,
+            passive_row_units=passive.units,
+            frames=self.frames,
+        )
+
+
+def _grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
+    """Return rank, smallest kept singular value and reach residual of every sample."""
+    n = len(H)
+    if not H.size or not np.isfinite(H).all():
+        return {}
+    U, sigma, _ = np.linalg.svd(H, full_matrices=False)
+    kept = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+    found = kept.sum(axis=1)
+    along = np.einsum("kij,ki->kj", U, d) * kept
+    residual = d - np.einsum("kij,kj->ki", U, along)
+    last = np.maximum(found - 1, 0)
+    return {
+        "rank": found.astype(np.float64),
+        "sigma_min": np.where(found > 0, sigma[np.arange(n), last], 0.0),
+        "reach": np.linalg.norm(residual, axis=1),
+    }

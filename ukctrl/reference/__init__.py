@@ -1,0 +1,53 @@
+"""References: paths r(t) and orientations R(t), each with its exact first and second derivative.
+
+Every kind reads from a table such as ``{ kind = "circle", center = [0.3, 0.0, 0.2], radius = 0.1,
+period = 2.0 }`` and is also an ordinary class: ``Circle(center=(0.3, 0.0, 0.2), radius=0.1,
+period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast function for loops.
+"""
+
+from ukctrl.reference.base import Path, Reference, Sample
+from ukctrl.reference.combined import AnyReference, Repeated, Stacked, TimeScaled
+from ukctrl.reference.formula import Expression
+from ukctrl.reference.orientation import (
+    AboutAxis,
+    AnyOrientation,
+    Between,
+    ConstantOrientation,
+    OrientationPath,
+    OrientationReference,
+    OrientationSample,
+    RollPitchYaw,
+)
+from ukctrl.reference.planar import Circle, Helix, Lemniscate
+from ukctrl.reference.simple import Constant, Harmonic, HarmonicSum, Line, Polynomial
+from ukctrl.reference.waypoints import MinJerk, Spline, Table
+
+__all__ = [
+    "AboutAxis",
+    "AnyOrientation",
+    "AnyReference",
+    "Between",
+    "Circle",
+    "Constant",
+    "ConstantOrientation",
+    "Expression",
+    "Harmonic",
+    "HarmonicSum",
+    "Helix",
+    "Lemniscate",
+    "Line",
+    "MinJerk",
+    "OrientationPath",
+    "OrientationReference",
+    "OrientationSample",
+    "Path",
+    "Polynomial",
+    "Reference",
+    "Repeated",
+    "RollPitchYaw",
+    "Sample",
+    "Spline",
+    "Stacked",
+    "Table",
+    "TimeScaled",
+]

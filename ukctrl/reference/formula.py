@@ -1,0 +1,74 @@
+"""A path written as formulas of time."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated, Literal, Self
+
+from pydantic import model_validator
+from pydantic.dataclasses import dataclass
+
+from ukctrl.errors import ExpressionError, InputError
+from ukctrl.expression import check, compile_function, parse
+from ukctrl.fields import STRICT, Formula, Listed
+from ukctrl.reference.base import Path, Reference
+
+MAX_COMPONENTS = 100
+"""Most components of one path."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Expression(Reference):
+    """Formulas of the time ``t`` [s], differentiated exactly."""
+
+    kind: Literal["expression"] = "expression"
+    x: Formula | None = None
+    """First component of a path in space [m]; comes with ``y`` and ``z``."""
+    y: Formula | None = None
+    """Second component [m]."""
+    z: Formula | None = None
+    """Third component [m]."""
+    components: Annotated[tuple[Formula, ...], Listed(1, MAX_COMPONENTS)] | None = None
+    """Any number of components [m or rad], instead of ``x``, ``y`` and ``z``."""
+
+    @model_validator(mode="after")
+    def _names_known(self) -> Self:
+        given = [text is not None for text in (self.x, self.y, self.z)]
+        if any(given) == (self.components is not None) or any(given) != all(given):
+            raise InputError("must have either x, y and z, or components.")
+        names = "xyz" if self.components is None else range(len(self.components))
+        for name, text in zip(names, self._texts, strict=True):
+            try:
+                check(text, ["t"])
+            except ExpressionError as error:
+                where = name if isinstance(name, str) else f"components[{name}]"
+                raise InputError(f"{where}: {error}") from None
+        return self
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        return self.components or tuple(text for text in (self.x, self.y, self.z) if text)
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self._texts)
+
+    def compile(self) -> Path:
+        """Return the flat function of time.
+
+        Raises:
+            ExpressionError: A formula cannot be differentiated.
+        """
+        return _compiled(self._texts)
+
+
+@functools.lru_cache(maxsize=128)  # a study compiles the same path for every run
+def _compiled(texts: tuple[str, ...]) -> Path:
+    import sympy
+
+    time = sympy.Symbol("t")
+    r = [parse(text, ["t"]) for text in texts]
+    r_dot = [component.diff(time) for component in r]
+    r_ddot = [component.diff(time) for component in r_dot]
+    return compile_function([*r, *r_dot, *r_ddot], ["t"], label="; ".join(texts))

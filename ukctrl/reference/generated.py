@@ -1,0 +1,195 @@
+"""Generated evaluators: linear combinations of a few functions, and piecewise polynomials.
+
+Most paths are constant vectors times a few scalar functions of time. Writing them out as plain
+arithmetic, without the zeros, evaluates a path in a fraction of a microsecond.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.errors import InputError
+from ukctrl.expression.codegen import compile_source
+from ukctrl.reference.base import Path
+
+
+def combination(
+    lines: Sequence[str],
+    basis: Sequence[str],
+    rows: NDArray[np.float64],
+    known: Mapping[str, object] | None = None,
+) -> Path:
+    """Compile ``rows @ basis(t)``, leaving out what is zero.
+
+    Args:
+        lines: Statements that define the basis from the time ``t``.
+        basis: Names of the basis functions; ``"1"`` is the constant.
+        rows: Coefficients, shape ``(n, len(basis))``.
+        known: Functions that the lines call beside those of the language.
+    """
+    values = ", ".join(_linear(row, basis) for row in rows.tolist())
+    return compile_source("t", [*lines, f"return ({values},)"], time="t", known=known)
+
+
+def _linear(row: Sequence[float], basis: Sequence[str]) -> str:
+    terms = [_term(c, name) for c, name in zip(row, basis, strict=True) if c != 0.0]
+    return " + ".join(terms) if terms else "0.0"
+
+
+def _term(coefficient: float, name: str) -> str:
+    if name == "1":
+        return f"({coefficient!r})"
+    return name if coefficient == 1.0 else f"({coefficient!r})*{name}"
+
+
+def finite_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coefficients of a path and of its derivatives, checked.
+
+    Raises:
+        InputError: One is not finite.
+    """
+    if not np.isfinite(rows).all():
+        raise InputError("must be a slower path: its acceleration overflows.")
+    return rows
+
+
+def piecewise(
+    times: Sequence[float], coefficients: NDArray[np.float64], *, repeat: bool = False
+) -> Path:
+    r"""Compile a piecewise polynomial $r(t) = \sum_k c_{ik} (t - t_i)^k$ on $[t_i, t_{i+1}]$.
+
+    Outside it holds its ends, with zero derivatives, unless it repeats.
+
+    Args:
+        times: The n + 1 ends of the pieces, increasing [s].
+        coefficients: Ascending powers, shape ``(n, powers, size)``.
+        repeat: Whether the path starts again where it ends.
+
+    Raises:
+        InputError: The coefficients are not finite.
+    """
+    size = coefficients.shape[2]
+    derivatives = _with_derivatives(coefficients)
+    table = [
+        (time, *(c for part in derivatives for c in part[index].T.ravel().tolist()))
+        for index, time in enumerate(times[:-1])
+    ]
+    first, last = float(times[0]), float(times[-1])
+    lengths = [part.shape[1] for part in derivatives for _ in range(size)]
+    names = [[f"c{i}_{k}" for k in range(length)] for i, length in enumerate(lengths)]
+    lines = (
+        [f"t = {first!r} + (t - {first!r}) % {last - first!r}"] if repeat else _holds(first, last)
+    )
+    lines += [
+        f"({', '.join(['start', *(name for row in names for name in row)])},) = "
+        "table[bisect_right(breaks, t)]",
+        "s = t - start",
+        f"return ({', '.join(_horner(row) for row in names)},)",
+    ]
+    end = tuple(
+        float(value)
+        for value in np.polynomial.polynomial.polyval(last - float(times[-2]), coefficients[-1])
+    )
+    known = {
+        "table": table,
+        "breaks": [float(time) for time in times[1:-1]],
+        "bisect_right": bisect.bisect_right,
+        "before": (*coefficients[0, 0].tolist(), *([0.0] * 2 * size)),
+        "after": (*end, *([0.0] * 2 * size)),
+    }
+    return compile_source("t", lines, time="t", known=known)
+
+
+def _with_derivatives(coefficients: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return the coefficients, shape ``(n, powers, size)``, and those of two derivatives."""
+    parts = [coefficients]
+    with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+        for _ in range(2):
+            powers = np.arange(1, parts[-1].shape[1])[None, :, None]
+            parts.append(parts[-1][:, 1:] * powers)
+    return [finite_rows(part) for part in parts]
+
+
+def _holds(first: float, last: float) -> list[str]:
+    return [
+        f"if t < {first!r}:",
+        "    return before",
+        f"if t > {last!r}:",
+        "    return after",
+    ]
+
+
+def _horner(names: Sequence[str]) -> str:
+    code = names[-1] if names else "0.0"
+    for name in reversed(names[:-1]):
+        code = f"{name} + s*({code})" if code.isidentifier() is False else f"{name} + s*{code}"
+    return code
+
+
+def polynomial(coefficients: Sequence[Sequence[float]], duration: float | None) -> Path:
+    """Compile one polynomial per component, ascending powers of t, held outside [0, duration]."""
+    powers = max(len(row) for row in coefficients)
+    padded = np.array([[*row, *([0.0] * (powers - len(row)))] for row in coefficients])
+    if duration is not None:
+        return piecewise([0.0, duration], padded.T[None])
+    parts = _with_derivatives(padded.T[None])
+    values = ", ".join(_literal_horner(row) for part in parts for row in part[0].T.tolist())
+    return compile_source("t", [f"return ({values},)"], time="t")
+
+
+def _literal_horner(row: Sequence[float]) -> str:
+    while row and row[-1] == 0.0:
+        row = row[:-1]
+    code = f"({row[-1]!r})" if row else "0.0"
+    for value in reversed(row[:-1]):
+        head = f"({value!r}) + " if value != 0.0 else ""
+        code = f"({head}t*{code})"
+    return code
+
+
+def min_jerk_coefficients(
+    times: NDArray[np.float64], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""Return the pieces that go from rest to rest with the least squared jerk.
+
+    $r = p_i + (p_{i+1} - p_i)(10 s^3 - 15 s^4 + 6 s^5)$ with $s = (t - t_i)/(t_{i+1} - t_i)$.
+
+    Args:
+        times: Instants [s], shape (n,).
+        points: Waypoints, shape ``(n, size)``.
+
+    Returns:
+        Ascending powers of ``t - t_i``, shape ``(n - 1, 6, size)``.
+
+    References:
+        Flash & Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985.
+    """
+    steps = np.diff(points, axis=0)
+    spans = np.diff(times)[:, None]
+    coefficients = np.zeros((len(steps), 6, points.shape[1]))
+    coefficients[:, 0] = points[:-1]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # checked by piecewise
+        for power, weight in ((3, 10.0), (4, -15.0), (5, 6.0)):
+            coefficients[:, power] = weight * steps / spans**power
+    return coefficients
+
+
+def increasing(times: Sequence[float]) -> None:
+    """Check that instants increase.
+
+    Raises:
+        InputError: Two coincide or decrease.
+    """
+    for index, (one, other) in enumerate(itertools.pairwise(times)):
+        if not other > one:
+            raise InputError(
+                f"times must increase; got {other:g} after {one:g} at place {index + 1}."
+            )
+    if not math.isfinite(times[-1] - times[0]):
+        raise InputError("times must lie closer together; their span overflows.")

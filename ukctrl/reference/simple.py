@@ -1,0 +1,177 @@
+"""Paths of any size in closed form: constant, line, harmonic sum, polynomial."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+from pydantic.dataclasses import dataclass
+
+from ukctrl.errors import InputError
+from ukctrl.fields import STRICT, Components, Hertz, Listed, Radians, Seconds, Vector
+from ukctrl.reference.base import Path, Reference
+from ukctrl.reference.generated import (
+    combination,
+    finite_rows,
+    min_jerk_coefficients,
+    piecewise,
+    polynomial,
+)
+
+MAX_POWERS = 20
+"""Most coefficients of a polynomial; a higher degree is numerically meaningless."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Constant(Reference):
+    """A value that does not change."""
+
+    kind: Literal["constant"] = "constant"
+    value: Components
+    """The value: one number or a list of them [m or rad]."""
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.value)
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        flat = (*self.value, *([0.0] * 2 * self.size))
+        return lambda t: flat
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Line(Reference):
+    """A straight line: to an end point in a duration, or at a constant velocity without end.
+
+    With an end point it holds the start before t = 0 and the end after the duration.
+    """
+
+    kind: Literal["line"] = "line"
+    start: Components
+    """Value at t = 0 [m or rad]."""
+    end: Components | None = None
+    """Value at the end [m or rad]; needs ``duration``."""
+    duration: Seconds | None = None
+    """Time from start to end [s]."""
+    profile: Literal["min_jerk", "uniform"] = "min_jerk"
+    """From rest to rest with least jerk, or at constant velocity (which jumps at both ends)."""
+    velocity: Components | None = None
+    """Constant velocity [m/s or rad/s], instead of ``end`` and ``duration``."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        finite = self.end is not None and self.duration is not None
+        other = self.end is not None or self.duration is not None
+        if (self.velocity is None and not finite) or (self.velocity is not None and other):
+            raise InputError("must have either end and duration, or velocity.")
+        for name in ("end", "velocity"):
+            came = getattr(self, name)
+            if came is not None and len(came) != self.size:
+                raise InputError(
+                    f"{name} must have as many components as start, {self.size}; got {len(came)}."
+                )
+        return self
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.start)
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        if self.end is None or self.duration is None:
+            return polynomial(list(zip(self.start, self.velocity or (), strict=True)), None)
+        points = np.array([self.start, self.end])
+        if self.profile == "min_jerk":
+            coefficients = min_jerk_coefficients(np.array([0.0, self.duration]), points)
+        else:
+            with np.errstate(over="ignore"):  # piecewise says it in words
+                velocity = (points[1] - points[0]) / self.duration
+            coefficients = np.array([[points[0], velocity]])
+        return piecewise([0.0, self.duration], coefficients)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Harmonic:
+    r"""One term of a harmonic sum, $A \sin(2\pi f t + \varphi)$."""
+
+    amplitude: Components
+    """Amplitude A of each component [m or rad]."""
+    frequency: Hertz
+    """Frequency f [Hz]."""
+    phase: Radians = 0.0
+    r"""Phase $\varphi$ [rad]; pi/2 makes a cosine."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class HarmonicSum(Reference):
+    r"""A sum of sines, $r = r_0 + \sum_k A_k \sin(2\pi f_k t + \varphi_k)$."""
+
+    kind: Literal["harmonic"] = "harmonic"
+    offset: Components
+    """Mean value [m or rad]; its length is the number of components."""
+    terms: Annotated[tuple[Harmonic, ...], Listed()]
+    """The sines."""
+
+    @model_validator(mode="after")
+    def _same_size(self) -> Self:
+        for index, term in enumerate(self.terms):
+            if len(term.amplitude) != self.size:
+                raise InputError(
+                    f"terms[{index}].amplitude must have as many components as offset, "
+                    f"{self.size}; got {len(term.amplitude)}."
+                )
+        return self
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.offset)
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        n, lines, basis = self.size, list[str](), ["1"]
+        columns = [np.concatenate([self.offset, np.zeros(2 * n)])]
+        for index, term in enumerate(self.terms):
+            omega = 2.0 * math.pi * term.frequency
+            lines += [f"a = {omega!r}*t + ({term.phase!r})"]
+            lines += [f"s{index} = sin(a)", f"c{index} = cos(a)"]
+            basis += [f"s{index}", f"c{index}"]
+            amplitude, zero = np.array(term.amplitude), np.zeros(n)
+            with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+                columns.append(np.concatenate([amplitude, zero, -(omega * omega) * amplitude]))
+                columns.append(np.concatenate([zero, omega * amplitude, zero]))
+        return combination(lines, basis, finite_rows(np.stack(columns, axis=1)))
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Polynomial(Reference):
+    r"""A polynomial in time for each component, $r_i = \sum_k c_{ik} t^k$."""
+
+    kind: Literal["polynomial"] = "polynomial"
+    coefficients: Annotated[tuple[Vector, ...], Listed()]
+    """For each component its coefficients, constant first [m/s^k or rad/s^k]."""
+    duration: Seconds | None = None
+    """End [s]; held before 0 and after it. Without one the polynomial goes on for all time."""
+
+    @model_validator(mode="after")
+    def _few_powers(self) -> Self:
+        longest = max(map(len, self.coefficients))
+        if longest > MAX_POWERS:
+            raise InputError(
+                f"coefficients must be at most {MAX_POWERS} for a component; got {longest}."
+            )
+        return self
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.coefficients)
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        return polynomial(self.coefficients, self.duration)

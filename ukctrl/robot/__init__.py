@@ -1,0 +1,43 @@
+"""The robot model: the only package that imports Pinocchio."""
+
+from ukctrl.robot.audit import Finding
+from ukctrl.robot.perturb import Payload, Perturbation
+from ukctrl.robot.robot import Robot
+from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
+from ukctrl.robot.spec import (
+    DryFriction,
+    ExtraFrame,
+    GivenForce,
+    JointDamper,
+    JointMotor,
+    JointSpring,
+    RobotFile,
+    Spring,
+    TorqueBetween,
+    Transmission,
+    Wrench,
+)
+from ukctrl.robot.structure import Site
+
+__all__ = [
+    "DryFriction",
+    "Energy",
+    "ExtraFrame",
+    "Finding",
+    "FrameMotion",
+    "GivenForce",
+    "JointDamper",
+    "JointMotor",
+    "JointSpring",
+    "Payload",
+    "Perturbation",
+    "PointMotion",
+    "Robot",
+    "RobotFile",
+    "Site",
+    "Snapshot",
+    "Spring",
+    "TorqueBetween",
+    "Transmission",
+    "Wrench",
+]

@@ -1,0 +1,202 @@
+"""Actuators: from the ``[[actuator]]`` tables to the matrix ``B`` in ``B u``."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.errors import ModelError
+from ukctrl.files import blaming
+from ukctrl.robot.spec import AnyActuator, JointMotor, TorqueBetween, Transmission, Wrench
+from ukctrl.robot.structure import UNLIMITED, Site, Structure
+
+if TYPE_CHECKING:
+    from ukctrl.robot.snapshot import Snapshot
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dc.dataclass(frozen=True, eq=False)
+class WrenchColumn:
+    """Column of a force and a torque fixed in a frame: ``J' [force; torque]``."""
+
+    site: Site
+    force: Vector
+    torque: Vector
+
+    def evaluate(self, snapshot: Snapshot) -> Vector:
+        """Return the generalised force per unit of input, shape ``(nv,)``."""
+        rotation = snapshot.rotations[self.site.joint] @ self.site.rotation
+        return snapshot.pushed(self.site, rotation @ self.force, rotation @ self.torque)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class TorqueColumn:
+    """Column of a torque between two frames: ``(J_2 - J_1)' [0; axis]``."""
+
+    first: Site
+    axis: Vector
+    """In the axes of the joint that carries the first frame."""
+    sign: Vector
+    """+1 where a velocity turns the second frame only, -1 the first only, else 0."""
+
+    def evaluate(self, snapshot: Snapshot) -> Vector:
+        """Return the generalised force per unit of input, shape ``(nv,)``."""
+        axis = snapshot.rotations[self.first.joint] @ self.axis
+        column: Vector = self.sign * (snapshot.Jt[:, 3:] @ axis)
+        return column
+
+
+Column = WrenchColumn | TorqueColumn
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Actuation:
+    """The inputs of a robot and how they push on it."""
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    limits: Vector
+    """Largest absolute input, shape ``(nu,)``."""
+    constant: Matrix
+    """``B`` without the columns that depend on the configuration, shape ``(nv, nu)``."""
+    moving: tuple[tuple[int, Column], ...] = ()
+
+    @property
+    def varies(self) -> bool:
+        """Whether ``B`` depends on the configuration."""
+        return bool(self.moving)
+
+    def evaluate(self, snapshot: Snapshot) -> None:
+        """Write the columns that depend on the configuration into ``snapshot.B``."""
+        for index, column in self.moving:
+            snapshot.B[:, index] = column.evaluate(snapshot)
+
+
+@dc.dataclass(frozen=True)
+class _Input:
+    """One column of ``B`` while it is being put together."""
+
+    name: str
+    unit: str
+    limit: float | None
+    column: Vector | Column
+
+
+def actuation(
+    structure: Structure, specs: Sequence[AnyActuator] | None, without: frozenset[str]
+) -> Actuation:
+    """Put the actuators of a robot together.
+
+    Args:
+        structure: The robot's names.
+        specs: The actuators; ``None`` for one motor per joint with one freedom.
+        without: Joints that get no motor by default, such as those that mimic another.
+
+    Raises:
+        ModelError: Two inputs have one name.
+        InputError: A joint or frame does not exist.
+    """
+    if specs is None:
+        specs = [
+            JointMotor(joint=block.dofs[0])
+            for block in structure.blocks
+            if block.nv == 1 and block.name not in without
+        ]
+    inputs: list[_Input] = []
+    for number, spec in enumerate(specs):
+        with blaming(f"actuator[{number}]"):
+            inputs += _inputs(structure, spec)
+    names = tuple(made.name for made in inputs)
+    double = next((name for name in names if names.count(name) > 1), None)
+    if double is not None:
+        raise ModelError(f"actuator names must differ; '{double}' appears more than once.")
+    constant = np.zeros((structure.model.nv, len(inputs)))
+    moving: list[tuple[int, Column]] = []
+    for index, made in enumerate(inputs):
+        if isinstance(made.column, np.ndarray):
+            constant[:, index] = made.column
+        else:
+            moving.append((index, made.column))
+    limits = np.array([np.inf if made.limit is None else made.limit for made in inputs])
+    return Actuation(names, tuple(made.unit for made in inputs), limits, constant, tuple(moving))
+
+
+def _inputs(structure: Structure, spec: AnyActuator) -> list[_Input]:
+    match spec:
+        case JointMotor():
+            return [_joint_motor(structure, spec)]
+        case Transmission():
+            return _transmission(structure, spec)
+        case TorqueBetween():
+            return [_torque_between(structure, spec)]
+        case Wrench():
+            return [_wrench(structure, spec)]
+
+
+def _joint_motor(structure: Structure, spec: JointMotor) -> _Input:
+    if spec.gear == 0.0:
+        raise ModelError(f"gear of the motor at joint '{spec.joint}' must not be zero.")
+    index = structure.dof(spec.joint)
+    column = np.zeros(structure.model.nv)
+    column[index] = spec.gear
+    given = float(structure.model.upperEffortLimit[index])
+    # Zero is how careless exporters write "not known"; the audit says so.
+    from_model = given / abs(spec.gear) if 0.0 < given < UNLIMITED else None
+    return _Input(
+        name=spec.name or structure.dofs[index],
+        unit=spec.unit or _effort_unit(structure.dof_units[index]),
+        limit=spec.limit if spec.limit is not None else from_model,
+        column=column,
+    )
+
+
+def _effort_unit(velocity_unit: str) -> str:
+    return "N" if velocity_unit == "m/s" else "N m"
+
+
+def _transmission(structure: Structure, spec: Transmission) -> list[_Input]:
+    names: tuple[str, ...]
+    joints: tuple[str, ...]
+    if spec.ratios is not None:
+        names, joints = (spec.name or "",), tuple(spec.ratios)
+        matrix = np.array(list(spec.ratios.values()))[:, None]
+    else:
+        names, joints = spec.names or (), spec.joints or ()
+        matrix = np.array(spec.matrix)
+    rows = [structure.dof(joint) for joint in joints]
+    if len(set(rows)) < len(rows):
+        raise ModelError(f"a transmission must name every joint once; got {', '.join(joints)}.")
+    units = {_effort_unit(structure.dof_units[row]) for row in rows}
+    columns = np.zeros((structure.model.nv, len(names)))
+    columns[rows] = matrix
+    unit = spec.unit or (units.pop() if len(units) == 1 else "N m")
+    return [
+        _Input(name, unit, spec.limit, columns[:, index].copy()) for index, name in enumerate(names)
+    ]
+
+
+def _torque_between(structure: Structure, spec: TorqueBetween) -> _Input:
+    first, second = (structure.site(frame) for frame in spec.frames)
+    axis = np.array(spec.axis) / np.linalg.norm(spec.axis)
+    sign = second.support.astype(float) - first.support.astype(float)
+    if first.joint == second.joint:
+        raise ModelError(
+            f"frames '{spec.frames[0]}' and '{spec.frames[1]}' of actuator '{spec.name}' are on "
+            "one body; a torque between them does nothing."
+        )
+    return _Input(spec.name, "N m", spec.limit, TorqueColumn(first, first.rotation @ axis, sign))
+
+
+def _wrench(structure: Structure, spec: Wrench) -> _Input:
+    site = structure.site(spec.frame)
+    force, torque = np.array(spec.force or (0.0,) * 3), np.array(spec.torque or (0.0,) * 3)
+    if not site.support.any():
+        raise ModelError(f"frame '{spec.frame}' of actuator '{spec.name}' does not move.")
+    unit = spec.unit or ("N" if force.any() else "N m")
+    return _Input(spec.name, unit, spec.limit, WrenchColumn(site, force, torque))

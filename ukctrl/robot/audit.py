@@ -1,0 +1,194 @@
+"""What loading a model drops or finds suspicious.
+
+An ``error`` stops the load with a `ModelError`; a ``warning`` means that the numbers may not
+be what their author meant; a ``note`` says how something was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.robot.actuators import Actuation, TorqueColumn
+from ukctrl.robot.layout import identifier
+from ukctrl.robot.structure import UNLIMITED, Structure
+
+Matrix = NDArray[np.float64]
+
+SINGULAR = 1e-12
+"""Smallest eigenvalue of the mass matrix, scaled to unit diagonal, that counts as positive."""
+HUGE = 1e15
+"""Larger masses and inertias are slips of the pen, and would overflow [kg, kg m^2]."""
+TRIANGLE_RTOL = 1e-6
+"""How far a principal moment may exceed the sum of the two others; exporters round."""
+
+
+class Finding(NamedTuple):
+    """One remark on a model."""
+
+    level: Literal["error", "warning", "note"]
+    code: str
+    """Short fixed name of the kind of remark, such as ``mimic_joint``."""
+    subject: str
+    """The joint, link or actuator that it is about."""
+    message: str
+    """What was found, what follows from it, what to do."""
+
+
+def body_findings(link: str, mass: float, inertia: Matrix) -> Iterator[Finding]:
+    """Judge the mass and the rotational inertia about the centre of mass of one body."""
+    what = f"'{link}'"
+    numbers = (mass, *inertia.flat)
+    if not all(abs(number) < HUGE for number in numbers):
+        yield Finding(
+            "error", "not_finite", link,
+            f"mass and inertia of {what} must be finite and below {HUGE:g}.",
+        )  # fmt: skip
+        return
+    if mass < 0.0:
+        yield Finding(
+            "error", "negative_mass", link, f"the mass of {what} must not be negative; got {mass}."
+        )
+        return
+    moments = np.linalg.eigvalsh(inertia)
+    scale = float(np.abs(moments).max())
+    if mass == 0.0 and scale > 0.0:
+        yield Finding("warning", "zero_mass", link, f"{what} has a rotational inertia but no mass.")
+    if moments[0] < -TRIANGLE_RTOL * scale:
+        yield Finding(
+            "error", "negative_inertia", link,
+            f"the rotational inertia of {what} must have no negative principal moment; "
+            f"got {moments[0]:.3g} kg m^2.",
+        )  # fmt: skip
+    elif mass > 0.0 and moments[0] <= TRIANGLE_RTOL * scale:
+        yield Finding(
+            "warning", "zero_inertia", link,
+            f"{what} has mass but a principal moment of zero, like a point or a thin rod.",
+        )  # fmt: skip
+    elif moments[2] > (1.0 + TRIANGLE_RTOL) * (moments[0] + moments[1]):
+        yield Finding(
+            "warning", "impossible_inertia", link,
+            f"no body has the principal moments of {what} ({moments[0]:.3g}, {moments[1]:.3g}, "
+            f"{moments[2]:.3g} kg m^2): the largest exceeds the sum of the others.",
+        )  # fmt: skip
+
+
+def model_findings(structure: Structure) -> Iterator[Finding]:
+    """Judge what is left of the model in Pinocchio: inertias by joint, limits, names."""
+    model = structure.model
+    for block in structure.blocks:
+        body = model.inertias[block.joint]
+        if body.mass == 0.0 and not np.any(body.inertia):
+            yield Finding(
+                "note", "massless_joint", block.name,
+                f"nothing that joint '{block.name}' carries directly has mass.",
+            )  # fmt: skip
+        if block.shape == "circle":
+            yield Finding(
+                "note", "continuous_joint", block.name,
+                f"joint '{block.name}' turns without end; formulas know it as "
+                f"{block.coordinates[0]} and {block.coordinates[1]}.",
+            )  # fmt: skip
+        elif identifier(block.name) != block.name:
+            yield Finding(
+                "note", "renamed", block.name,
+                f"formulas know joint '{block.name}' as {identifier(block.name)}.",
+            )  # fmt: skip
+        if block.shape == "line":
+            yield from _limit_findings(structure, block.name, block.iq, block.iv, block.nv)
+    for code, values, unit in (
+        ("joint_damping", np.array(model.damping), "viscous damping"),
+        ("joint_friction", np.array(model.friction), "dry friction"),
+    ):
+        for dof in np.flatnonzero(values):
+            name = structure.dofs[dof]
+            bad = values[dof] < 0.0
+            yield Finding(
+                "error" if bad else "note", code, name,
+                f"{unit} of {values[dof]:g} at '{name}', from the model file, "
+                + ("must not be negative." if bad else "is part of the plant."),
+            )  # fmt: skip
+
+
+def _limit_findings(
+    structure: Structure, name: str, iq: int, iv: int, count: int
+) -> Iterator[Finding]:
+    model = structure.model
+    for i in range(count):
+        lower, upper = model.lowerPositionLimit[iq + i], model.upperPositionLimit[iq + i]
+        if lower > upper:
+            yield Finding(
+                "error", "reversed_limits", name,
+                f"the lower limit of joint '{name}' must not exceed the upper; "
+                f"got {lower:g} and {upper:g}.",
+            )  # fmt: skip
+        elif lower == upper and abs(lower) < UNLIMITED:
+            yield Finding(
+                "warning", "no_range", name,
+                f"both limits of joint '{name}' are {lower:g}; use a fixed joint if it does "
+                "not move, or leave the limits out.",
+            )  # fmt: skip
+        if model.upperEffortLimit[iv + i] == 0.0:
+            yield Finding(
+                "warning", "zero_effort_limit", name,
+                f"the effort limit of joint '{name}' is zero; taken as unlimited. "
+                "Write the true limit.",
+            )  # fmt: skip
+        if model.upperVelocityLimit[iv + i] == 0.0:
+            yield Finding(
+                "warning", "zero_velocity_limit", name,
+                f"the velocity limit of joint '{name}' is zero; taken as unlimited.",
+            )  # fmt: skip
+
+
+def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[Finding]:
+    """Name the velocities on which no input acts directly."""
+    reached = np.array(actuation.constant.any(axis=1))
+    for _, column in actuation.moving:
+        if isinstance(column, TorqueColumn):
+            reached |= column.sign != 0.0
+        else:
+            reached |= column.site.support
+    for block in structure.blocks:
+        free = [block.dofs[i] for i in range(block.nv) if not reached[block.iv + i]]
+        if free:
+            which = "" if len(free) == block.nv else f" ({', '.join(free)})"
+            yield Finding(
+                "note", "no_actuator", block.name,
+                f"no actuator acts on joint '{block.name}'{which}.",
+            )  # fmt: skip
+
+
+def mass_findings(structure: Structure, configurations: list[Any]) -> Iterator[Finding]:
+    """Find velocities that carry no inertia: M is singular at all given configurations."""
+    import pinocchio as pin
+
+    model = structure.model
+    data, worst = model.createData(), None
+    for q in configurations:
+        M = np.reshape(pin.crba(model, data, q), (model.nv, model.nv))
+        diagonal = np.diag(M)
+        if not np.all(np.abs(M) < HUGE):
+            yield Finding(
+                "error", "not_finite", str(model.name),
+                f"the mass matrix must be finite and below {HUGE:g}; look for an absurd length.",
+            )  # fmt: skip
+            return
+        if diagonal.min() < 1.0 / HUGE**2:
+            worst = int(np.argmin(diagonal))
+            continue
+        scale = 1.0 / np.sqrt(diagonal)
+        values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
+        if values[0] > SINGULAR:
+            return
+        worst = int(np.argmax(np.abs(vectors[:, 0])))
+    if worst is not None:
+        name = structure.dofs[worst]
+        yield Finding(
+            "error", "singular_mass", name,
+            f"the mass matrix is not positive definite: moving '{name}' moves no inertia. Give "
+            "the links beyond it a mass and an inertia, or make the joint fixed.",
+        )  # fmt: skip

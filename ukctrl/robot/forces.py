@@ -1,0 +1,288 @@
+"""Applied forces ``f(q, v, t)``: springs, dampers, dry friction and given forces."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.errors import ModelError
+from ukctrl.expression import Vocabulary, check, compile_function, parse
+from ukctrl.files import blaming
+from ukctrl.robot.spec import (
+    AnyForce,
+    DryFriction,
+    GivenForce,
+    JointDamper,
+    JointSpring,
+    Spring,
+)
+from ukctrl.robot.structure import Site, Structure
+
+if TYPE_CHECKING:
+    from ukctrl.robot.snapshot import Snapshot
+
+Vector = NDArray[np.float64]
+
+
+class Term(Protocol):
+    """One applied force."""
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        """Add the generalised force to ``f``, shape ``(nv,)``."""
+
+    def potential(self, snapshot: Snapshot) -> float:
+        """Return the potential energy [J]; 0 for a force that has none."""
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        """Return the time derivative of `potential` along the velocity [W]."""
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Forces:
+    """The sum of all applied forces."""
+
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any force."""
+        return bool(self.terms)
+
+    def evaluate(self, snapshot: Snapshot) -> None:
+        """Write the sum into ``snapshot.f``."""
+        f = snapshot.f
+        f.fill(0.0)
+        for term in self.terms:
+            term.add(snapshot, f)
+
+    def potential(self, snapshot: Snapshot) -> float:
+        """Return the potential energy of the springs [J]."""
+        return sum(term.potential(snapshot) for term in self.terms)
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        """Return the time derivative of `potential` along the velocity [W]."""
+        return sum(term.potential_rate(snapshot) for term in self.terms)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Dampers:
+    """``-damping v``."""
+
+    damping: Vector
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        f -= self.damping * snapshot.v
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Friction:
+    """``-level tanh(v / scale)``."""
+
+    dofs: NDArray[np.intp]
+    level: Vector
+    scale: Vector
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        slip = np.tanh(snapshot.v[self.dofs] / self.scale)
+        np.subtract.at(f, self.dofs, self.level * slip)
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+
+@dc.dataclass(frozen=True, eq=False)
+class JointSprings:
+    """``-stiffness (q - rest)``."""
+
+    coordinates: NDArray[np.intp]
+    dofs: NDArray[np.intp]
+    stiffness: Vector
+    rest: Vector
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        np.subtract.at(f, self.dofs, self.stiffness * self._stretch(snapshot))
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.5 * float(self.stiffness @ self._stretch(snapshot) ** 2)
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        return float((self.stiffness * self._stretch(snapshot)) @ snapshot.v[self.dofs])
+
+    def _stretch(self, snapshot: Snapshot) -> Vector:
+        stretch: Vector = snapshot.q[self.coordinates] - self.rest
+        return stretch
+
+
+@dc.dataclass(frozen=True, eq=False)
+class FrameSpring:
+    r"""Tension $k (L - L_0) + c \dot L$ along the line between two points.
+
+    At $L = 0$ the line has no direction, and the force is taken as zero.
+    """
+
+    first: Site
+    second: Site
+    stiffness: float
+    rest: float
+    damping: float
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        length, gradient = self._gradient(snapshot)
+        rate = float(gradient @ snapshot.v)
+        f -= (self.stiffness * (length - self.rest) + self.damping * rate) * gradient
+
+    def potential(self, snapshot: Snapshot) -> float:
+        length = float(np.linalg.norm(self._line(snapshot)))
+        return 0.5 * self.stiffness * (length - self.rest) ** 2
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        length, gradient = self._gradient(snapshot)
+        return self.stiffness * (length - self.rest) * float(gradient @ snapshot.v)
+
+    def _gradient(self, snapshot: Snapshot) -> tuple[float, Vector]:
+        """Return the length and its gradient, ``length_rate = gradient v``."""
+        line = self._line(snapshot)
+        length = float(np.sqrt(line @ line))
+        if length == 0.0:
+            return 0.0, np.zeros(len(snapshot.v))
+        line /= length
+        return length, snapshot.pushed(self.second, line) - snapshot.pushed(self.first, line)
+
+    def _line(self, snapshot: Snapshot) -> Vector:
+        line: Vector = snapshot.point(self.second) - snapshot.point(self.first)
+        return line
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Given:
+    """Forces given as formulas of the coordinates, the velocities and time."""
+
+    dofs: NDArray[np.intp]
+    texts: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        np.add.at(
+            f, self.dofs, self._evaluate(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
+        )
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+    @cached_property
+    def _evaluate(self) -> Callable[..., tuple[float, ...]]:
+        words = Vocabulary(self.coordinates, self.velocities)
+        parsed = [parse(text, words) for text in self.texts]
+        names = (self.coordinates, [f"v.{name}" for name in self.velocities], "t")
+        return compile_function(parsed, names, "; ".join(self.texts))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the compiled formulas out: they do not pickle, their texts do."""
+        return {key: value for key, value in self.__dict__.items() if key != "_evaluate"}
+
+
+class _Gatherer:
+    """Sorts the specifications of forces, so that each kind is one array operation."""
+
+    def __init__(self, structure: Structure, friction_velocity: float) -> None:
+        model = structure.model
+        level = np.array(model.friction, dtype=float)
+        self.structure = structure
+        self.damping = np.array(model.damping, dtype=float)
+        self.friction = [
+            (int(dof), float(level[dof]), friction_velocity) for dof in np.flatnonzero(level)
+        ]
+        self.springs: list[tuple[int, int, float, float]] = []
+        self.given: list[tuple[int, str]] = []
+        self.terms: list[Term] = []
+
+    def take(self, spec: AnyForce) -> None:
+        structure = self.structure
+        match spec:
+            case JointSpring():
+                dof = structure.dof(spec.joint)
+                coordinate = _coordinate(structure, dof)
+                self.springs.append((coordinate, dof, spec.stiffness, spec.rest))
+                self.damping[dof] += spec.damping
+            case JointDamper():
+                self.damping[structure.dof(spec.joint)] += spec.damping
+            case DryFriction():
+                dof = structure.dof(spec.joint)
+                self.friction.append((dof, spec.level, spec.velocity_scale))
+            case Spring():
+                self.terms.append(_frame_spring(structure, spec))
+            case GivenForce():
+                check(spec.force, Vocabulary(structure.coordinates, structure.dofs))
+                self.given.append((structure.dof(spec.joint), spec.force))
+
+    def result(self) -> Forces:
+        structure, terms = self.structure, list(self.terms)
+        if self.given:
+            indices, texts = zip(*self.given, strict=True)
+            terms.append(Given(np.array(indices), texts, structure.coordinates, structure.dofs))
+        if self.springs:
+            terms.append(JointSprings(*map(np.array, zip(*self.springs, strict=True))))
+        if self.friction:
+            terms.append(Friction(*map(np.array, zip(*self.friction, strict=True))))
+        if self.damping.any():
+            terms.append(Dampers(self.damping))
+        return Forces(tuple(terms))
+
+
+def forces(
+    structure: Structure, specs: Sequence[AnyForce], friction_velocity: float = 0.01
+) -> Forces:
+    """Put the applied forces of a robot together, with those that its model file asks for.
+
+    Args:
+        structure: The robot's names.
+        specs: The forces.
+        friction_velocity: Velocity scale of the model file's dry friction [rad/s or m/s].
+
+    Raises:
+        InputError: A joint or frame does not exist, or a formula is not acceptable.
+    """
+    gatherer = _Gatherer(structure, friction_velocity)
+    for number, spec in enumerate(specs):
+        with blaming(f"force[{number}]"):
+            gatherer.take(spec)
+    return gatherer.result()
+
+
+def _frame_spring(structure: Structure, spec: Spring) -> FrameSpring:
+    first, second = (structure.site(frame) for frame in spec.frames)
+    if first.joint == second.joint:
+        raise ModelError(
+            f"frames '{spec.frames[0]}' and '{spec.frames[1]}' are on one body; a spring "
+            "between them does nothing."
+        )
+    return FrameSpring(first, second, spec.stiffness, spec.rest, spec.damping)
+
+
+def _coordinate(structure: Structure, dof: int) -> int:
+    """Return the index in ``q`` of the coordinate that a velocity is the rate of."""
+    block = structure.block_of(dof)
+    if block.shape != "line":
+        raise ModelError(
+            f"joint '{block.name}' has no plain coordinate for a spring (its coordinates are "
+            f'{", ".join(block.coordinates)}); use kind = "given" with a formula instead.'
+        )
+    return block.iq + dof - block.iv

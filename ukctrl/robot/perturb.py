@@ -1,0 +1,187 @@
+"""A robot that is not quite as its file says: wrong masses, payloads, friction."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic.dataclasses import dataclass
+
+from ukctrl.errors import InputError, ModelError, unknown_name
+from ukctrl.fields import STRICT, Kilograms, Listed, Position, Positive, Quantity, Text, Vec3
+from ukctrl.robot.forces import Dampers, Forces, Friction
+from ukctrl.robot.structure import Structure
+
+if TYPE_CHECKING:
+    from ukctrl.robot.robot import Robot
+
+Vector = NDArray[np.float64]
+
+
+def _all_or_each(read: Callable[[object], Any]) -> BeforeValidator:
+    """Validate one value for all joints, or a table of values by joint."""
+
+    def validate(value: object) -> Any:
+        if not isinstance(value, Mapping):
+            return read(value)
+        table = {}
+        for key, entry in value.items():
+            try:
+                table[str(key)] = read(entry)
+            except InputError as error:
+                raise InputError(f"{key}: {error}") from None
+        return table
+
+    return BeforeValidator(validate)
+
+
+def _vec3(value: object) -> tuple[float, ...]:
+    metres = Quantity("m")
+    return tuple(metres.read(item) for item in Listed(3, 3).read(value))
+
+
+_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+_EACH = {"anyOf": [*_NUMBER["anyOf"], {"type": "object", "additionalProperties": _NUMBER}]}
+_VECTOR = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
+_EACH_VECTOR = {"anyOf": [_VECTOR, {"type": "object", "additionalProperties": _VECTOR}]}
+
+Scale = Annotated[
+    float | dict[str, float],
+    _all_or_each(Quantity("1", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(_EACH),
+]
+"""Positive factor, or a table of them by joint."""
+Amount = Annotated[
+    float | dict[str, float], _all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(_EACH)
+]
+"""Number that is zero or above, or a table of them by joint."""
+Shift = Annotated[
+    tuple[float, float, float] | dict[str, tuple[float, float, float]],
+    _all_or_each(_vec3),
+    WithJsonSchema(_EACH_VECTOR),
+]
+"""Vector [m], or a table of them by joint."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Payload:
+    """A rigid body fastened to a frame."""
+
+    frame: Text
+    """Frame that carries it."""
+    mass: Kilograms
+    """[kg]."""
+    com: Position = (0.0, 0.0, 0.0)
+    """Centre of mass in the frame [m]."""
+    inertia: Vec3 = (0.0, 0.0, 0.0)
+    """Principal moments about the centre of mass along the frame's axes [kg m^2]."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Perturbation:
+    """How a robot differs from its file.
+
+    Where a table is allowed, its keys are joints and stand for the body that the joint moves.
+    """
+
+    mass_scale: Scale = 1.0
+    """Factor on the mass and the rotational inertia, as if the density were another."""
+    inertia_scale: Scale = 1.0
+    """Further factor on the rotational inertia about the centre of mass."""
+    com_shift: Shift = (0.0, 0.0, 0.0)
+    """Shift of the centre of mass in the joint's frame [m]."""
+    damping: Amount = 0.0
+    """Viscous friction added at one-freedom joints [N m s/rad or N s/m]."""
+    friction: Amount = 0.0
+    """Dry friction added at one-freedom joints [N m or N]."""
+    friction_velocity: Positive = 0.01
+    """Velocity at which 76 % of that dry friction is reached [rad/s or m/s]."""
+    payload: Payload | None = None
+    """A body to fasten to a frame."""
+    gravity: Vec3 | None = None
+    """Gravitational acceleration in world axes [m/s^2]; absent: unchanged."""
+
+    def apply(self, robot: Robot) -> Robot:
+        """Return the robot with these differences.
+
+        Raises:
+            UnknownName: A joint or frame does not exist.
+            ModelError: The payload's frame does not move.
+        """
+        old = robot.structure
+        model = pin.Model(old.model)
+        structure = Structure(model, old.blocks)
+        for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):
+            body = model.inertias[joint]
+            model.inertias[joint] = pin.Inertia(
+                factor * body.mass, body.lever, factor * body.inertia
+            )
+        for joint, factor in _by_body(old, self.inertia_scale, 1.0, "inertia_scale"):
+            body = model.inertias[joint]
+            model.inertias[joint] = pin.Inertia(body.mass, body.lever, factor * body.inertia)
+        for joint, shift in _by_body(old, self.com_shift, (0.0, 0.0, 0.0), "com_shift"):
+            body = model.inertias[joint]
+            model.inertias[joint] = pin.Inertia(
+                body.mass, body.lever + np.array(shift), body.inertia
+            )
+        if self.payload is not None:
+            self._load(structure, self.payload)
+        if self.gravity is not None:
+            model.gravity.linear = np.array(self.gravity)
+        terms = list(robot.forces.terms)
+        damping = self._by_dof(structure, self.damping)
+        level = self._by_dof(structure, self.friction)
+        if damping.any():
+            terms.append(Dampers(damping))
+        if level.any():
+            dofs = np.flatnonzero(level)
+            scale = np.full(dofs.size, self.friction_velocity)
+            terms.append(Friction(dofs, level[dofs], scale))
+        return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)))
+
+    @staticmethod
+    def _load(structure: Structure, payload: Payload) -> None:
+        site = structure.site(payload.frame)
+        if site.joint == 0:
+            raise ModelError(
+                f"frame '{payload.frame}' does not move; a payload there does nothing."
+            )
+        body = pin.Inertia(payload.mass, np.array(payload.com), np.diag(payload.inertia))
+        place = pin.SE3(site.rotation, site.translation)
+        structure.model.inertias[site.joint] += place.act(body)
+
+    @staticmethod
+    def _by_dof(structure: Structure, amount: float | dict[str, float]) -> Vector:
+        values = np.zeros(structure.model.nv)
+        if isinstance(amount, dict):
+            for name, value in amount.items():
+                values[structure.dof(name)] = value
+        else:
+            for block in structure.blocks:
+                if block.nv == 1:
+                    values[block.iv] = amount
+        return values
+
+
+def _by_body(
+    structure: Structure, given: Any, neutral: Any, what: str
+) -> Iterator[tuple[int, Any]]:
+    """Yield Pinocchio's joint index and the value for every body that a setting changes."""
+    joints = {name: block.joint for block in structure.blocks for name in _names(block)}
+    if isinstance(given, dict):
+        for name, value in given.items():
+            if name not in joints:
+                raise unknown_name(f"joint for {what}", name, joints)
+            yield joints[name], value
+    elif given != neutral:
+        for joint in range(1, structure.model.njoints):
+            yield joint, given
+
+
+def _names(block: Any) -> set[str]:
+    return {block.name, *(block.dofs if block.nv == 1 else ())}

@@ -1,0 +1,248 @@
+"""Schema of ``robots/<name>/robot.toml``: the model, its actuators and its applied forces."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from ukctrl.errors import InputError
+from ukctrl.fields import (
+    STRICT,
+    Angles3,
+    Direction,
+    Formula,
+    InputFile,
+    Matrix,
+    NonNegative,
+    Number,
+    Position,
+    Positive,
+    Text,
+    Vec3,
+)
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class JointMotor:
+    """A motor on one freedom of a joint: the joint feels ``gear * u``."""
+
+    kind: Literal["joint"] = "joint"
+    joint: Text
+    """Joint; or one velocity, such as ``wrist_wx``, of a joint with several freedoms."""
+    name: Text | None = None
+    """Name of the input; absent: the joint's."""
+    gear: Number = 1.0
+    """Joint effort per unit of input."""
+    limit: Positive | None = None
+    """Largest absolute input [N m or N]; absent: the model file's effort limit over the gear."""
+    unit: Text | None = None
+    """Unit of the input; absent: ``N m`` at a revolute joint, ``N`` at a prismatic one."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Transmission:
+    r"""Inputs that push on several joints at once: tendons, belts, differentials.
+
+    Either one input with a table of ratios, $\tau_j = r_j\, u$, or several inputs with a
+    matrix, $\tau = T u$. Joints not listed feel nothing.
+    """
+
+    kind: Literal["transmission"] = "transmission"
+    name: Text | None = None
+    """Name of the one input that ``ratios`` describes."""
+    ratios: dict[str, Number] | None = None
+    """Joint effort per unit of input, joint by joint."""
+    names: tuple[Text, ...] | None = None
+    """Names of the inputs: the columns of ``matrix``."""
+    joints: tuple[Text, ...] | None = None
+    """Joints: the rows of ``matrix``."""
+    matrix: Matrix | None = None
+    """Joint effort per unit of input, shape ``(len(joints), len(names))``."""
+    limit: Positive | None = None
+    """Largest absolute value of each input; absent: unlimited."""
+    unit: Text | None = None
+    """Unit of the inputs; absent: ``N m``, or ``N`` if all the joints are prismatic."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Transmission:
+        table = (self.name, self.ratios)
+        full = (self.names, self.joints, self.matrix)
+        if None not in table and full == (None, None, None):
+            if not self.ratios:
+                raise InputError("ratios must list at least one joint.")
+            return self
+        if self.names is None or self.joints is None or self.matrix is None or any(table):
+            raise InputError(
+                "needs either name and ratios, or names, joints and matrix, and not both."
+            )
+        shape = (len(self.matrix), len(self.matrix[0]))
+        if shape != (len(self.joints), len(self.names)):
+            raise InputError(
+                f"matrix must have {len(self.joints)} rows (joints) and {len(self.names)} "
+                f"columns (names); got {shape[0]} and {shape[1]}."
+            )
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class TorqueBetween:
+    """A torque ``u`` on the second frame and ``-u`` on the first, about a common axis."""
+
+    kind: Literal["torque_between"] = "torque_between"
+    name: Text
+    """Name of the input."""
+    frames: tuple[Text, Text]
+    """The two frames; ``world`` is the ground."""
+    axis: Direction
+    """Axis in the first frame; its length does not matter."""
+    limit: Positive | None = None
+    """Largest absolute torque [N m]; absent: unlimited."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Wrench:
+    """A force and a torque that move with a frame, both proportional to one input."""
+
+    kind: Literal["wrench"] = "wrench"
+    name: Text
+    """Name of the input."""
+    frame: Text
+    """Frame at whose origin it acts."""
+    force: Vec3 | None = None
+    """Force per unit of input, in the frame's axes."""
+    torque: Vec3 | None = None
+    """Torque per unit of input, in the frame's axes."""
+    limit: Positive | None = None
+    """Largest absolute input; absent: unlimited."""
+    unit: Text | None = None
+    """Unit of the input; absent: ``N`` with a force, ``N m`` with a torque alone."""
+
+    @model_validator(mode="after")
+    def _pushes(self) -> Wrench:
+        if not any(self.force or ()) and not any(self.torque or ()):
+            raise InputError("needs a force or a torque that is not zero.")
+        return self
+
+
+AnyActuator = Annotated[
+    JointMotor | Transmission | TorqueBetween | Wrench, Field(discriminator="kind")
+]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class JointSpring:
+    """A spring (and damper) across a joint: ``-stiffness (q - rest) - damping v``."""
+
+    kind: Literal["joint_spring"] = "joint_spring"
+    joint: Text
+    """Joint with one freedom and a plain coordinate."""
+    stiffness: NonNegative
+    """[N m/rad] or [N/m]."""
+    rest: Number = 0.0
+    """Coordinate at which it is relaxed [rad or m]."""
+    damping: NonNegative = 0.0
+    """[N m s/rad] or [N s/m]."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class JointDamper:
+    """Viscous friction in a joint: ``-damping v``."""
+
+    kind: Literal["joint_damper"] = "joint_damper"
+    joint: Text
+    """Joint, or one velocity of a joint with several freedoms."""
+    damping: NonNegative
+    """[N m s/rad] or [N s/m]."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class DryFriction:
+    """Dry friction in a joint, smoothed: ``-level tanh(v / velocity_scale)``."""
+
+    kind: Literal["dry_friction"] = "dry_friction"
+    joint: Text
+    """Joint, or one velocity of a joint with several freedoms."""
+    level: NonNegative
+    """Effort while sliding [N m or N]."""
+    velocity_scale: Positive = 0.01
+    """Velocity at which 76 % of the level is reached [rad/s or m/s]; smaller is stiffer."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Spring:
+    """A spring and damper along the line between the origins of two frames."""
+
+    kind: Literal["spring"] = "spring"
+    frames: tuple[Text, Text]
+    """The two ends; ``world`` is the ground."""
+    stiffness: NonNegative
+    """[N/m]."""
+    rest: NonNegative = 0.0
+    """Length at which it is relaxed [m]."""
+    damping: NonNegative = 0.0
+    """[N s/m], on the rate of the length."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class GivenForce:
+    """A generalised force given as a formula of the coordinates, ``v.<name>`` and ``t``."""
+
+    kind: Literal["given"] = "given"
+    joint: Text
+    """Joint, or one velocity of a joint with several freedoms."""
+    force: Formula
+    """The force on that velocity [N m or N]."""
+
+
+AnyForce = Annotated[
+    JointSpring | JointDamper | DryFriction | Spring | GivenForce, Field(discriminator="kind")
+]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class ExtraFrame:
+    """A frame that the model file does not have."""
+
+    name: Text
+    """Its name; must be new."""
+    parent: Text
+    """Frame of the model file that carries it."""
+    position: Position = (0.0, 0.0, 0.0)
+    """Origin in the parent's axes [m]."""
+    rpy: Angles3 = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw in the parent's axes [rad]."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Options:
+    """What a user may add to a model file."""
+
+    gravity: Vec3 | None = None
+    """Gravitational acceleration in world axes [m/s^2]; absent: the model file's, or else
+    ``[0, 0, -9.81]``."""
+    floating_base: bool = False
+    """Whether the root link of a URDF moves freely; its joint is then called ``root``."""
+    friction_velocity: Positive = 0.01
+    """``velocity_scale`` of the dry friction that the model file itself asks for."""
+    frame: tuple[ExtraFrame, ...] = ()
+    """Frames to add."""
+    actuator: tuple[AnyActuator, ...] | None = None
+    """The inputs; absent: one motor per joint with one freedom; ``[]``: none at all."""
+    force: tuple[AnyForce, ...] = ()
+    """Springs, dampers, friction and given forces."""
+    passive: tuple[dict[str, Any], ...] = ()
+    """Constraints that physics enforces; their keys are those of a scenario's constraints."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class RobotFile(Options):
+    """Everything that ``robot.toml`` can say."""
+
+    title: Text
+    """One line that says what the robot is."""
+    source: str = ""
+    """Where its numbers come from."""
+    model: InputFile
+    """URDF, MJCF or SDF file, relative to this one."""

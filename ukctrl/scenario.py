@@ -1,0 +1,191 @@
+"""One experiment: the typed schema of ``scenarios/*.toml``.
+
+The dataclasses are the file format, and their docstrings its documentation. Python users build
+the same objects directly; then ``robot`` may be a `Robot`, and a constraint or controller any
+subclass of `Constraint` or `Controller`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, final
+
+from pydantic import model_validator
+from pydantic.dataclasses import dataclass
+
+from ukctrl.constraints import AnyConstraint, Constraint
+from ukctrl.control import AnyController, Controller
+from ukctrl.errors import InputError
+from ukctrl.fields import STRICT, Index, Instance, Number, Positive, Seconds
+from ukctrl.robot import Perturbation, Robot
+
+State = dict[str, Number] | tuple[Number, ...]
+"""One number a coordinate: a list in the robot's order, or a table by name."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class StartState:
+    """Where the run starts."""
+
+    q: State = ()
+    """Configuration [rad, m]; coordinates left out of a table keep their neutral value."""
+    v: State = ()
+    """Velocity [rad/s, m/s]; left out: at rest."""
+    t: Number = 0.0
+    """Time of the start [s]."""
+    solve: bool = False
+    """Move this state onto the constraints first, by the smallest change."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Timing:
+    """How long the run lasts, and when things happen."""
+
+    duration: Seconds
+    """Length of the run [s]."""
+    sample: Seconds = 0.01
+    """Interval of the recorded samples [s]."""
+    control: Seconds | None = None
+    """Period of a zero-order hold [s]; absent: continuous control."""
+
+
+AdaptiveMethod = Literal["DOP853", "RK45", "Radau", "BDF", "LSODA"]
+FixedMethod = Literal["RK4", "semi_implicit_euler"]
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Integrator:
+    """How the motion is integrated."""
+
+    method: AdaptiveMethod | FixedMethod = "DOP853"
+    """SciPy's adaptive methods, or a fixed-step method on the manifold."""
+    rtol: Positive | None = None
+    """Relative tolerance of an adaptive method; absent: 1e-9."""
+    atol: Positive | None = None
+    """Absolute tolerance of an adaptive method; absent: 1e-11."""
+    max_step: Seconds | None = None
+    """Longest step of an adaptive method [s]; absent: any."""
+    step: Seconds | None = None
+    """Longest step of a fixed-step method [s], required there; steps end on every output time."""
+
+    @model_validator(mode="after")
+    def _options_fit_method(self) -> Self:
+        fixed = self.method in ("RK4", "semi_implicit_euler")
+        if fixed and self.step is None:
+            raise InputError(f"method '{self.method}' needs a step; give one, such as step = 1e-3.")
+        wrong = ("rtol", "atol", "max_step") if fixed else ("step",)
+        for name in wrong:
+            if getattr(self, name) is not None:
+                raise InputError(f"method '{self.method}' has no {name}; remove it.")
+        return self
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Believed(Perturbation):
+    """The robot that the controller believes in, as it differs from the true one."""
+
+    robot: str | None = None
+    """Another robot altogether, by name or path; absent: the true one, changed as stated."""
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Monitor:
+    """When to stop a run early; its status is then ``drifted``."""
+
+    max_phi: Positive | None = None
+    """Largest servo error, in norm; absent: any."""
+    max_passive_phi: Positive = 1e-3
+    """Largest error of a passive constraint, in norm."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class Scenario:
+    """One experiment: robot, task, controller, timing. Equal scenarios give identical numbers."""
+
+    title: str
+    """What the run shows, in a line."""
+    robot: str | Annotated[Robot, Instance()]
+    """Name or path of a robot."""
+    servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...]
+    """The constraints that the controller must enforce."""
+    controller: AnyController | Annotated[Controller, Instance()]
+    """The controller; in a file ``use`` names a card, and other keys override it."""
+    timing: Timing
+    """How long, how often."""
+    name: str = ""
+    """Short name; absent: the file's."""
+    source: str = ""
+    """Where the experiment comes from."""
+    start: StartState = StartState()
+    """Where it starts."""
+    integrator: Integrator = Integrator()
+    """How the motion is integrated."""
+    believed: Believed | None = None
+    """What the controller believes; absent: the truth."""
+    monitor: Monitor = Monitor()
+    """When to stop early."""
+    seed: Index = 0
+    """Seed of everything random."""
+
+    @model_validator(mode="after")
+    def _some_task(self) -> Self:
+        if not self.servo:
+            raise InputError("servo must have at least one constraint; got none.")
+        return self
+
+    @staticmethod
+    def load(
+        reference: str | Path, changes: Mapping[str, object] | None = None, *, trust: bool = False
+    ) -> Scenario:
+        """Read a scenario by name or path.
+
+        Args:
+            reference: A name in the catalogue or the workspace, or a path.
+            changes: Values to change, by their path: ``{"controller.feedback.alpha": 5.0}``.
+            trust: Whether Python code that the files name (``"./law.py:MyLaw"``) may run.
+
+        Raises:
+            InputError: The file, or a file it names, is not acceptable.
+        """
+        from ukctrl.loading import load_scenario
+
+        return load_scenario(reference, changes or {}, trust=trust)
+
+    @staticmethod
+    def from_toml(text: str, *, base: Path | None = None) -> Scenario:
+        """Read a scenario from TOML text; relative file names start at ``base``."""
+        from ukctrl.loading import parse_scenario
+
+        return parse_scenario(text, base)
+
+    def replace(
+        self, changes: Mapping[str, object], *, beside: Path | None = None, trust: bool = False
+    ) -> Scenario:
+        """Return a copy with values changed by their path, checked anew.
+
+        Args:
+            changes: Values by path, as for `load`.
+            beside: File that names among the changes are relative to; absent: the catalogue
+                and the working folder.
+            trust: As for `load`.
+
+        Raises:
+            InputError: The result is no scenario.
+        """
+        from ukctrl.loading import changed_scenario
+
+        return changed_scenario(self, changes, beside, trust)
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the scenario as the table that its TOML file would hold, fully resolved."""
+        from ukctrl.loading import table_of
+
+        return table_of(self)
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML text."""
+        import tomli_w
+
+        return tomli_w.dumps(self.to_table())

@@ -1,0 +1,314 @@
+"""The closed loop; the only place that sees both the true robot and the believed one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import numpy as np
+
+from ukctrl.constraints import Stack
+from ukctrl.control import Command, Law, Task
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, unknown_name
+from ukctrl.factor import Vector
+from ukctrl.integrate import Adaptive, FixedStep, IntegrationFailed, Integrator, State
+from ukctrl.provenance import provenance
+from ukctrl.recorder import Recorder
+from ukctrl.result import Result, Status
+from ukctrl.robot import Robot
+from ukctrl.scenario import Believed, Scenario, StartState
+from ukctrl.start import solve_start
+from ukctrl.uk import RANK
+
+Progress = Callable[[float, float], None]
+"""Called now and then with the time reached and the duration [s]."""
+MAX_SAMPLES = 10_000_000
+"""More samples than this are a typing error."""
+
+
+class Drifted(UkctrlError, RuntimeError):
+    """A constraint came apart further than the scenario's monitor allows."""
+
+
+def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
+    """Run a scenario in closed loop.
+
+    A run never raises for what happens in it: `Result.status` and `Result.message` tell, and
+    the samples up to that moment are kept. Ctrl-C ends it as ``interrupted`` in the same way.
+
+    Args:
+        scenario: What to run.
+        progress: Called with the time reached and the duration [s] at every sample.
+
+    Raises:
+        InputError: The scenario does not fit its robot, such as an unknown frame.
+    """
+    loop = Loop(scenario)
+    began = time.perf_counter()
+    status, message = loop.run(progress or _silent)
+    samples_at, arrays = loop.recorder.samples()
+    return Result.build(
+        time=samples_at,
+        samples=arrays,
+        signals=loop.recorder.signals(),
+        labels=loop.recorder.labels(),
+        status=status,
+        message=message,
+        scenario=scenario.to_table(),
+        provenance=provenance(
+            scenario,
+            loop.robot,
+            wall_seconds=time.perf_counter() - began,
+            ticks=loop.recorder.ticks,
+            tick_seconds=loop.recorder.tick_seconds,
+            moved=loop.moved,
+        ),
+    )
+
+
+class Source(Protocol):
+    """Where the input comes from: the law itself, or what a hold has kept of it."""
+
+    def __call__(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+        """Return the input at a state; the true robot has been moved there."""
+        ...
+
+
+class Loop:
+    """A scenario, made ready to run."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.robot = _robot(scenario.robot)
+        believed = _believed(self.robot, scenario.believed)
+        self.truth = Dynamics(self.robot, rank=RANK)
+        self.belief = self.truth if believed is self.robot else Dynamics(believed, rank=RANK)
+        servo = Stack(scenario.servo, self.robot)
+        q, v, self.moved = _start(scenario.start, self.robot, servo)
+        self.t0, self.t1 = scenario.start.t, scenario.start.t + scenario.timing.duration
+        task = Task(
+            robot=believed,
+            servo=scenario.servo,
+            q=q,
+            v=v,
+            start=self.t0,
+            duration=scenario.timing.duration,
+            rank=RANK,
+        )
+        self.law: Law = scenario.controller.start(task)
+        self.state = State(q, v, self.law.memory)
+        self.outputs = _grid(self.t0, self.t1, scenario.timing.sample)
+        self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs))
+        self.source: Source = self._step_law
+        monitor = scenario.monitor
+        self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
+        if len(self.truth.passive):
+            self._limits.append(("passive_phi", monitor.max_passive_phi))
+        self.integrator = _integrator(scenario, self, self.robot)
+
+    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
+        """Return the acceleration and the memory's rate: the right-hand side of the loop."""
+        self.truth.move(t, q, v)
+        u, memory_rate, _ = self.source(t, q, v, memory)
+        return self.truth.acceleration(u), memory_rate
+
+    def _step_law(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+        if self.belief is not self.truth:
+            self.belief.move(t, q, v)
+        return self.law.step(self.belief, memory)
+
+    def run(self, progress: Progress) -> tuple[Status, str]:
+        """Run to the end, or to whatever stops it; return the status and why."""
+        try:
+            if self.scenario.timing.control is None:
+                self._run_continuous(progress)
+            else:
+                self._run_sampled(self.scenario.timing.control, progress)
+        except KeyboardInterrupt:
+            return "interrupted", f"stopped by the user at t = {self._reached():.6g} s."
+        except InfeasibleConstraint as error:
+            return "infeasible", f"after t = {self._reached():.6g} s: {error}"
+        except Drifted as error:
+            return "drifted", str(error)
+        except (UkctrlError, ArithmeticError) as error:
+            return "diverged", f"after t = {self._reached():.6g} s: {error}"
+        except Exception as error:  # a fault in a user's law: keep what there is
+            kind = type(error).__name__
+            return "interrupted", f"after t = {self._reached():.6g} s: {kind}: {error}"
+        return "completed", ""
+
+    def _reached(self) -> float:
+        count = self.recorder.count
+        return float(self.recorder.time[count - 1]) if count else self.t0
+
+    def _run_continuous(self, progress: Progress) -> None:
+        self._keep(self.t0, self.state, progress)
+        rest = self.outputs[1:]
+        for t, state in self.integrator.advance(self.t0, self.state, self.t1, rest):
+            self._keep(t, state, progress)
+
+    def _run_sampled(self, period: float, progress: Progress) -> None:
+        """Hold the input over each control period; the memory advances once a period."""
+        law_memory = self.state.memory
+        plant = State(self.state.q, self.state.v, np.zeros(0))
+        none = plant.memory
+        for start, stop, outputs in _periods(self.outputs, self.t0, self.t1, period):
+            self.truth.move(start, plant.q, plant.v)
+            command = self._timed(start, State(plant.q, plant.v, law_memory))
+            held = Command(command.u, none, None)
+            self.source = lambda t, q, v, memory, held=held: held
+            if outputs and outputs[0] == start:
+                self._keep_held(start, plant, law_memory, command, progress)
+                outputs = outputs[1:]
+            last = outputs[-1] if outputs else math.nan
+            targets = outputs if last == stop else [*outputs, stop]
+            for t, reached in self.integrator.advance(start, plant, stop, targets):
+                plant = reached
+                if t in outputs:
+                    self._keep_held(t, reached, law_memory, command, progress)
+            law_memory = law_memory + (stop - start) * command.memory_rate
+
+    def _timed(self, t: float, state: State) -> Command:
+        began = time.perf_counter()
+        command = self._step_law(t, state.q, state.v, state.memory)
+        self.recorder.tick_seconds += time.perf_counter() - began
+        self.recorder.ticks += 1
+        if command.u.shape != (self.robot.nu,) or not np.isfinite(command.u).all():
+            raise IntegrationFailed(
+                f"the controller must return {self.robot.nu} finite inputs; got {command.u} at "
+                f"t = {t:.6g} s."
+            )
+        return command
+
+    def _keep(self, t: float, state: State, progress: Progress) -> None:
+        self.truth.move(t, state.q, state.v)
+        command = self._timed(t, state)
+        self._record(t, state, command, progress)
+
+    def _keep_held(
+        self, t: float, plant: State, memory: Vector, command: Command, progress: Progress
+    ) -> None:
+        self.truth.move(t, plant.q, plant.v)
+        self.recorder.servo.write(self.truth.snapshot)
+        if self.belief is not self.truth:
+            self.belief.move(t, plant.q, plant.v)
+        self._record(t, State(plant.q, plant.v, memory), command, progress)
+
+    def _record(self, t: float, state: State, command: Command, progress: Progress) -> None:
+        recorder = self.recorder
+        recorder.keep(t, state, command, self.belief)
+        progress(t - self.t0, self.t1 - self.t0)
+        k = recorder.count - 1
+        for name, limit in self._limits:
+            error = float(np.linalg.norm(np.nan_to_num(recorder.arrays[name][k])))
+            if error > limit:
+                raise Drifted(
+                    f"{name} reached {error:.2e} at t = {t:.6g} s; the monitor allows {limit:.2e}."
+                )
+
+
+def _silent(reached: float, duration: float) -> None:
+    """Show no progress."""
+
+
+def _robot(given: str | Robot) -> Robot:
+    return given if isinstance(given, Robot) else Robot.load(given)
+
+
+def _believed(robot: Robot, believed: Believed | None) -> Robot:
+    """Return the believed robot; the very same object when belief is truth."""
+    if believed is None or believed == Believed():
+        return robot
+    base = robot if believed.robot is None else Robot.load(believed.robot)
+    if (base.nq, base.nv, base.nu) != (robot.nq, robot.nv, robot.nu):
+        raise InputError(
+            f"believed robot '{base.name}' must have the coordinates and motors of the true one, "
+            f"'{robot.name}'; it differs in their number."
+        )
+    return believed.apply(base)
+
+
+def _start(
+    start: StartState, robot: Robot, servo: Stack
+) -> tuple[Vector, Vector, dict[str, float]]:
+    q = _state("q", start.q, robot.coordinates, robot.neutral)
+    if not robot.is_euclidean:
+        q = robot.normalize(q)
+    v = _state("v", start.v, robot.dofs, np.zeros(robot.nv))
+    if not start.solve:
+        return q, v, {}
+    solved = solve_start(servo, q, v, start.t)
+    return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
+
+
+def _state(
+    what: str, given: dict[str, float] | tuple[float, ...], names: tuple[str, ...], default: Vector
+) -> Vector:
+    state = default.copy()
+    if isinstance(given, dict):
+        for name, value in given.items():
+            if name not in names:
+                raise unknown_name(f"coordinate (in start.{what})", name, names)
+            state[names.index(name)] = value
+        return state
+    if not given:
+        return state
+    if len(given) != len(names):
+        raise InputError(
+            f"start.{what} must have {len(names)} numbers, {', '.join(names)}; got {len(given)}."
+        )
+    state[:] = given
+    return state
+
+
+def _grid(t0: float, t1: float, interval: float) -> list[float]:
+    """Return output times: every interval, and the end."""
+    if (t1 - t0) / interval > MAX_SAMPLES:
+        raise InputError(
+            f"timing.sample must leave at most {MAX_SAMPLES} samples; got "
+            f"{(t1 - t0) / interval:.1e}. Lengthen it."
+        )
+    count = math.floor((t1 - t0) / interval * (1.0 + 1e-12) + 1e-9)
+    times = [t0 + k * interval for k in range(count + 1)]
+    if t1 - times[-1] <= 1e-9 * interval:
+        times[-1] = t1
+    else:
+        times.append(t1)
+    return times
+
+
+def _periods(
+    outputs: list[float], t0: float, t1: float, period: float
+) -> Iterator[tuple[float, float, list[float]]]:
+    """Yield each control period and the output times in it.
+
+    An output on the border of two periods belongs to the later one, where the input is new;
+    the very last one belongs to the last period.
+    """
+    ticks = _grid(t0, t1, period)
+    near = 1e-9 * period
+    at = 0
+    for k, (start, stop) in enumerate(itertools.pairwise(ticks)):
+        inside = []
+        while at < len(outputs) and (outputs[at] < stop - near or k == len(ticks) - 2):
+            inside.append(start if abs(outputs[at] - start) <= near else outputs[at])
+            at += 1
+        yield start, stop, inside
+
+
+def _integrator(scenario: Scenario, loop: Loop, robot: Robot) -> Integrator:
+    chosen = scenario.integrator
+    if chosen.step is not None:
+        return FixedStep(loop, robot, chosen.method, chosen.step)
+    return Adaptive(
+        loop,
+        robot,
+        chosen.method,
+        rtol=chosen.rtol or 1e-9,
+        atol=chosen.atol or 1e-11,
+        max_step=chosen.max_step or math.inf,
+    )

@@ -1,0 +1,24 @@
+"""What the command line shows, and how it is stopped."""
+
+from ukctrl.terminal.lines import clean, write, write_json
+from ukctrl.terminal.stop import progress, stoppable
+from ukctrl.terminal.summaries import (
+    show_catalogue,
+    show_check,
+    show_comparison,
+    show_result,
+    show_workspace,
+)
+
+__all__ = [
+    "clean",
+    "progress",
+    "show_catalogue",
+    "show_check",
+    "show_comparison",
+    "show_result",
+    "show_workspace",
+    "stoppable",
+    "write",
+    "write_json",
+]

@@ -1,0 +1,106 @@
+"""Lines of text for a terminal or a pipe.
+
+Layout is by hand and not by rich's tables: in a terminal, lines break where a reader would break
+them; in a pipe, every entry stays on a line of its own. Nothing that comes from a file is printed
+before `clean` has made it harmless.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+UNLIMITED = 100_000
+"""Width of what is no terminal."""
+
+
+def clean(text: str) -> str:
+    r"""Return text on one line, with control characters shown instead of obeyed.
+
+    A file from a stranger could otherwise colour, move or retitle the terminal that prints its
+    names, or turn the direction of what it says.
+
+    >>> clean("a\x1b[31m\nb")
+    'a\\x1b[31m b'
+    """
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+class Part(NamedTuple):
+    """A piece of a line in one style."""
+
+    text: str
+    style: str = ""
+
+
+Line = Sequence[Part | str]
+"""Pieces of a line, from left to right."""
+
+
+def show(lines: Iterable[Line]) -> None:
+    """Print lines of parts, in colour where the terminal has it."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=UNLIMITED, highlight=False, soft_wrap=True)
+    with console.capture() as captured:
+        for line in lines:
+            parts = [part if isinstance(part, Part) else Part(part) for part in line]
+            text = Text.assemble(*[(part.text, part.style) for part in parts])
+            text.rstrip()
+            console.print(text)
+    write(captured.get())
+
+
+def write(text: str) -> None:
+    """Write to the standard output; that its reader has left is no failure of ours."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is still in the buffer must not fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def write_json(data: object) -> None:
+    """Write JSON to the standard output."""
+    write(f"{json.dumps(data, indent=2, allow_nan=False)}\n")
+
+
+def width() -> int:
+    """Return the width to fit into: the terminal's or ``COLUMNS``; in a pipe, no limit."""
+    return max(40, shutil.get_terminal_size((UNLIMITED, 24)).columns)
+
+
+def hanging(label: str, text: str, style: str = "", text_style: str = "") -> list[Line]:
+    """Return a label and a text beside it, which goes on below itself."""
+    room = max(20, width() - len(label))
+    pieces = textwrap.wrap(clean(text), room, break_on_hyphens=False) or [""]
+    lines: list[Line] = [[Part(label, style), Part(pieces[0], text_style)]]
+    lines += [[Part(" " * len(label)), Part(piece, text_style)] for piece in pieces[1:]]
+    return lines
+
+
+def table(rows: Sequence[Sequence[Part | str]], align: str) -> list[Line]:
+    """Return rows as lines of equally wide columns; ``align`` has ``<`` or ``>`` for each."""
+    cells = [[part if isinstance(part, Part) else Part(part) for part in row] for row in rows]
+    widths = [max(len(cell.text) for cell in column) for column in zip(*cells, strict=True)]
+    return [
+        [
+            Part(f"  {cell.text:{side}{size}}", cell.style)
+            for cell, side, size in zip(row, align, widths, strict=True)
+        ]
+        for row in cells
+    ]

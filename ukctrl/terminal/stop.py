@@ -1,0 +1,120 @@
+"""A run at the terminal: its progress bar, and how it is stopped without losing anything."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import final
+
+from ukctrl.terminal.lines import clean
+
+Progress = Callable[[float, float], None]
+"""Called with the time reached and the duration [s]."""
+
+QUIET_SECONDS = 1.0
+"""A run shorter than this shows no progress bar."""
+REFRESH_SECONDS = 0.1
+INSIST_SECONDS = 1.0
+"""A second Ctrl-C this much later stops even what the first one could not."""
+TITLE_WIDTH = 32
+"""Width of a run's title beside its progress bar."""
+
+
+@final
+class Stop:
+    """Ctrl-C, SIGTERM and SIGHUP, turned into an end of the loop that loses nothing.
+
+    The first signal raises `KeyboardInterrupt` where the loop can catch it and keep its samples:
+    inside the loop's function, or else at its next sample. While results are written, signals
+    are held back.
+    """
+
+    def __init__(self, loop: CodeType) -> None:
+        self._loop = loop
+        self._asked_at = math.inf
+        self._writing = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        if self._writing:
+            return
+        insists = time.monotonic() - self._asked_at > INSIST_SECONDS
+        self._asked_at = min(self._asked_at, time.monotonic())
+        while frame is not None and not insists:
+            insists = frame.f_code is self._loop
+            frame = frame.f_back
+        if insists:
+            raise KeyboardInterrupt
+
+    def watch(self, progress: Progress) -> Progress:
+        """Return the callback, with a check whether the user has asked to stop."""
+
+        def watched(reached: float, duration: float) -> None:
+            if self._asked_at < math.inf:
+                raise KeyboardInterrupt
+            progress(reached, duration)
+
+        return watched
+
+    def hold(self) -> None:
+        """Let nothing interrupt from here on."""
+        self._writing = True
+
+
+@contextlib.contextmanager
+def stoppable(loop: CodeType) -> Iterator[Stop]:
+    """Handle the signals that end a run; ``loop`` is the function that catches the interrupt."""
+    stop = Stop(loop)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform != "win32":
+        numbers.append(signal.SIGHUP)
+    # What the parent ignores, as `nohup` does, stays ignored.
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def progress(title: str, hidden: bool) -> Iterator[Progress]:
+    """Yield a callback that draws a progress bar once a run has lasted a second."""
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda reached, duration: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", style="bold", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:.1f} of {task.total:.1f} s"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    began, drawn = time.perf_counter(), 0.0
+    task = bar.add_task(textwrap.shorten(clean(title), TITLE_WIDTH, placeholder=" ..."), total=1.0)
+
+    def show(reached: float, duration: float) -> None:
+        nonlocal drawn
+        now = time.perf_counter()
+        if now - began < QUIET_SECONDS or now - drawn < REFRESH_SECONDS:
+            return
+        drawn = now
+        if not bar.live.is_started:
+            bar.start()
+        bar.update(task, completed=reached, total=duration)
+
+    try:
+        yield show
+    finally:
+        bar.stop()

@@ -1,0 +1,194 @@
+"""What each command prints: short tables that fit into 80 columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukctrl.terminal.lines import Line, Part, clean, hanging, show, table, width, write_json
+
+if TYPE_CHECKING:
+    from ukctrl.analysis import Check
+    from ukctrl.comparison import Comparison
+    from ukctrl.result import Result
+    from ukctrl.uk import RankReport
+
+STATUS_STYLE = {"completed": "bold green", "interrupted": "bold yellow"}
+LEVEL_STYLE = {"problem": "red", "error": "red", "warning": "yellow"}
+
+
+def show_catalogue(found: Mapping[str, Mapping[str, str]], as_json: bool) -> None:
+    """Print names and titles."""
+    if as_json:
+        write_json(found)
+        return
+    size = max((len(clean(name)) for entries in found.values() for name in entries), default=0)
+    lines: list[Line] = []
+    for kind, entries in found.items():
+        lines.append([Part(kind, "bold")])
+        for name, title in entries.items():
+            lines += hanging(f"  {clean(name):<{size}}  ", title, "cyan")
+        if not entries:
+            lines.append(["  none"])
+    show(lines)
+
+
+def show_result(result: Result, folder: Path, as_json: bool) -> None:
+    """Print status, metrics and where the files are."""
+    if as_json:
+        write_json(result.summary())
+        return
+    from ukctrl.metrics import unit_in
+    from ukctrl.pretty import unit_text
+
+    names = result.names
+    status = Part(result.status, STATUS_STYLE.get(result.status, "bold red"))
+    lines: list[Line] = [[Part(clean(names["scenario"]) or "run", "bold"), ": ", status]]
+    if result.message:
+        lines += hanging("  ", result.message)
+    actors = f"robot {names['robot']}, controller {names['controller']}"
+    lines += hanging("  ", actors, text_style="dim")
+    rows = [
+        (Part(name, "cyan"), f"{value:.4g}", Part(unit_text(unit_in(name, result.labels)), "dim"))
+        for name, value in result.metrics.items()
+        if "." not in name and math.isfinite(value)
+    ]
+    lines += table(rows, "<><") if rows else []
+    lines += _files(folder, ("report", "report.html"), ("data", "result.nc"))
+    show(lines)
+
+
+def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None:
+    """Print the table of metrics, one column a controller."""
+    if as_json:
+        write_json(comparison.to_dict())
+        return
+    from ukctrl.pretty import unit_text
+
+    lines: list[Line] = hanging("", comparison.title, text_style="bold")
+    metrics = [row for row in comparison.rows if "." not in row.metric]
+    metrics = [row for row in metrics if any(map(math.isfinite, row.values.values()))]
+    left = max((len(row.metric) + len(unit_text(row.unit)) for row in metrics), default=0) + 6
+    columns = _beside_each_other(list(comparison.results), width() - left)
+    for part, names in enumerate(columns):
+        if part:
+            lines.append("")
+        head: list[Part | str] = ["", "", *(Part(clean(name), "bold") for name in names)]
+        rows: list[Sequence[Part | str]] = [head, _statuses(comparison, names)]
+        for row in metrics:
+            cells = [_value(row.values[name], name in row.best) for name in names]
+            rows.append([Part(row.metric, "cyan"), Part(unit_text(row.unit), "dim"), *cells])
+        lines += table(rows, "<<" + ">" * len(names))
+    for name, result in comparison.results.items():
+        if result.message:
+            lines += hanging(f"  {clean(name)}: ", result.message)
+    lines += _files(folder, ("report", "report.html"), ("data", "compare.csv"))
+    show(lines)
+
+
+def _statuses(comparison: Comparison, names: Sequence[str]) -> list[Part | str]:
+    statuses = [comparison.results[name].status for name in names]
+    return ["status", "", *(Part(s, STATUS_STYLE.get(s, "bold red")) for s in statuses)]
+
+
+def _value(value: float, is_best: bool) -> Part:
+    text = "-" if math.isnan(value) else f"{value:.4g}"
+    return Part(text, "bold green" if is_best else "")
+
+
+def _beside_each_other(names: Sequence[str], room: int) -> Iterator[list[str]]:
+    """Yield as many names at a time as fit beside each other, at least one."""
+    chosen: list[str] = []
+    used = 0
+    for name in names:
+        needed = 2 + max(len(clean(name)), 11)
+        if chosen and used + needed > room:
+            yield chosen
+            chosen, used = [], 0
+        chosen.append(name)
+        used += needed
+    yield chosen
+
+
+def _files(folder: Path, *files: tuple[str, str]) -> list[Sequence[Part]]:
+    return [[Part(f"{label:<8}", "bold"), Part(clean(str(folder / name)))] for label, name in files]
+
+
+def show_check(found: Check, as_json: bool) -> None:
+    """Print what `check` found."""
+    if as_json:
+        write_json(found.to_dict())
+        return
+    verdict = Part("ready", "bold green") if found.ok else Part("not ready", "bold red")
+    lines: list[Line] = [[Part(clean(found.scenario), "bold"), ": ", verdict]]
+    facts = [
+        ("robot", f"{found.robot}, {_count(found.freedoms, 'freedom')}"),
+        ("mobility", f"{found.mobility}, {found.actuation} actuated"),
+        ("motors", f"{found.motors}"),
+        ("passive rows", _ranks(found.passive)),
+        ("servo rows A", _ranks(found.servo)),
+        ("grip H = A G", _ranks(found.grip)),
+    ]
+    for name, value in facts:
+        lines += hanging(f"  {name:<14}", value, "cyan")
+    if found.inputs:
+        listed = ", ".join(f"{name} = {value:.4g}" for name, value in found.inputs.items())
+        lines += hanging(f"  {'first input':<14}", listed, "cyan")
+    rows: list[Sequence[Part | str]] = [
+        [Part(head, "dim") for head in ("row", "phi", "beta", "out of reach", "relative degree")]
+    ]
+    for row in found.rows:
+        unit = row.unit or "1"
+        phi = "nonholonomic" if math.isnan(row.phi) else _with_unit(row.phi, unit)
+        degree = str(row.relative_degree) if row.relative_degree else "above 2"
+        rate = unit if math.isnan(row.phi) else f"{unit}/s"
+        reach = Part(f"{row.reach:.1e}")
+        rows.append([Part(clean(row.name), "cyan"), phi, _with_unit(row.beta, rate), reach, degree])
+    lines += ["", *table(rows, "<>>>>")]
+    for level, text in _remarks(found):
+        lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
+    show(lines)
+
+
+def _remarks(found: Check) -> Iterator[tuple[str, str]]:
+    """Yield the level and the text of everything worth a sentence, the gravest first."""
+    remarks = [("problem", text) for text in found.problems]
+    remarks += [("note", text) for text in found.notes]
+    for finding in found.findings:
+        level, _, text = finding.partition(": ")
+        remarks.append((level, text))
+    order = ("problem", "error", "warning", "note")
+    yield from sorted(remarks, key=lambda remark: order.index(remark[0]))
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{value:.1e} {unit}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _ranks(report: RankReport) -> str:
+    count = len(report.independent) + len(report.dependent)
+    if count == 0:
+        return "none"
+    text = f"rank {report.rank} of {count}"
+    if report.dependent:
+        text += f", dependent: {', '.join(report.dependent)}"
+    return f"{text}; smallest singular value {report.smallest_kept:.1e} of the largest"
+
+
+def show_workspace(created: Sequence[Path], folder: Path) -> None:
+    """Print what `init` has made, and what to do next."""
+    show(
+        [
+            *([f"  {clean(str(path))}"] for path in created),
+            [Part("Next:", "bold")],
+            [f"  cd {clean(str(folder))}"],
+            ["  ukctrl check my-scenario"],
+            ["  ukctrl run my-scenario"],
+        ]
+    )

@@ -1,0 +1,392 @@
+r"""The theorems, on plain arrays.
+
+A robot with mass matrix $M$, impressed force $Q$ (everything but motors and reactions), motors
+$B u$ and passive rows $A_p a = b_p$ answers its input affinely,
+
+$$ a = a_\mathrm{free} + G u , $$
+
+and a servo constraint $A a = b$ becomes a small linear equation in the input, $H u = d$ with
+$H = A G$ and $d = b - A a_\mathrm{free}$. Everything here follows from these two lines. This
+module knows nothing of Pinocchio, files or time; the arithmetic is in `ukctrl.kernels`.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukctrl import kernels
+from ukctrl.errors import (
+    ConflictingConstraints,
+    GainError,
+    InfeasibleConstraint,
+    ShapeError,
+    SingularMass,
+)
+from ukctrl.factor import Matrix, Vector, independent_rows
+
+NO_METRIC: Matrix = np.zeros((0, 0))
+"""Stands for the identity metric in the kernels."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RankPolicy:
+    """When a row counts as dependent on others, and when it counts as missed.
+
+    One object for the whole run; results record it with the smallest value kept.
+    """
+
+    servo: float = 1e-9
+    """A servo row is dependent below this fraction of the largest row of ``H``."""
+    passive: float = 1e-7
+    """The same for passive rows. It must sit well above the closure error that integration
+    leaves, or a redundant row of a linkage is taken for an independent one."""
+    reach: float = 1e-8
+    """A row is missed when ``|H u - d|`` exceeds this fraction of ``1 + max |d|``."""
+
+
+RANK = RankPolicy()
+"""The default policy."""
+
+
+class AffineAnswer(NamedTuple):
+    """How the robot answers its input: ``a = a_free + G u``."""
+
+    a_free: Vector
+    """Acceleration at zero input, shape ``(nv,)`` [rad/s^2 or m/s^2]."""
+    G: Matrix
+    """Acceleration per unit input, shape ``(nv, nu)``."""
+
+
+class Reaction(NamedTuple):
+    """What the passive constraints do to the robot."""
+
+    force: Vector
+    """Generalised reaction ``A_p' lam``, shape ``(nv,)`` [N m or N]."""
+    lam: Vector
+    """Multipliers, shape ``(m,)``; of least norm where rows are redundant."""
+    rank: int
+    """Independent passive rows."""
+
+
+class RankReport(NamedTuple):
+    """Which rows of a matrix are independent, and by how much."""
+
+    rank: int
+    independent: tuple[str, ...]
+    dependent: tuple[str, ...]
+    """Rows that the independent ones already imply."""
+    smallest_kept: float
+    """Smallest singular value that counts, relative to the largest."""
+    largest_dropped: float
+    """Largest singular value that does not count, relative to the largest."""
+
+
+def affine_answer(
+    M: ArrayLike,
+    Q: ArrayLike,
+    B: ArrayLike,
+    A_p: ArrayLike | None = None,
+    b_p: ArrayLike | None = None,
+    rank: RankPolicy = RANK,
+    rows: Sequence[str] | None = None,
+) -> AffineAnswer:
+    r"""Return how the acceleration depends on the input, passive constraints included.
+
+    $$ W = M^{-1} - M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ A_p M^{-1}, \quad G = W B, \quad
+       a_\mathrm{free} = W Q + M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ b_p $$
+
+    Redundant passive rows are normal and change nothing.
+
+    Args:
+        M: Mass matrix, symmetric positive definite, shape ``(nv, nv)``.
+        Q: Impressed force, shape ``(nv,)`` [N m or N]: applied forces minus ``nle``.
+        B: Actuation matrix, shape ``(nv, nu)``.
+        A_p: Passive constraint matrix, shape ``(m, nv)``; absent: none.
+        b_p: Passive right-hand side, shape ``(m,)``.
+        rank: Rank policy.
+        rows: Names of the passive rows, for messages.
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        SingularMass: ``M`` is not positive definite.
+        ConflictingConstraints: No acceleration satisfies all passive rows.
+
+    References:
+        Udwadia & Kalaba, Proc. R. Soc. Lond. A 439, 1992; Liu et al. 2015, eqs (5)-(11).
+    """
+    M_, Q_, B_ = matrix("M", M), vector("Q", Q), matrix("B", B)
+    n = len(Q_)
+    expect("M", M_.shape, (n, n))
+    expect("B", B_.shape, (n, B_.shape[1]))
+    A_, b_ = _rows(A_p, b_p, n, "A_p", "b_p")
+    L, a_free, G = np.empty((n, n)), np.empty(n), np.empty(B_.shape)
+    found = kernels.affine_answer(M_, np.zeros(n), Q_, B_, A_, b_, rank.passive, L, a_free, G)
+    raise_if_singular(found)
+    raise_if_conflicting(A_, b_, a_free, rank, rows)
+    return AffineAnswer(a_free, G)
+
+
+def reaction(
+    M: ArrayLike,
+    Q: ArrayLike,
+    A_p: ArrayLike,
+    b_p: ArrayLike,
+    rank: RankPolicy = RANK,
+    rows: Sequence[str] | None = None,
+) -> Reaction:
+    r"""Return the reaction of the passive rows to the total impressed force ``Q``.
+
+    $$ \lambda = (A_p M^{-1} A_p^\top)^+ (b_p - A_p M^{-1} Q) $$
+
+    ``Q`` must include the motors, ``f - nle + B u``: the reaction moves with the input.
+    Arguments and errors are those of `affine_answer`.
+    """
+    M_, Q_ = matrix("M", M), vector("Q", Q)
+    A_, b_ = _rows(A_p, b_p, len(Q_), "A_p", "b_p")
+    force = constraint_force(M_, Q_, A_, b_, rank)
+    a: Vector = np.asarray(np.linalg.solve(M_, Q_ + force), dtype=np.float64)
+    raise_if_conflicting(A_, b_, a, rank, rows)
+    lam: Vector = np.asarray(np.linalg.lstsq(A_.T, force, rcond=rank.passive)[0], dtype=np.float64)
+    found = independent_rows(A_, rank.passive, np.empty(len(b_), dtype=np.int64))
+    return Reaction(force, lam, found)
+
+
+def constraint_force(
+    M: ArrayLike, Q: ArrayLike, A: ArrayLike, b: ArrayLike, rank: RankPolicy = RANK
+) -> Vector:
+    r"""Return the Udwadia-Kalaba force that makes ``M a = Q + Qc`` obey ``A a = b``.
+
+    $$ Q_c = M^{1/2} (A M^{-1/2})^+ (b - A M^{-1} Q) $$
+
+    It is the ideal one: it does no work on any velocity in ``null(A)``, and the acceleration it
+    gives is the closest to ``M^-1 Q`` in Gauss's sense. Dependent rows must be consistent.
+
+    Args:
+        M: Mass matrix, shape ``(nv, nv)``, symmetric positive definite.
+        Q: Impressed force, shape ``(nv,)`` [N m or N].
+        A: Constraint matrix, shape ``(m, nv)``.
+        b: Constraint vector, shape ``(m,)``.
+        rank: Rank policy; its ``passive`` threshold counts.
+
+    Returns:
+        Constraint force, shape ``(nv,)`` [N m or N].
+
+    References:
+        Udwadia & Kalaba 1992; Xu & Liu 2017, eq (7).
+    """
+    M_, Q_ = matrix("M", M), vector("Q", Q)
+    n = len(Q_)
+    expect("M", M_.shape, (n, n))
+    A_, b_ = _rows(A, b, n, "A", "b")
+    force = np.empty(n)
+    raise_if_singular(kernels.constraint_force(M_, Q_, A_, b_, rank.passive, force))
+    return force
+
+
+def servo_input(
+    A: ArrayLike,
+    b: ArrayLike,
+    a_free: ArrayLike,
+    G: ArrayLike,
+    R: ArrayLike | None = None,
+    u0: ArrayLike | None = None,
+    rank: RankPolicy = RANK,
+    rows: Sequence[str] | None = None,
+) -> Vector:
+    r"""Return the input of least norm that makes the robot obey ``A a = b``.
+
+    With $H = A G$ and $d = b - A a_\mathrm{free}$,
+
+    $$ u = u_0 + R^{-1} H^\top (H R^{-1} H^\top)^+ (d - H u_0) $$
+
+    minimises $(u - u_0)^\top R (u - u_0)$ among all inputs that keep the constraint. Fully,
+    under- and redundantly actuated robots are only shapes of ``G`` and ranks of ``H``.
+
+    Args:
+        A: Constraint matrix, shape ``(m, nv)``.
+        b: Constraint vector, shape ``(m,)`` [m/s^2 or rad/s^2, row by row].
+        a_free: Acceleration at zero input, shape ``(nv,)``.
+        G: Acceleration per unit input, shape ``(nv, nu)``.
+        R: Input metric, symmetric positive definite, shape ``(nu, nu)``; absent: identity.
+        u0: Null-space input, shape ``(nu,)``: what the motors do where the task leaves them free.
+        rank: Rank policy.
+        rows: Names of the rows, for messages.
+
+    Returns:
+        Input ``u``, shape ``(nu,)`` [N m or N].
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        GainError: ``R`` is not positive definite.
+        InfeasibleConstraint: Some row asks for what no input can give; it is named.
+
+    References:
+        Liu, Zhen, Huang, Zhao, Chen, Shao 2015, eqs (24)-(35); Peters et al. 2008.
+    """
+    a_, G_ = vector("a_free", a_free), matrix("G", G)
+    n, nu = G_.shape
+    expect("a_free", a_.shape, (n,))
+    A_, b_ = _rows(A, b, n, "A", "b")
+    R_ = NO_METRIC if R is None else matrix("R", R)
+    if R is not None:
+        expect("R", R_.shape, (nu, nu))
+    u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
+    expect("u0", u0_.shape, (nu,))
+    u, miss = np.empty(nu), np.empty(len(b_))
+    found = kernels.servo_input(A_, b_, a_, G_, R_, u0_, rank.servo, u, miss)
+    if found < 0:
+        raise GainError("metric R must be symmetric positive definite; it is not.")
+    if found < len(b_):
+        raise_if_missed(A_, b_, a_, miss, found, rank, rows)
+    return u
+
+
+def reach_residual(H: ArrayLike, d: ArrayLike, rank: RankPolicy = RANK) -> Vector:
+    r"""Return ``(I - H H^+) d``, the part of the demand that no input can give.
+
+    Zero exactly when $H u = d$ is solvable. The pseudoinverse alone would answer with a silent
+    zero there.
+
+    Args:
+        H: Acceleration of the rows per unit input, shape ``(m, nu)``.
+        d: Demanded acceleration of the rows, shape ``(m,)``.
+        rank: Rank policy.
+    """
+    H_, d_ = matrix("H", H), vector("d", d)
+    expect("H", H_.shape, (len(d_), H_.shape[1]))
+    U, sigma, _ = np.linalg.svd(H_, full_matrices=False)
+    basis = U[:, sigma > rank.servo * sigma.max(initial=0.0)]
+    residual: Vector = d_ - basis @ (basis.T @ d_)
+    return residual
+
+
+def least_squares_input(
+    H: ArrayLike, d: ArrayLike, R: ArrayLike | None = None, rank: RankPolicy = RANK
+) -> Vector:
+    r"""Return the input whose ``H u`` is closest to ``d``, of least ``u' R u`` among those.
+
+    This is Chen's pseudoinverse formula taken where ``H`` has lost rank: an answer that misses
+    the rows, to be used only when asked for by name.
+    """
+    H_, d_ = matrix("H", H), vector("d", d)
+    if R is None:
+        u: Vector = np.linalg.pinv(H_, rcond=rank.servo) @ d_
+        return u
+    L = np.linalg.cholesky(matrix("R", R))
+    weighted = np.linalg.solve(L, H_.T).T
+    u = np.linalg.solve(L.T, np.linalg.pinv(weighted, rcond=rank.servo) @ d_)
+    return u
+
+
+def rank_report(
+    H: ArrayLike, rows: Sequence[str] | None = None, rtol: float = RANK.servo
+) -> RankReport:
+    """Return the rank of ``H`` and the names of its independent and dependent rows.
+
+    Args:
+        H: Any matrix of rows, shape ``(m, n)``.
+        rows: Names of the rows; absent: ``row 0``, ``row 1``, ...
+        rtol: Fraction of the largest row below which a remainder counts as zero.
+    """
+    H_ = matrix("H", H)
+    names = _names(rows, len(H_))
+    order = np.empty(len(H_), dtype=np.int64)
+    rank = independent_rows(H_, rtol, order)
+    kept, dropped = sorted(order[:rank].tolist()), sorted(order[rank:].tolist())
+    sigma = np.linalg.svd(H_, compute_uv=False) if H_.size else np.zeros(0)
+    scale = sigma[0] if sigma.size and sigma[0] > 0.0 else 1.0
+    return RankReport(
+        rank=rank,
+        independent=tuple(names[i] for i in kept),
+        dependent=tuple(names[i] for i in dropped),
+        smallest_kept=float(sigma[rank - 1] / scale) if rank else 0.0,
+        largest_dropped=float(sigma[rank] / scale) if rank < len(sigma) else 0.0,
+    )
+
+
+def matrix(name: str, value: ArrayLike) -> Matrix:
+    """Return ``value`` as a C-contiguous float matrix, or say what it is instead."""
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    if array.ndim != 2:
+        raise ShapeError(f"{name} must be a matrix; got shape {array.shape}.")
+    return array
+
+
+def vector(name: str, value: ArrayLike) -> Vector:
+    """Return ``value`` as a contiguous float vector, or say what it is instead."""
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    if array.ndim != 1:
+        raise ShapeError(f"{name} must be a vector; got shape {array.shape}.")
+    return array
+
+
+def expect(name: str, got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Raise `ShapeError` unless the shapes are equal."""
+    if got != wanted:
+        raise ShapeError(f"{name} must have shape {wanted}; got {got}.")
+
+
+def raise_if_singular(code: int) -> None:
+    """Raise `SingularMass` when a kernel answered with a negative code."""
+    if code < 0:
+        raise SingularMass(
+            f"mass matrix must be symmetric positive definite; it fails at coordinate {-code - 1}. "
+            "Give every moving link a mass and an inertia."
+        )
+
+
+def raise_if_conflicting(
+    A: Matrix, b: Vector, a: Vector, rank: RankPolicy, rows: Sequence[str] | None
+) -> None:
+    """Raise `ConflictingConstraints` when ``a`` misses a passive row."""
+    if not len(b):
+        return
+    miss = np.abs(A @ a - b)
+    bad = np.flatnonzero(~(miss <= rank.reach * (1.0 + np.abs(b).max())))  # NaN is bad too
+    if bad.size:
+        names = _names(rows, len(b))
+        raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
+
+
+def raise_if_missed(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    miss: Vector,
+    found: int,
+    rank: RankPolicy,
+    rows: Sequence[str] | None,
+) -> None:
+    """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
+    demand = np.abs(b - A @ a_free).max(initial=0.0)
+    bad = np.flatnonzero(~(np.abs(miss) <= rank.reach * (1.0 + demand)))  # NaN is bad too
+    if bad.size:
+        names = _names(rows, len(b))
+        raise InfeasibleConstraint(
+            [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b)
+        )
+
+
+def _rows(
+    A: ArrayLike | None, b: ArrayLike | None, n: int, A_name: str, b_name: str
+) -> tuple[Matrix, Vector]:
+    if A is None or b is None:
+        if A is not b:
+            raise ShapeError(f"{A_name} and {b_name} must be given together or not at all.")
+        return np.zeros((0, n)), np.zeros(0)
+    A_, b_ = matrix(A_name, A), vector(b_name, b)
+    expect(A_name, A_.shape, (len(b_), n))
+    return A_, b_
+
+
+def _names(rows: Sequence[str] | None, count: int) -> Sequence[str]:
+    if rows is None:
+        return [f"row {i}" for i in range(count)]
+    if len(rows) != count:
+        raise ShapeError(f"rows must name {count} rows; got {len(rows)} names.")
+    return rows
