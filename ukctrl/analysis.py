@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ukctrl import uk
+from ukctrl.certify import RANK
 from ukctrl.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.factor import Matrix
 from ukctrl.scenario import Scenario
@@ -93,11 +94,11 @@ def check(scenario: Scenario) -> Check:
     d = rows.b - rows.A @ truth.a_free
     grip = uk.rank_report(H, servo.names)
     servo_rank = uk.rank_report(rows.A, servo.names)
-    passive_rank = uk.rank_report(passive.rows.A, passive.names, uk.RANK.passive)
+    passive_rank = uk.rank_report(passive.rows.A, passive.names, RANK.passive)
     mobility = loop.robot.nv - passive_rank.rank
     actuation = _actuation(truth.G, mobility)
     residual = uk.reach_residual(H, d)
-    reached = np.abs(H).max(axis=1, initial=0.0) > uk.RANK.servo * np.abs(H).max(initial=0.0)
+    reached = np.abs(H).max(axis=1, initial=0.0) > RANK.servo * np.abs(H).max(initial=0.0)
     row_checks = tuple(
         RowCheck(
             name=name,

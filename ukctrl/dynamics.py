@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
 from ukctrl import kernels
+from ukctrl.certify import RANK, RankPolicy, raise_if_conflicting, raise_if_singular
 from ukctrl.constraints import AnyConstraint, Constraint, Stack
 from ukctrl.factor import Vector
-from ukctrl.fields import STRICT
+from ukctrl.fields import spec
 from ukctrl.files import read_spec
 from ukctrl.robot import Robot
-from ukctrl.uk import RANK, RankPolicy, raise_if_conflicting, raise_if_singular
 
 STABILISATION = 20.0
 """Rate at which the error of a passive constraint decays [1/s]."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class PassiveTables:
     """The ``[[passive]]`` tables of a robot, as constraints."""
 

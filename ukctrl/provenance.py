@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ukctrl.certify import RANK
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
-from ukctrl.uk import RANK
 
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 

@@ -11,20 +11,40 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, final
 
-from pydantic import model_validator
-from pydantic.dataclasses import dataclass
+from pydantic import PlainValidator, WithJsonSchema, model_validator
 
 from ukctrl.constraints import AnyConstraint, Constraint
 from ukctrl.control import AnyController, Controller
 from ukctrl.errors import InputError
-from ukctrl.fields import STRICT, Index, Instance, Number, Positive, Seconds
+from ukctrl.fields import Index, Instance, Number, Positive, Quantity, Seconds, spec, written
 from ukctrl.robot import Perturbation, Robot
 
-State = dict[str, Number] | tuple[Number, ...]
-"""One number a coordinate: a list in the robot's order, or a table by name."""
+
+def _state(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(name): _entry(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(_entry(item) for item in value)
+    raise InputError(f"must be a list, or a table by coordinate; got {written(value)}.")
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+def _entry(value: object) -> float | str:
+    number = Quantity().read(value)
+    return value if isinstance(value, str) else number
+
+
+State = Annotated[
+    dict[str, float | str] | tuple[float | str, ...],
+    PlainValidator(_state),
+    WithJsonSchema({"type": ["object", "array"]}),
+]
+"""One number a coordinate: a list in the robot's order, or a table by name.
+
+Text such as ``"30*deg"`` is kept until the robot says which unit the coordinate has.
+"""
+
+
+@spec
 class StartState:
     """Where the run starts."""
 
@@ -38,7 +58,7 @@ class StartState:
     """Move this state onto the constraints first, by the smallest change."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Timing:
     """How long the run lasts, and when things happen."""
 
@@ -54,7 +74,7 @@ AdaptiveMethod = Literal["DOP853", "RK45", "Radau", "BDF", "LSODA"]
 FixedMethod = Literal["RK4", "semi_implicit_euler"]
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Integrator:
     """How the motion is integrated."""
 
@@ -81,7 +101,7 @@ class Integrator:
         return self
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Believed(Perturbation):
     """The robot that the controller believes in, as it differs from the true one."""
 
@@ -89,18 +109,20 @@ class Believed(Perturbation):
     """Another robot altogether, by name or path; absent: the true one, changed as stated."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Monitor:
-    """When to stop a run early; its status is then ``drifted``."""
+    """What else to watch: limits that end a run as ``drifted``, and the error of the joints."""
 
     max_phi: Positive | None = None
     """Largest servo error, in norm; absent: any."""
     max_passive_phi: Positive = 1e-3
     """Largest error of a passive constraint, in norm."""
+    joint_error: bool = False
+    """Also record how far the joints are from where the servo constraints would have them."""
 
 
 @final
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Scenario:
     """One experiment: robot, task, controller, timing. Equal scenarios give identical numbers."""
 

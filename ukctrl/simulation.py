@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
+from ukctrl.certify import RANK
 from ukctrl.constraints import Stack
 from ukctrl.control import Command, Law, Task
 from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, unknown_name
+from ukctrl.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.factor import Vector
-from ukctrl.integrate import Adaptive, FixedStep, IntegrationFailed, Integrator, State
+from ukctrl.integrate import IntegrationFailed, State
+from ukctrl.prepare import (
+    believed_robot,
+    grid,
+    integrator,
+    periods,
+    start_state,
+    true_robot,
+)
 from ukctrl.provenance import provenance
-from ukctrl.recorder import Recorder
+from ukctrl.recorder import Recorder, joint_error
 from ukctrl.result import Result, Status
-from ukctrl.robot import Robot
-from ukctrl.scenario import Believed, Scenario, StartState
-from ukctrl.start import solve_start
-from ukctrl.uk import RANK
+from ukctrl.scenario import Scenario
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
-MAX_SAMPLES = 10_000_000
-"""More samples than this are a typing error."""
 
 
 class Drifted(UkctrlError, RuntimeError):
@@ -51,10 +54,13 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     began = time.perf_counter()
     status, message = loop.run(progress or _silent)
     samples_at, arrays = loop.recorder.samples()
+    signals = loop.recorder.signals()
+    if scenario.monitor.joint_error:
+        signals.update(joint_error(loop.recorder.servo, samples_at, arrays["q"]))
     return Result.build(
         time=samples_at,
         samples=arrays,
-        signals=loop.recorder.signals(),
+        signals=signals,
         labels=loop.recorder.labels(),
         status=status,
         message=message,
@@ -83,12 +89,13 @@ class Loop:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.robot = _robot(scenario.robot)
-        believed = _believed(self.robot, scenario.believed)
+        self.robot = true_robot(scenario.robot)
+        believed = believed_robot(self.robot, scenario.believed)
         self.truth = Dynamics(self.robot, rank=RANK)
         self.belief = self.truth if believed is self.robot else Dynamics(believed, rank=RANK)
         servo = Stack(scenario.servo, self.robot)
-        q, v, self.moved = _start(scenario.start, self.robot, servo)
+        every = (*self.truth.passive.constraints, *scenario.servo)
+        q, v, self.moved = start_state(scenario.start, self.robot, every)
         self.t0, self.t1 = scenario.start.t, scenario.start.t + scenario.timing.duration
         task = Task(
             robot=believed,
@@ -101,14 +108,14 @@ class Loop:
         )
         self.law: Law = scenario.controller.start(task)
         self.state = State(q, v, self.law.memory)
-        self.outputs = _grid(self.t0, self.t1, scenario.timing.sample)
+        self.outputs = grid(self.t0, self.t1, scenario.timing.sample)
         self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs))
         self.source: Source = self._step_law
         monitor = scenario.monitor
         self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
         if len(self.truth.passive):
             self._limits.append(("passive_phi", monitor.max_passive_phi))
-        self.integrator = _integrator(scenario, self, self.robot)
+        self.integrator = integrator(scenario, self, self.robot)
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""
@@ -156,7 +163,7 @@ class Loop:
         law_memory = self.state.memory
         plant = State(self.state.q, self.state.v, np.zeros(0))
         none = plant.memory
-        for start, stop, outputs in _periods(self.outputs, self.t0, self.t1, period):
+        for start, stop, outputs in periods(self.outputs, self.t0, self.t1, period):
             self.truth.move(start, plant.q, plant.v)
             command = self._timed(start, State(plant.q, plant.v, law_memory))
             held = Command(command.u, none, None)
@@ -213,102 +220,3 @@ class Loop:
 
 def _silent(reached: float, duration: float) -> None:
     """Show no progress."""
-
-
-def _robot(given: str | Robot) -> Robot:
-    return given if isinstance(given, Robot) else Robot.load(given)
-
-
-def _believed(robot: Robot, believed: Believed | None) -> Robot:
-    """Return the believed robot; the very same object when belief is truth."""
-    if believed is None or believed == Believed():
-        return robot
-    base = robot if believed.robot is None else Robot.load(believed.robot)
-    if (base.nq, base.nv, base.nu) != (robot.nq, robot.nv, robot.nu):
-        raise InputError(
-            f"believed robot '{base.name}' must have the coordinates and motors of the true one, "
-            f"'{robot.name}'; it differs in their number."
-        )
-    return believed.apply(base)
-
-
-def _start(
-    start: StartState, robot: Robot, servo: Stack
-) -> tuple[Vector, Vector, dict[str, float]]:
-    q = _state("q", start.q, robot.coordinates, robot.neutral)
-    if not robot.is_euclidean:
-        q = robot.normalize(q)
-    v = _state("v", start.v, robot.dofs, np.zeros(robot.nv))
-    if not start.solve:
-        return q, v, {}
-    solved = solve_start(servo, q, v, start.t)
-    return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
-
-
-def _state(
-    what: str, given: dict[str, float] | tuple[float, ...], names: tuple[str, ...], default: Vector
-) -> Vector:
-    state = default.copy()
-    if isinstance(given, dict):
-        for name, value in given.items():
-            if name not in names:
-                raise unknown_name(f"coordinate (in start.{what})", name, names)
-            state[names.index(name)] = value
-        return state
-    if not given:
-        return state
-    if len(given) != len(names):
-        raise InputError(
-            f"start.{what} must have {len(names)} numbers, {', '.join(names)}; got {len(given)}."
-        )
-    state[:] = given
-    return state
-
-
-def _grid(t0: float, t1: float, interval: float) -> list[float]:
-    """Return output times: every interval, and the end."""
-    if (t1 - t0) / interval > MAX_SAMPLES:
-        raise InputError(
-            f"timing.sample must leave at most {MAX_SAMPLES} samples; got "
-            f"{(t1 - t0) / interval:.1e}. Lengthen it."
-        )
-    count = math.floor((t1 - t0) / interval * (1.0 + 1e-12) + 1e-9)
-    times = [t0 + k * interval for k in range(count + 1)]
-    if t1 - times[-1] <= 1e-9 * interval:
-        times[-1] = t1
-    else:
-        times.append(t1)
-    return times
-
-
-def _periods(
-    outputs: list[float], t0: float, t1: float, period: float
-) -> Iterator[tuple[float, float, list[float]]]:
-    """Yield each control period and the output times in it.
-
-    An output on the border of two periods belongs to the later one, where the input is new;
-    the very last one belongs to the last period.
-    """
-    ticks = _grid(t0, t1, period)
-    near = 1e-9 * period
-    at = 0
-    for k, (start, stop) in enumerate(itertools.pairwise(ticks)):
-        inside = []
-        while at < len(outputs) and (outputs[at] < stop - near or k == len(ticks) - 2):
-            inside.append(start if abs(outputs[at] - start) <= near else outputs[at])
-            at += 1
-        yield start, stop, inside
-
-
-def _integrator(scenario: Scenario, loop: Loop, robot: Robot) -> Integrator:
-    chosen = scenario.integrator
-    if chosen.step is not None:
-        return FixedStep(loop, robot, chosen.method, chosen.step)
-    return Adaptive(
-        loop,
-        robot,
-        chosen.method,
-        rtol=chosen.rtol or 1e-9,
-        atol=chosen.atol or 1e-11,
-        max_step=chosen.max_step or math.inf,
-    )

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.certify import RANK
 from ukctrl.constraints import Stack
 from ukctrl.errors import StartError
 from ukctrl.factor import Matrix, Vector, least_norm_into
 from ukctrl.robot import Snapshot
-from ukctrl.uk import RANK
 
 TOLERANCE = 1e-12
 """Largest position error that counts as none [unit of phi]."""

@@ -22,9 +22,9 @@ ORDER = re.findall(
     r"\w+",
     """
     errors pretty catalog files expression fields plugin registry
-    compiled factor kernels uk pseudoinverse motion
+    compiled factor certify kernels uk pseudoinverse motion
     robot reference constraints dynamics start control effects scenario loading
-    samples storage metrics result integrate recorder provenance simulation analysis
+    samples storage metrics result integrate prepare recorder provenance simulation analysis
     verdicts plot page report comparison study workspace terminal view cli
     """,
 )

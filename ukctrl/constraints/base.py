@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import STRICT
+from ukctrl.fields import spec
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -77,7 +76,7 @@ class Trace(NamedTuple):
     """NaN along the axes that the constraint leaves free."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Constraint(abc.ABC):
     """A holonomic or nonholonomic constraint, as a user writes it."""
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import AfterValidator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.constraints.base import Attached, Constraint, Rows, Trace
 from ukctrl.constraints.kinematics import orientation_rows, point_rows, relative_motion
 from ukctrl.constraints.probe import FrameProbe, path_of_size
 from ukctrl.errors import InputError
-from ukctrl.fields import STRICT, Vec3
+from ukctrl.fields import Vec3, spec
 from ukctrl.reference import AnyOrientation, AnyReference
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def _check_axes(axes: str) -> str:
 Axes = Annotated[str, AfterValidator(_check_axes)]
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class PointFollows(Constraint):
     r"""A point of the robot follows a path: $\phi = p(q) - r(t)$ in world axes [m]."""
 
@@ -83,7 +82,7 @@ class _Point(Attached):
         return Trace(self._frame, self._position, self._desired)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class OrientationFollows(Constraint):
     r"""A frame turns as prescribed: $\phi = 2\,\mathrm{vec}(R_d^\top R)$ [rad].
 
@@ -126,7 +125,7 @@ class _Orientation(Attached):
         )
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class PoseFollows(Constraint):
     """A frame follows a path and an orientation: six rows, position [m] then orientation [rad]."""
 
@@ -165,7 +164,7 @@ class _Joined(Attached):
         return self._parts[0].trace()
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class RelativePoseFollows(Constraint):
     r"""One frame follows a path seen from another frame, both of them moving.
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
 from ukctrl.constraints.base import Attached, Constraint, Rows, Trace
 from ukctrl.constraints.frames import Axes
 from ukctrl.constraints.probe import FrameProbe, path_of_size
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import STRICT
+from ukctrl.fields import spec
 from ukctrl.reference import AnyReference
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Distance(Constraint):
     r"""Two frames keep a distance: $\phi = |p_b - p_a| - d(t)$ [m], with $d > 0$."""
 
@@ -59,7 +58,7 @@ class _Distance(Attached):
         rows.b[0] = d_ddot - drift
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class OnSurface(Constraint):
     r"""A point of the robot stays on a surface: $\phi = g(x, y, z, t)$.
 
@@ -113,7 +112,7 @@ class _Surface(Attached):
         return Trace(self._frame, self._probe.p, np.full(3, np.nan))
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class ComFollows(Constraint):
     r"""The centre of mass of the robot follows a path: $\phi = c(q) - r(t)$ in world axes [m]."""
 

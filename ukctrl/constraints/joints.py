@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.constraints.base import Attached, Constraint, Rows
 from ukctrl.constraints.probe import path_of_size
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Matrix
-from ukctrl.fields import STRICT, Number
+from ukctrl.fields import Number, spec
 from ukctrl.reference import AnyReference
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class JointFollows(Constraint):
     r"""One-degree-of-freedom joints follow a path: $\phi_i = q_i - r_i(t)$ [rad or m].
 
@@ -82,7 +81,7 @@ def _coordinate_index(robot: Robot, name: str) -> tuple[int, bool]:
     )
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class LinearVelocity(Constraint):
     r"""A combination of velocities follows a value: $\psi = \sum_i k_i v_i - r(t) = 0$.
 
@@ -119,7 +118,7 @@ class _Linear(Attached):
 Text = str | tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Expression(Constraint):
     r"""A constraint written as mathematics; ``A`` and ``b`` are derived from it exactly.
 

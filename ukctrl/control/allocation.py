@@ -17,18 +17,18 @@ from typing import Annotated, Literal, final
 
 import numpy as np
 from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from ukctrl import kernels, uk
+from ukctrl.certify import raise_if_missed
 from ukctrl.constraints import Rows
 from ukctrl.control.base import Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import STRICT, NonNegative, Number
+from ukctrl.fields import NonNegative, Number, spec
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Damping:
     r"""Brake the motors where the task leaves them free: $u_0 = -k\, B^\top v$."""
 
@@ -39,7 +39,7 @@ class Damping:
     r"""Also carry the gravity load, $B^\top g(q)$, so that the free motion does not sag."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Posture:
     r"""Pull towards a posture where the task leaves it free.
 
@@ -92,7 +92,7 @@ class NullSpaceInput:
         return u0
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Allocation(abc.ABC):
     """How a servo controller shares its demand among the motors."""
 
@@ -113,7 +113,7 @@ class Allocator(abc.ABC):
         """
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class LeastNorm(Allocation):
     r"""The input of least norm, $u_0 + R^{-1} H^\top (H R^{-1} H^\top)^+ (d - H u_0)$."""
 
@@ -160,7 +160,7 @@ class _LeastNorm(Allocator):
                 'are redundant. Use metric = "effort" or a matrix.'
             )
         if self._raise:
-            uk.raise_if_missed(rows.A, demand, a_free, miss, found, self._rank, self._names)
+            raise_if_missed(rows.A, demand, a_free, miss, found, self._rank, self._names)
             return u
         H = rows.A @ G
         d = demand - rows.A @ a_free - H @ u0

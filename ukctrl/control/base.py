@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
+from ukctrl.certify import RANK, RankPolicy
 from ukctrl.constraints import Constraint, Stack
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
-from ukctrl.fields import STRICT
+from ukctrl.fields import spec
 from ukctrl.robot import Robot
-from ukctrl.uk import RANK, RankPolicy
 
 NO_MEMORY: Vector = np.zeros(0)
 """Memory of a law that has none."""
@@ -115,7 +114,7 @@ class Law(abc.ABC):
         return self.step(self._dynamics, memory)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Controller(abc.ABC):
     """A control law with its gains, as a user writes it."""
 

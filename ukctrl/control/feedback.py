@@ -17,16 +17,18 @@ from typing import Annotated, Literal, final
 
 import numpy as np
 from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from ukctrl.compiled import compiled
 from ukctrl.constraints import Rows, Stack
 from ukctrl.errors import GainError, unknown_name
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import STRICT, NonNegative
+from ukctrl.fields import Each, Quantity, spec
 
-Gain = NonNegative | tuple[NonNegative, ...] | dict[str, NonNegative]
+PerRow = float | tuple[float, ...] | dict[str, float]
 """One number for all rows, a list with one a row, or a table with one a block of rows."""
+RateGain = Annotated[PerRow, Each(Quantity("1/s", minimum=0.0))]
+StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
+IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
 
 
 @final
@@ -68,7 +70,7 @@ def _demand(
         demand[i] = total
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Feedback(abc.ABC):
     """How a servo controller answers an error of its rows."""
 
@@ -77,7 +79,7 @@ class Feedback(abc.ABC):
         """Spread the gains over the rows of a task."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Exact(Feedback):
     r"""No feedback: $\ddot\phi = 0$. An error at the start grows linearly with time."""
 
@@ -88,7 +90,7 @@ class Exact(Feedback):
         return LinearFeedback(none, none, none, stack)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Baumgarte(Feedback):
     r"""Error dynamics of second order: $\ddot\phi + \alpha \dot\phi + \beta \phi = 0$.
 
@@ -98,9 +100,9 @@ class Baumgarte(Feedback):
     """
 
     kind: Literal["baumgarte"] = "baumgarte"
-    alpha: Gain
+    alpha: RateGain
     r"""Gain of the velocity error $\alpha$ [1/s]."""
-    beta: Gain
+    beta: StiffnessGain
     r"""Gain of the position error $\beta$ [1/s^2]."""
 
     def attach(self, stack: Stack) -> LinearFeedback:
@@ -108,7 +110,7 @@ class Baumgarte(Feedback):
         return LinearFeedback(alpha, beta, np.zeros(len(stack)), stack)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Pid(Feedback):
     r"""Second order with an integral: $\ddot\phi + k_d \dot\phi + k_p \phi + k_i \int\phi = 0$.
 
@@ -118,11 +120,11 @@ class Pid(Feedback):
     """
 
     kind: Literal["pid"] = "pid"
-    kp: Gain
+    kp: StiffnessGain
     """Gain of the position error [1/s^2]."""
-    ki: Gain
+    ki: IntegralGain
     """Gain of its integral [1/s^3]."""
-    kd: Gain
+    kd: RateGain
     """Gain of the velocity error [1/s]."""
 
     def attach(self, stack: Stack) -> LinearFeedback:
@@ -140,7 +142,7 @@ class Pid(Feedback):
         return LinearFeedback(kd, kp, ki, stack)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class FirstOrder(Feedback):
     r"""Error dynamics of first order in the velocity: $\dot\beta + \kappa \beta = 0$.
 
@@ -149,7 +151,7 @@ class FirstOrder(Feedback):
     """
 
     kind: Literal["first_order"] = "first_order"
-    kappa: Gain
+    kappa: RateGain
     r"""Decay rate $\kappa$ [1/s]."""
 
     def attach(self, stack: Stack) -> LinearFeedback:
@@ -161,7 +163,7 @@ AnyFeedback = Annotated[Exact | Baumgarte | Pid | FirstOrder, Field(discriminato
 """Any feedback of the catalogue."""
 
 
-def spread(gain: Gain, stack: Stack, name: str) -> Vector:
+def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     """Return the gain of each row.
 
     Raises:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic.dataclasses import dataclass
-
 from ukctrl.control.allocation import AnyAllocation, LeastNorm
 from ukctrl.control.base import Command, Controller, Law, Task
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
-from ukctrl.fields import STRICT
+from ukctrl.fields import spec
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Servo(Controller):
     r"""Constraint-following control, $u = (C \bar B)^+ \bar b$ without a matrix square root.
 

@@ -8,19 +8,18 @@ comparison is asked for the same thing.
 from __future__ import annotations
 
 import dataclasses as dc
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
 from ukctrl.constraints import JointFollows, Stack
 from ukctrl.control.base import Command, Controller, Law, Task
-from ukctrl.control.feedback import Baumgarte, Gain, spread
+from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.servo import Servo
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
-from ukctrl.fields import STRICT, Positive
+from ukctrl.fields import Each, Positive, Quantity, spec
 from ukctrl.reference import AnyReference, Spline
 from ukctrl.start import solve_positions
 
@@ -64,7 +63,7 @@ def joint_motion(task: Task, step: float) -> JointFollows:
     return JointFollows(joints=robot.dofs, path=path)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Tracking(Controller):
     """What the joint-space baselines share."""
 
@@ -79,7 +78,7 @@ class Tracking(Controller):
         return JointFollows(joints=task.robot.dofs, path=self.path)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class ComputedTorque(Tracking):
     r"""Computed torque: $u = B^+ (M (\ddot q_r + k_d \dot e + k_p e) + \mathrm{nle} - f)$.
 
@@ -90,9 +89,9 @@ class ComputedTorque(Tracking):
     """
 
     kind: Literal["computed_torque"] = "computed_torque"
-    kp: Gain
+    kp: StiffnessGain
     """Gain of the joint error [1/s^2]."""
-    kd: Gain
+    kd: RateGain
     """Gain of the joint rate error [1/s]."""
 
     def start(self, task: Task) -> Law:
@@ -100,7 +99,7 @@ class ComputedTorque(Tracking):
         return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp)).start(joints)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class PdGravity(Tracking):
     r"""PD with gravity compensation: $u = B^+ (g(q) + k_p e + k_d \dot e)$, $e = q_r - q$.
 
@@ -111,9 +110,9 @@ class PdGravity(Tracking):
     """
 
     kind: Literal["pd_gravity"] = "pd_gravity"
-    kp: Gain
+    kp: Annotated[PerRow, Each(Quantity(minimum=0.0))]
     """Stiffness, one number or one a joint [N m/rad or N/m]."""
-    kd: Gain
+    kd: Annotated[PerRow, Each(Quantity(minimum=0.0))]
     """Damping, one number or one a joint [N m s/rad or N s/m]."""
 
     def start(self, task: Task) -> Law:

@@ -5,11 +5,12 @@ check speaks in a sentence that reads on from the key path: ``path.radius: must 
 -3.0.`` Relative file names are resolved against ``{"base": Path}`` of the validation context, which
 is the folder of the file being read, or else against the current folder.
 
-A class that a file can describe is a frozen pydantic dataclass with ``config=STRICT`` whose fields
-have these types. An own range or unit: ``Annotated[float, Quantity("N m", minimum=0.0)]``.
+A class that a file can describe is decorated with `spec`; its fields have these types. An own
+range or unit: ``Annotated[float, Quantity("N m", minimum=0.0)]``.
 """
 
-from ukctrl.fields.checks import Instance, Listed, Quantity, is_number, written
+from ukctrl.fields.checks import Each, Instance, Listed, Quantity, is_number, written
+from ukctrl.fields.spec import spec
 from ukctrl.fields.types import (
     STRICT,
     Angles3,
@@ -51,6 +52,7 @@ __all__ = [
     "Components",
     "Count",
     "Direction",
+    "Each",
     "Formula",
     "Fraction",
     "Hertz",
@@ -82,5 +84,6 @@ __all__ = [
     "Vector",
     "Whole",
     "is_number",
+    "spec",
     "written",
 ]

@@ -123,6 +123,38 @@ def written(value: object) -> str:
 
 
 @dc.dataclass(frozen=True)
+class Each:
+    """Annotation of a number for all, a list with one for each, or a table by name."""
+
+    quantity: Quantity
+    """What each number must be."""
+
+    def read(self, value: object) -> float | tuple[float, ...] | dict[str, float]:
+        """Return the number, the tuple or the table.
+
+        Raises:
+            InputError: Some number is not acceptable.
+        """
+        if isinstance(value, Mapping):
+            return {str(name): self.quantity.read(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return tuple(self.quantity.read(item) for item in value)
+        return self.quantity.read(value)
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        number = self.quantity.__get_pydantic_json_schema__(schema, handler)
+        table = {"type": "object", "additionalProperties": number}
+        return {"anyOf": [*number["anyOf"], {"type": "array", "items": number}, table]}
+
+
+@dc.dataclass(frozen=True)
 class Instance:
     """Annotation of a class: an object made in Python, which no file can hold."""
 

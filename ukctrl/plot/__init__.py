@@ -97,7 +97,7 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
         ),
         "signals": Recipe(
             "Controller",
-            "What the controller recorded about itself.",
+            "What was recorded beside the standard quantities.",
             signals,
             lambda result: any(_known(result, name) for name in result.samples.signals),
         ),

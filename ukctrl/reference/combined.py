@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, WrapValidator, model_validator
-from pydantic.dataclasses import dataclass, rebuild_dataclass
+from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.errors import InputError
 from ukctrl.expression.codegen import DomainError, compile_source
-from ukctrl.fields import STRICT, Listed, Plain, Seconds, Time
+from ukctrl.fields import Listed, Plain, Seconds, Time, spec
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.formula import Expression
 from ukctrl.reference.planar import Circle, Helix, Lemniscate
@@ -23,7 +23,7 @@ CLOSED = 1e-6
 """A path is closed when its ends differ by less than this fraction of its size."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class TimeScaled(Reference):
     r"""A path on another clock, $r(t) = p(s(t))$, with the chain rule for its derivatives.
 
@@ -78,7 +78,7 @@ def _names(size: int) -> str:
     return ", ".join(f"x{i}" for i in range(3 * size))
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Repeated(Reference):
     r"""A path again and again, $r(t) = p(t \bmod T)$, also before t = 0.
 
@@ -127,7 +127,7 @@ class Repeated(Reference):
         return compile_source("t", lines, time="t", known=known)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Stacked(Reference):
     """Several references as one, their components one after the other."""
 

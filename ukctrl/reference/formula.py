@@ -6,18 +6,17 @@ import functools
 from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import ExpressionError, InputError
 from ukctrl.expression import check, compile_function, parse
-from ukctrl.fields import STRICT, Formula, Listed
+from ukctrl.fields import Formula, Listed, spec
 from ukctrl.reference.base import Path, Reference
 
 MAX_COMPONENTS = 100
 """Most components of one path."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Expression(Reference):
     """Formulas of the time ``t`` [s], differentiated exactly."""
 

@@ -17,11 +17,10 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, WrapValidator, model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError
 from ukctrl.expression.codegen import compile_source
-from ukctrl.fields import STRICT, Angles3, Direction, Listed, Quaternion, Seconds
+from ukctrl.fields import Angles3, Direction, Listed, Quaternion, Seconds, spec
 from ukctrl.reference.combined import AnyReference
 from ukctrl.reference.generated import combination
 from ukctrl.reference.rotation import (
@@ -86,7 +85,7 @@ def _rotation(rpy: Any, quaternion: Any) -> Matrix:
     return from_rpy(rpy) if quaternion is None else from_quaternion(quaternion)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class ConstantOrientation(OrientationReference):
     """An orientation that does not change."""
 
@@ -108,7 +107,7 @@ class ConstantOrientation(OrientationReference):
         return lambda t: flat
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class AboutAxis(OrientationReference):
     r"""A turn about a fixed axis of the world, $R = \exp(\hat n\,\theta(t))\, R_0$."""
 
@@ -166,7 +165,7 @@ _RPY_LINES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class RollPitchYaw(OrientationReference):
     """Roll, pitch and yaw as functions of time, R = Rz(yaw) Ry(pitch) Rx(roll)."""
 
@@ -185,7 +184,7 @@ class RollPitchYaw(OrientationReference):
         return compile_source("t", _RPY_LINES, time="t", known={"angles": self.angles.compile()})
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Between(OrientationReference):
     r"""Through given orientations, coming to rest at each.
 

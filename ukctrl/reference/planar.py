@@ -8,16 +8,15 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError
-from ukctrl.fields import STRICT, Direction, Length, Meters, Position, Radians, Seconds, Speed
+from ukctrl.fields import Direction, Length, Meters, Position, Radians, Seconds, Speed, spec
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.generated import combination, finite_rows
 from ukctrl.reference.plane import plane_axes
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Circle(Reference):
     r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
 
@@ -54,7 +53,7 @@ class Circle(Reference):
         return _turning(self.center, axes, self.radius, self.period, self.phase, 0.0)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Helix(Reference):
     r"""A helix: a circle whose centre moves along its axis, $c + h\, n\, t$."""
 
@@ -95,7 +94,7 @@ class Helix(Reference):
         return _turning(self.center, axes, self.radius, self.period, self.phase, rise or 0.0)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Lemniscate(Reference):
     r"""A figure of eight in a plane, $r = c + X e_1 + Y e_2$ with $\theta = 2\pi t/T + \theta_0$.
 

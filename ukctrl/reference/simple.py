@@ -7,10 +7,9 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError
-from ukctrl.fields import STRICT, Components, Hertz, Listed, Radians, Seconds, Vector
+from ukctrl.fields import Components, Hertz, Listed, Radians, Seconds, Vector, spec
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.generated import (
     combination,
@@ -24,7 +23,7 @@ MAX_POWERS = 20
 """Most coefficients of a polynomial; a higher degree is numerically meaningless."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Constant(Reference):
     """A value that does not change."""
 
@@ -43,7 +42,7 @@ class Constant(Reference):
         return lambda t: flat
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Line(Reference):
     """A straight line: to an end point in a duration, or at a constant velocity without end.
 
@@ -95,7 +94,7 @@ class Line(Reference):
         return piecewise([0.0, self.duration], coefficients)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Harmonic:
     r"""One term of a harmonic sum, $A \sin(2\pi f t + \varphi)$."""
 
@@ -107,7 +106,7 @@ class Harmonic:
     r"""Phase $\varphi$ [rad]; pi/2 makes a cosine."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class HarmonicSum(Reference):
     r"""A sum of sines, $r = r_0 + \sum_k A_k \sin(2\pi f_k t + \varphi_k)$."""
 
@@ -148,7 +147,7 @@ class HarmonicSum(Reference):
         return combination(lines, basis, finite_rows(np.stack(columns, axis=1)))
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Polynomial(Reference):
     r"""A polynomial in time for each component, $r_i = \sum_k c_{ik} t^k$."""
 

@@ -10,10 +10,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError
-from ukctrl.fields import STRICT, Components, InputFile, Listed, Seconds, Text, Time
+from ukctrl.fields import Components, InputFile, Listed, Seconds, Text, Time, spec
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.generated import increasing, min_jerk_coefficients, piecewise
 from ukctrl.reference.table import read_columns
@@ -58,7 +57,7 @@ def instants(times: Sequence[float] | None, duration: float | None, count: int) 
     return np.linspace(0.0, duration or 0.0, count) if times is None else np.array(times)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class MinJerk(Reference):
     r"""Through waypoints with the least $\int \lVert \dddot r \rVert^2 dt$, from rest to rest.
 
@@ -95,7 +94,7 @@ class MinJerk(Reference):
         return _spline(times, points, "quintic", "rest")
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Spline(Reference):
     """A spline through waypoints: cubic (continuous acceleration) or quintic (continuous snap)."""
 
@@ -131,7 +130,7 @@ class Spline(Reference):
         return _spline(times, np.array(self.points), self.degree, self.ends)
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Table(Reference):
     """A spline through the rows of a CSV file with a header."""
 

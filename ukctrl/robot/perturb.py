@@ -10,10 +10,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, WithJsonSchema
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError, ModelError, unknown_name
-from ukctrl.fields import STRICT, Kilograms, Listed, Position, Positive, Quantity, Text, Vec3
+from ukctrl.fields import Kilograms, Listed, Position, Positive, Quantity, Text, Vec3, spec
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.structure import Structure
 
@@ -68,7 +67,7 @@ Shift = Annotated[
 """Vector [m], or a table of them by joint."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Payload:
     """A rigid body fastened to a frame."""
 
@@ -82,7 +81,7 @@ class Payload:
     """Principal moments about the centre of mass along the frame's axes [kg m^2]."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Perturbation:
     """How a robot differs from its file.
 

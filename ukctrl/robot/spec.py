@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
-from pydantic.dataclasses import dataclass
 
 from ukctrl.errors import InputError
 from ukctrl.fields import (
-    STRICT,
     Angles3,
     Direction,
     Formula,
@@ -21,10 +19,11 @@ from ukctrl.fields import (
     Positive,
     Text,
     Vec3,
+    spec,
 )
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class JointMotor:
     """A motor on one freedom of a joint: the joint feels ``gear * u``."""
 
@@ -41,7 +40,7 @@ class JointMotor:
     """Unit of the input; absent: ``N m`` at a revolute joint, ``N`` at a prismatic one."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Transmission:
     r"""Inputs that push on several joints at once: tendons, belts, differentials.
 
@@ -86,7 +85,7 @@ class Transmission:
         return self
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class TorqueBetween:
     """A torque ``u`` on the second frame and ``-u`` on the first, about a common axis."""
 
@@ -101,7 +100,7 @@ class TorqueBetween:
     """Largest absolute torque [N m]; absent: unlimited."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Wrench:
     """A force and a torque that move with a frame, both proportional to one input."""
 
@@ -131,7 +130,7 @@ AnyActuator = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class JointSpring:
     """A spring (and damper) across a joint: ``-stiffness (q - rest) - damping v``."""
 
@@ -146,7 +145,7 @@ class JointSpring:
     """[N m s/rad] or [N s/m]."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class JointDamper:
     """Viscous friction in a joint: ``-damping v``."""
 
@@ -157,7 +156,7 @@ class JointDamper:
     """[N m s/rad] or [N s/m]."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class DryFriction:
     """Dry friction in a joint, smoothed: ``-level tanh(v / velocity_scale)``."""
 
@@ -170,7 +169,7 @@ class DryFriction:
     """Velocity at which 76 % of the level is reached [rad/s or m/s]; smaller is stiffer."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Spring:
     """A spring and damper along the line between the origins of two frames."""
 
@@ -185,7 +184,7 @@ class Spring:
     """[N s/m], on the rate of the length."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class GivenForce:
     """A generalised force given as a formula of the coordinates, ``v.<name>`` and ``t``."""
 
@@ -201,7 +200,7 @@ AnyForce = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class ExtraFrame:
     """A frame that the model file does not have."""
 
@@ -215,7 +214,7 @@ class ExtraFrame:
     """Roll, pitch, yaw in the parent's axes [rad]."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class Options:
     """What a user may add to a model file."""
 
@@ -236,7 +235,7 @@ class Options:
     """Constraints that physics enforces; their keys are those of a scenario's constraints."""
 
 
-@dataclass(frozen=True, kw_only=True, config=STRICT)
+@spec
 class RobotFile(Options):
     """Everything that ``robot.toml`` can say."""
 

@@ -1,0 +1,109 @@
+"""When an answer counts as right: shapes, ranks, misses, and the errors when it does not."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukctrl.errors import (
+    ConflictingConstraints,
+    InfeasibleConstraint,
+    ShapeError,
+    SingularMass,
+)
+from ukctrl.factor import Matrix, Vector
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RankPolicy:
+    """When a row counts as dependent on others, and when it counts as missed.
+
+    One object for the whole run; results record it with the smallest value kept.
+    """
+
+    servo: float = 1e-9
+    """A servo row is dependent below this fraction of the largest row of ``H``."""
+    passive: float = 1e-7
+    """The same for passive rows. It must sit well above the closure error that integration
+    leaves, or a redundant row of a linkage is taken for an independent one."""
+    reach: float = 1e-8
+    """A row is missed when ``|H u - d|`` exceeds this fraction of ``1 + max |d|``."""
+
+
+RANK = RankPolicy()
+"""The default policy."""
+
+
+def matrix(name: str, value: ArrayLike) -> Matrix:
+    """Return ``value`` as a C-contiguous float matrix, or say what it is instead."""
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    if array.ndim != 2:
+        raise ShapeError(f"{name} must be a matrix; got shape {array.shape}.")
+    return array
+
+
+def vector(name: str, value: ArrayLike) -> Vector:
+    """Return ``value`` as a contiguous float vector, or say what it is instead."""
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    if array.ndim != 1:
+        raise ShapeError(f"{name} must be a vector; got shape {array.shape}.")
+    return array
+
+
+def expect(name: str, got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Raise `ShapeError` unless the shapes are equal."""
+    if got != wanted:
+        raise ShapeError(f"{name} must have shape {wanted}; got {got}.")
+
+
+def raise_if_singular(code: int) -> None:
+    """Raise `SingularMass` when a kernel answered with a negative code."""
+    if code < 0:
+        raise SingularMass(
+            f"mass matrix must be symmetric positive definite; it fails at coordinate {-code - 1}. "
+            "Give every moving link a mass and an inertia."
+        )
+
+
+def raise_if_conflicting(
+    A: Matrix, b: Vector, a: Vector, rank: RankPolicy, rows: Sequence[str] | None
+) -> None:
+    """Raise `ConflictingConstraints` when ``a`` misses a passive row."""
+    if not len(b):
+        return
+    miss = np.abs(A @ a - b)
+    bad = np.flatnonzero(~(miss <= rank.reach * (1.0 + np.abs(b).max())))  # NaN is bad too
+    if bad.size:
+        names = row_names(rows, len(b))
+        raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
+
+
+def raise_if_missed(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    miss: Vector,
+    found: int,
+    rank: RankPolicy,
+    rows: Sequence[str] | None,
+) -> None:
+    """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
+    demand = np.abs(b - A @ a_free).max(initial=0.0)
+    bad = np.flatnonzero(~(np.abs(miss) <= rank.reach * (1.0 + demand)))  # NaN is bad too
+    if bad.size:
+        names = row_names(rows, len(b))
+        raise InfeasibleConstraint(
+            [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b)
+        )
+
+
+def row_names(rows: Sequence[str] | None, count: int) -> Sequence[str]:
+    """Return the names of rows, or ``row 0``, ``row 1``, ... where none are given."""
+    if rows is None:
+        return [f"row {i}" for i in range(count)]
+    if len(rows) != count:
+        raise ShapeError(f"rows must name {count} rows; got {len(rows)} names.")
+    return rows

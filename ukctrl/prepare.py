@@ -1,0 +1,134 @@
+"""From what a scenario says to what the loop needs: robots, start, times, integrator."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ukctrl.constraints import Constraint, Stack
+from ukctrl.errors import InputError, unknown_name
+from ukctrl.expression import constant
+from ukctrl.factor import Vector
+from ukctrl.integrate import Adaptive, FixedStep, Integrator, System
+from ukctrl.robot import Robot
+from ukctrl.scenario import Believed, Scenario, StartState
+from ukctrl.start import solve_start
+
+MAX_SAMPLES = 10_000_000
+"""More samples than this are a typing error."""
+
+
+def true_robot(given: str | Robot) -> Robot:
+    """Return the robot that a scenario names or holds."""
+    return given if isinstance(given, Robot) else Robot.load(given)
+
+
+def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
+    """Return the believed robot; the very same object when belief is truth."""
+    if believed is None or believed == Believed():
+        return robot
+    base = robot if believed.robot is None else Robot.load(believed.robot)
+    if (base.nq, base.nv, base.nu) != (robot.nq, robot.nv, robot.nu):
+        raise InputError(
+            f"believed robot '{base.name}' must have the coordinates and motors of the true one, "
+            f"'{robot.name}'; it differs in their number."
+        )
+    return believed.apply(base)
+
+
+def start_state(
+    start: StartState, robot: Robot, constraints: Sequence[Constraint]
+) -> tuple[Vector, Vector, dict[str, float]]:
+    """Return ``q``, ``v``, and how far they were moved onto the constraints, where asked for.
+
+    Raises:
+        InputError: The state does not fit the robot.
+        StartError: The constraints cannot be met from there.
+    """
+    q = _state("q", start.q, robot.coordinates, robot.coordinate_units, robot.neutral)
+    if not robot.is_euclidean:
+        q = robot.normalize(q)
+    v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
+    if not start.solve:
+        return q, v, {}
+    solved = solve_start(Stack(constraints, robot), q, v, start.t)
+    return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
+
+
+def _state(
+    what: str,
+    given: Mapping[str, float | str] | Sequence[float | str],
+    names: tuple[str, ...],
+    units: tuple[str, ...],
+    default: Vector,
+) -> Vector:
+    state = default.copy()
+    if not isinstance(given, Mapping):
+        if given and len(given) != len(names):
+            raise InputError(
+                f"start.{what} must have {len(names)} numbers, {', '.join(names)}; "
+                f"got {len(given)}."
+            )
+        given = dict(zip(names, given, strict=False))
+    for name, value in given.items():
+        if name not in names:
+            raise unknown_name(f"coordinate (in start.{what})", name, names)
+        at = names.index(name)
+        try:
+            state[at] = constant(value, units[at])
+        except InputError as error:
+            raise InputError(f"start.{what}.{name}: {error}") from None
+    return state
+
+
+def grid(t0: float, t1: float, interval: float) -> list[float]:
+    """Return output times: every interval, and the end."""
+    if (t1 - t0) / interval > MAX_SAMPLES:
+        raise InputError(
+            f"timing.sample must leave at most {MAX_SAMPLES} samples; got "
+            f"{(t1 - t0) / interval:.1e}. Lengthen it."
+        )
+    count = math.floor((t1 - t0) / interval * (1.0 + 1e-12) + 1e-9)
+    times = [t0 + k * interval for k in range(count + 1)]
+    if t1 - times[-1] <= 1e-9 * interval:
+        times[-1] = t1
+    else:
+        times.append(t1)
+    return times
+
+
+def periods(
+    outputs: list[float], t0: float, t1: float, period: float
+) -> Iterator[tuple[float, float, list[float]]]:
+    """Yield each control period and the output times in it.
+
+    An output on the border of two periods belongs to the later one, where the input is new;
+    the very last one belongs to the last period.
+    """
+    ticks = grid(t0, t1, period)
+    near = 1e-9 * period
+    at = 0
+    for k, (start, stop) in enumerate(itertools.pairwise(ticks)):
+        inside = []
+        while at < len(outputs) and (outputs[at] < stop - near or k == len(ticks) - 2):
+            inside.append(start if abs(outputs[at] - start) <= near else outputs[at])
+            at += 1
+        yield start, stop, inside
+
+
+def integrator(scenario: Scenario, system: System, robot: Robot) -> Integrator:
+    """Return the integrator that a scenario asks for."""
+    chosen = scenario.integrator
+    if chosen.step is not None:
+        return FixedStep(system, robot, chosen.method, chosen.step)
+    return Adaptive(
+        system,
+        robot,
+        chosen.method,
+        rtol=chosen.rtol or 1e-9,
+        atol=chosen.atol or 1e-11,
+        max_step=chosen.max_step or math.inf,
+    )
