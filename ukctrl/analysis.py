@@ -113,7 +113,7 @@ def check(scenario: Scenario) -> Check:
     problems, notes = _ranks(servo_rank, grip, row_checks)
     inputs: dict[str, float] = {}
     try:
-        command = loop.source(loop.t0, q, v, loop.state.memory)
+        command = loop.command(loop.t0, q, v, loop.state.memory)
         inputs = dict(zip(loop.robot.actuators, command.u.tolist(), strict=True))
     except InfeasibleConstraint as error:
         problems.append(str(error))

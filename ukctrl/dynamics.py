@@ -60,6 +60,8 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.empty((n, n)), np.empty(n), np.empty((n, robot.nu))
+        self._count = len(self.passive)
+        self._A_p, self._b_p = self.passive.rows.A, self.passive.rows.b
         self.move(0.0, self.snapshot.q.copy(), self.snapshot.v.copy())
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
@@ -71,17 +73,17 @@ class Dynamics:
         """
         s = self.snapshot
         s.move(q, v, t)
-        rows = self.passive.rows
-        if len(rows.b):
+        A_p, b_p, rtol = self._A_p, self._b_p, self.rank.passive
+        if self._count:
             self.passive.write(s)
             self._stabilise()
         found = kernels.affine_answer(
-            s.M, s.nle, s.f, s.B, rows.A, rows.b, self.rank.passive, self.L, self.a_free, self.G
+            s.M, s.nle, s.f, s.B, A_p, b_p, rtol, self.L, self.a_free, self.G
         )
         if found < 0:
             raise_if_singular(found)
-        if found < len(rows.b):
-            raise_if_conflicting(rows.A, rows.b, self.a_free, self.rank, self.passive.names)
+        if found < self._count:
+            raise_if_conflicting(A_p, b_p, self.a_free, self.rank, self.passive.names)
 
     def _stabilise(self) -> None:
         """Let the error of a passive row decay, critically damped: ``b -= 2 w beta + w^2 phi``."""

@@ -55,8 +55,10 @@ class Recorder:
         self.time: Vector = np.zeros(n)
         self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
         self.arrays["frame_reference"].fill(np.nan)
-        self._H: Matrix = np.zeros((n, m, robot.nu))
-        self._d: Matrix = np.zeros((n, m))
+        # Products of these are formed for all samples at once when the run is over.
+        self._M: Matrix = np.zeros((n, robot.nv, robot.nv))
+        self._A, self._demand = np.zeros((n, m, robot.nv)), np.zeros((n, m))
+        self._G, self._a_free = np.zeros((n, robot.nv, robot.nu)), np.zeros((n, robot.nv))
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str]] = {}
 
@@ -74,8 +76,8 @@ class Recorder:
         arrays["phi"][k] = rows.phi
         arrays["beta"][k] = rows.beta
         arrays["actuator_rate"][k] = rates = s.v @ s.B
-        energy = s.energy()
-        arrays["energy"][k] = energy.kinetic + energy.potential
+        self._M[k] = s.M
+        arrays["energy"][k] = s.potential_energy()
         power = float(u @ rates)
         if truth.robot.forces.any:
             power += float(s.f @ s.v) + truth.robot.forces.potential_rate(s)
@@ -87,9 +89,11 @@ class Recorder:
             arrays["passive_force"][k] = force
             power += float(force @ s.v)
         arrays["power"][k] = power
-        np.matmul(rows.A, truth.G, out=self._H[k])
-        demand = command.demand if self._shared and command.demand is not None else rows.b
-        np.subtract(demand, rows.A @ truth.a_free, out=self._d[k])
+        self._A[k] = rows.A
+        self._G[k] = truth.G
+        self._a_free[k] = truth.a_free
+        shared = self._shared and command.demand is not None
+        self._demand[k] = command.demand if shared else rows.b
         for trace in self.servo.traces():
             at = self.frames.index(trace.frame)
             arrays["frame_position"][k, at] = trace.position
@@ -103,7 +107,11 @@ class Recorder:
         """Return the times and arrays so far, with rank, grip and reach worked out."""
         n = self.count
         arrays = {name: array[:n] for name, array in self.arrays.items()}
-        arrays.update(_grip(self._H[:n], self._d[:n], self.truth.rank))
+        A = self._A[:n]
+        v = arrays["v"]
+        arrays["energy"] = arrays["energy"] + 0.5 * np.einsum("ki,kij,kj->k", v, self._M[:n], v)
+        d = self._demand[:n] - np.einsum("kij,kj->ki", A, self._a_free[:n])
+        arrays.update(_grip(A @ self._G[:n], d, self.truth.rank))
         return self.time[:n], arrays
 
     def signals(self) -> dict[str, Signal]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
@@ -76,14 +75,6 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     )
 
 
-class Source(Protocol):
-    """Where the input comes from: the law itself, or what a hold has kept of it."""
-
-    def __call__(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
-        """Return the input at a state; the true robot has been moved there."""
-        ...
-
-
 class Loop:
     """A scenario, made ready to run."""
 
@@ -110,7 +101,8 @@ class Loop:
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, scenario.timing.sample)
         self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs))
-        self.source: Source = self._step_law
+        self.held: Command | None = None
+        """What a zero-order hold keeps; None under continuous control."""
         monitor = scenario.monitor
         self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
         if len(self.truth.passive):
@@ -119,11 +111,13 @@ class Loop:
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""
-        self.truth.move(t, q, v)
-        u, memory_rate, _ = self.source(t, q, v, memory)
-        return self.truth.acceleration(u), memory_rate
+        truth = self.truth
+        truth.move(t, q, v)
+        u, memory_rate, _ = self.held or self.command(t, q, v, memory)
+        return truth.acceleration(u), memory_rate
 
-    def _step_law(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+    def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+        """Step the law at a state to which the true robot has been moved."""
         if self.belief is not self.truth:
             self.belief.move(t, q, v)
         return self.law.step(self.belief, memory)
@@ -166,8 +160,7 @@ class Loop:
         for start, stop, outputs in periods(self.outputs, self.t0, self.t1, period):
             self.truth.move(start, plant.q, plant.v)
             command = self._timed(start, State(plant.q, plant.v, law_memory))
-            held = Command(command.u, none, None)
-            self.source = lambda t, q, v, memory, held=held: held
+            self.held = Command(command.u, none)
             if outputs and outputs[0] == start:
                 self._keep_held(start, plant, law_memory, command, progress)
                 outputs = outputs[1:]
@@ -181,7 +174,7 @@ class Loop:
 
     def _timed(self, t: float, state: State) -> Command:
         began = time.perf_counter()
-        command = self._step_law(t, state.q, state.v, state.memory)
+        command = self.command(t, state.q, state.v, state.memory)
         self.recorder.tick_seconds += time.perf_counter() - began
         self.recorder.ticks += 1
         if command.u.shape != (self.robot.nu,) or not np.isfinite(command.u).all():

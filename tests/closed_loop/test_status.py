@@ -33,7 +33,7 @@ def test_an_interruption_keeps_the_samples_so_far():
 def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(monkeypatch):
     from ukctrl.robot import Snapshot
 
-    energy, calls = Snapshot.energy, []
+    energy, calls = Snapshot.potential_energy, []
 
     def interrupted(self):
         calls.append(1)
@@ -41,7 +41,7 @@ def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(mon
             raise KeyboardInterrupt
         return energy(self)
 
-    monkeypatch.setattr(Snapshot, "energy", interrupted)
+    monkeypatch.setattr(Snapshot, "potential_energy", interrupted)
     result = simulate(Scenario.load("scara-helix", RUN))
     assert result.status == "interrupted"
     assert len(result.time) == len(result["u"]) == 3

@@ -138,6 +138,7 @@ class _LeastNorm(Allocator):
         self._names = rows
         self._raise = spec.on_infeasible == "raise"
         self._power = {"gauss": 1, "resolved_acceleration": 2}.get(str(spec.metric), 0)
+        self._miss = np.empty(len(rows))
         self._R = uk.NO_METRIC
         if not isinstance(spec.metric, str):
             self._R = _metric(spec.metric, task.robot.nu)
@@ -150,7 +151,7 @@ class _LeastNorm(Allocator):
             kernels.motor_metric(dynamics.L, dynamics.snapshot.B, self._power, R)
         u0 = self._null_space(dynamics)
         u: Vector = np.empty(len(u0))
-        miss: Vector = np.empty(len(demand))
+        miss = self._miss
         found = kernels.servo_input(rows.A, demand, a_free, G, R, u0, self._rank.servo, u, miss)
         if found == len(demand):
             return u

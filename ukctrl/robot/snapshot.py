@@ -203,9 +203,12 @@ class Snapshot:
 
     def energy(self) -> Energy:
         """Return the kinetic energy and the potential energy of gravity and springs [J]."""
+        return Energy(0.5 * float(self.v @ self.M @ self.v), self.potential_energy())
+
+    def potential_energy(self) -> float:
+        """Return the potential energy of gravity and springs [J]."""
         height = float(pin.computePotentialEnergy(self._model, self._scratch(), self.q))
-        kinetic = 0.5 * float(self.v @ self.M @ self.v)
-        return Energy(kinetic, height + self.robot.forces.potential(self))
+        return height + self.robot.forces.potential(self)
 
     def _scratch(self) -> Any:
         """Return a second Pinocchio data, so that rare questions never disturb the views."""
