@@ -18,7 +18,7 @@ from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, 
 from ukctrl.control.servo import Servo
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
-from ukctrl.factor import Vector
+from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Each, Positive, Quantity, spec
 from ukctrl.reference import AnyReference, Spline
 from ukctrl.start import solve_positions
@@ -123,17 +123,20 @@ class _PdGravity(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
         super().__init__(dc.replace(task, servo=(spec._motion(task),)))
         self._kp, self._kd = spread(spec.kp, self.stack, "kp"), spread(spec.kd, self.stack, "kd")
-        _require_full_actuation(task)
+        self._B_inverse = np.linalg.pinv(_full_actuation(task))
+        self._varies = task.robot.actuation.varies
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         s = dynamics.snapshot
         rows = self.stack.write(s)
         force = s.gravity - self._kp * rows.phi - self._kd * rows.beta
-        u = np.asarray(np.linalg.lstsq(s.B, force, rcond=None)[0], dtype=np.float64)
+        B_inverse = np.linalg.pinv(s.B) if self._varies else self._B_inverse
+        u: Vector = B_inverse @ force
         return Command(u, memory)
 
 
-def _require_full_actuation(task: Task) -> None:
+def _full_actuation(task: Task) -> Matrix:
+    """Return ``B`` at the start, or refuse a robot that it does not drive fully."""
     B = task.robot.snapshot(task.q).B
     rank = int(np.linalg.matrix_rank(B))
     if rank < task.robot.nv:
@@ -141,3 +144,4 @@ def _require_full_actuation(task: Task) -> None:
             f"robot '{task.robot.name}' must have a motor for each of its {task.robot.nv} freedoms "
             f'to follow a joint motion; its motors reach {rank}. Use kind = "servo".'
         )
+    return B
