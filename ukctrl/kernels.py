@@ -50,7 +50,7 @@ def affine_answer(
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
     column = np.empty(n)
-    if m == 0:
+    if m == 0:  # the common case, spared the scratch arrays of the projection
         solve_upper(L, a_free)
         for k in range(nu):
             for i in range(n):

@@ -170,7 +170,7 @@ def test_a_reference_survives_writing_reading_pickling_and_copying(spec):
 def test_replacing_a_field_checks_it_again():
     path = Circle(center=(0, 0, 0), radius=0.1, period=2.0)
     assert dc.replace(path, radius=0.2).radius == 0.2
-    with pytest.raises(ValidationError, match=r"must be positive; got -1.0\."):
+    with pytest.raises(InputError, match=r"radius: must be positive; got -1.0\."):
         dc.replace(path, radius=-1.0)
 
 

@@ -14,16 +14,26 @@ from ukctrl.robot.source import Source
 from ukctrl.robot.structure import Structure
 
 
+MAX_JOINTS = 1000
+"""More joints than this are refused: no robot has them, and a parser could crash on them."""
+
+
 def refuse_what_parsers_take(source: Source) -> None:
     """Refuse URDF that Pinocchio's parser takes, but turns into a different robot.
 
     Raises:
-        ModelError: A link has two parents, or a joint axis is zero.
+        ModelError: A link has two parents, a joint axis is zero, or there are so many joints
+            that the parser, which is recursive, would run out of stack.
     """
     if source.format != "URDF":
         return
+    joints = source.root.findall("joint")
+    if len(joints) > MAX_JOINTS:
+        raise ModelError(
+            f"{source.label}: must have at most {MAX_JOINTS} joints; got {len(joints)}."
+        )
     parent: dict[str, str] = {}
-    for joint in source.root.findall("joint"):
+    for joint in joints:
         name, child = joint.get("name", ""), joint.find("child")
         link = "" if child is None else child.get("link", "")
         if link in parent:
