@@ -97,6 +97,19 @@ class Dynamics:
         kernels.acceleration(self.a_free, self.G, u, a)
         return a
 
+    def power(self, a: Vector, u: Vector) -> float:
+        """Return the power fed to the robot by motors, applied forces and reactions [W].
+
+        Springs are not counted, because their energy is part of the robot's.
+        """
+        s, forces = self.snapshot, self.robot.forces
+        total = float(u @ (s.v @ s.B))
+        if forces.any:
+            total += float(s.f @ s.v) + forces.potential_rate(s)
+        if self._count:
+            total += float(self.passive_force(a, u) @ s.v)
+        return total
+
     def passive_force(self, a: Vector, u: Vector) -> Vector:
         """Return the generalised reaction ``M a + nle - f - B u`` of the passive rows."""
         s = self.snapshot

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses as dc
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import numpy as np
+
 from ukctrl.certify import RANK
+from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
 
+LIMIT_SLACK = 1e-9
+"""A joint beyond its limit by less than this, relatively, is at it."""
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
@@ -24,6 +29,7 @@ def provenance(
     ticks: int,
     tick_seconds: float,
     moved: Mapping[str, float],
+    beyond_limits: Sequence[str],
 ) -> dict[str, Any]:
     """Return what a result records beside its numbers."""
     controller = scenario.controller
@@ -38,6 +44,7 @@ def provenance(
         "gains": "given",
         "rank": dc.asdict(RANK),
         "start_moved": dict(moved),
+        "beyond_limits": list(beyond_limits),
         "timing": {
             "wall_seconds": wall_seconds,
             "ticks": ticks,
@@ -55,3 +62,24 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def beyond_limits(robot: Robot, time: Vector, q: Matrix, v: Matrix) -> list[str]:
+    """Say which joints pass a limit of their position or speed, and when first.
+
+    A simulated joint has no stops: it runs through its limits as if there were none.
+    """
+    said = []
+    for names, units, values, lower, upper in (
+        (robot.coordinates, robot.coordinate_units, q, robot.q_lower, robot.q_upper),
+        (robot.dofs, robot.dof_units, v, -robot.velocity_limit, robot.velocity_limit),
+    ):
+        slack = LIMIT_SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
+        outside = (values < lower - slack) | (values > upper + slack)
+        for i in np.flatnonzero(outside.any(axis=0)):
+            k = int(np.argmax(outside[:, i]))
+            limit = upper[i] if values[k, i] > upper[i] else lower[i]
+            said.append(
+                f"'{names[i]}' passes its limit of {limit:.4g} {units[i]} at t = {time[k]:.4g} s."
+            )
+    return said

@@ -75,20 +75,15 @@ class Recorder:
         arrays["u"][k] = u
         arrays["phi"][k] = rows.phi
         arrays["beta"][k] = rows.beta
-        arrays["actuator_rate"][k] = rates = s.v @ s.B
+        arrays["actuator_rate"][k] = s.v @ s.B
         self._M[k] = s.M
         arrays["energy"][k] = s.potential_energy()
-        power = float(u @ rates)
-        if truth.robot.forces.any:
-            power += float(s.f @ s.v) + truth.robot.forces.potential_rate(s)
         if len(truth.passive):
             passive = truth.passive.rows
-            force = truth.passive_force(a, u)
             arrays["passive_phi"][k] = passive.phi
             arrays["passive_beta"][k] = passive.beta
-            arrays["passive_force"][k] = force
-            power += float(force @ s.v)
-        arrays["power"][k] = power
+            arrays["passive_force"][k] = truth.passive_force(a, u)
+        arrays["power"][k] = truth.power(a, u)
         self._A[k] = rows.A
         self._G[k] = truth.G
         self._a_free[k] = truth.a_free
@@ -102,6 +97,14 @@ class Recorder:
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = (signal.units, signal.long_name)
         self.count = k + 1  # last, so that an interruption never leaves half a sample
+
+    def keep_supplied_energy(self) -> None:
+        """Make room for the energy fed to the robot, where the loop integrates it."""
+        self.arrays["supplied_energy"] = np.zeros(len(self.time))
+
+    def supply(self, energy: float) -> None:
+        """Note the energy fed so far [J] for the sample that is kept next."""
+        self.arrays["supplied_energy"][self.count] = energy
 
     def samples(self) -> tuple[Vector, dict[str, NDArray[np.float64]]]:
         """Return the times and arrays so far, with rank, grip and reach worked out."""

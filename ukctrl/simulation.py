@@ -23,7 +23,7 @@ from ukctrl.prepare import (
     start_state,
     true_robot,
 )
-from ukctrl.provenance import provenance
+from ukctrl.provenance import beyond_limits, provenance
 from ukctrl.recorder import Recorder, joint_error
 from ukctrl.result import Result, Status
 from ukctrl.scenario import Scenario
@@ -71,6 +71,7 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
             ticks=loop.recorder.ticks,
             tick_seconds=loop.recorder.tick_seconds,
             moved=loop.moved,
+            beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
         ),
     )
 
@@ -101,8 +102,8 @@ class Loop:
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, scenario.timing.sample)
         self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs))
-        self.held: Command | None = None
-        """What a zero-order hold keeps; None under continuous control."""
+        self.held: Vector | None = None
+        """The input that a zero-order hold keeps; None under continuous control."""
         monitor = scenario.monitor
         self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
         if len(self.truth.passive):
@@ -113,8 +114,11 @@ class Loop:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""
         truth = self.truth
         truth.move(t, q, v)
-        u, memory_rate, _ = self.held or self.command(t, q, v, memory)
-        return truth.acceleration(u), memory_rate
+        if self.held is None:
+            u, memory_rate, _ = self.command(t, q, v, memory)
+            return truth.acceleration(u), memory_rate
+        a = truth.acceleration(self.held)
+        return a, np.array([truth.power(a, self.held)])
 
     def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
         """Step the law at a state to which the true robot has been moved."""
@@ -153,23 +157,26 @@ class Loop:
             self._keep(t, state, progress)
 
     def _run_sampled(self, period: float, progress: Progress) -> None:
-        """Hold the input over each control period; the memory advances once a period."""
+        """Hold the input over each control period; the memory advances once a period.
+
+        Between ticks the law has no memory to integrate; its place is taken by the energy fed to
+        the robot, which jumps too fast to be integrated from the samples.
+        """
         law_memory = self.state.memory
-        plant = State(self.state.q, self.state.v, np.zeros(0))
-        none = plant.memory
+        plant = State(self.state.q, self.state.v, np.zeros(1))
+        self.recorder.keep_supplied_energy()
         for start, stop, outputs in periods(self.outputs, self.t0, self.t1, period):
             self.truth.move(start, plant.q, plant.v)
             command = self._timed(start, State(plant.q, plant.v, law_memory))
-            self.held = Command(command.u, none)
+            self.held = command.u
             if outputs and outputs[0] == start:
                 self._keep_held(start, plant, law_memory, command, progress)
                 outputs = outputs[1:]
             last = outputs[-1] if outputs else math.nan
             targets = outputs if last == stop else [*outputs, stop]
-            for t, reached in self.integrator.advance(start, plant, stop, targets):
-                plant = reached
+            for t, plant in self.integrator.advance(start, plant, stop, targets):  # noqa: B020
                 if t in outputs:
-                    self._keep_held(t, reached, law_memory, command, progress)
+                    self._keep_held(t, plant, law_memory, command, progress)
             law_memory = law_memory + (stop - start) * command.memory_rate
 
     def _timed(self, t: float, state: State) -> Command:
@@ -196,7 +203,9 @@ class Loop:
         self.recorder.servo.write(self.truth.snapshot)
         if self.belief is not self.truth:
             self.belief.move(t, plant.q, plant.v)
-        self._record(t, State(plant.q, plant.v, memory), command, progress)
+        held = Command(command.u, command.memory_rate)  # its demand was for the tick's state
+        self.recorder.supply(plant.memory[0])
+        self._record(t, State(plant.q, plant.v, memory), held, progress)
 
     def _record(self, t: float, state: State, command: Command, progress: Progress) -> None:
         recorder = self.recorder

@@ -89,6 +89,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
             _rank(result),
             _reach(result),
             _limits(result),
+            _joints(result),
             _passive(result),
             _energy(result),
         ):
@@ -234,6 +235,15 @@ def _limits(result: Result) -> Verdict | None:
         f"All inputs stay within their limits; '{name}' comes nearest, at "
         f"{_percent(float(use[k]))} of its own.",
     )
+
+
+def _joints(result: Result) -> Verdict | None:
+    beyond = result.provenance.get("beyond_limits")
+    if not isinstance(beyond, list | tuple) or not beyond:
+        return None
+    more = f" So do {len(beyond) - 1} others." if len(beyond) > 1 else ""
+    text = f"The joint limits are not stops of the simulation: {beyond[0]}{more}"
+    return Verdict("warning", "joints", text)
 
 
 def _passive(result: Result) -> Verdict | None:

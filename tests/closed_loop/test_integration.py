@@ -173,3 +173,18 @@ def test_every_metric_keeps_the_task(metric):
     run = simulate(base.replace({"servo": (height,), "controller": controller}))
     assert run.status == "completed"
     assert run.metric("final_phi") < 1e-3
+
+
+def test_the_energy_balance_closes_under_a_hold_however_coarse_the_samples():
+    run = simulate(arm_on_a_circle(TIGHT, duration=2.0, control=0.01, sample=0.25))
+    assert run.metric("energy_drift") < 1e-8
+
+
+def test_a_joint_that_runs_through_its_limit_is_reported():
+    far = JointFollows(joints=("shoulder", "elbow"), path=Constant(value=(0.0, 3.0)))
+    run = simulate(arm_on_a_circle(TIGHT, duration=3.0).replace({"servo": (far,)}))
+    assert run.status == "completed"
+    limit = Robot.load("two_link").q_upper[1]
+    assert run["q"][:, 1].max() > limit
+    (said,) = [text for text in run.provenance["beyond_limits"] if "rad at" in text]
+    assert said.startswith(f"'elbow' passes its limit of {limit:.4g} rad at t = ")

@@ -13,7 +13,6 @@ from ukctrl.robot.layout import identifier
 from ukctrl.robot.source import Source
 from ukctrl.robot.structure import Structure
 
-
 MAX_JOINTS = 1000
 """More joints than this are refused: no robot has them, and a parser could crash on them."""
 
