@@ -129,6 +129,8 @@ class Loop:
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it; return the status and why."""
         try:
+            self.truth.move(self.t0, self.state.q, self.state.v)
+            self.command(self.t0, *self.state)  # untimed: the first tick may have to compile
             if self.scenario.timing.control is None:
                 self._run_continuous(progress)
             else:
