@@ -42,7 +42,7 @@ class Dynamics:
 
     Plant and law each hold one: the plant's is made of the true robot, the law's of the believed
     one; where both are the same robot they share it, and the work is done once. The arrays are
-    overwritten by `move`.
+    zero until `move` is called for the first time, and overwritten by it.
 
     Attributes:
         robot: The robot.
@@ -55,14 +55,15 @@ class Dynamics:
 
     def __init__(self, robot: Robot, rank: RankPolicy = RANK) -> None:
         self.robot = robot
-        self.passive = Stack(passive_constraints(robot), robot)
+        self.passive = Stack(
+            passive_constraints(robot), robot, key=f"robot '{robot.name}': passive"
+        )
         self.rank = rank
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
-        self.L, self.a_free, self.G = np.empty((n, n)), np.empty(n), np.empty((n, robot.nu))
+        self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
         self._count = len(self.passive)
         self._A_p, self._b_p = self.passive.rows.A, self.passive.rows.b
-        self.move(0.0, self.snapshot.q.copy(), self.snapshot.v.copy())
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
         """Evaluate at another state.

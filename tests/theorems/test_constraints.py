@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ukctrl.constraints import (
+    Closure,
     ComFollows,
     Distance,
     Expression,
@@ -56,6 +57,11 @@ def of(robot: Robot, kind: str):
         "centre of mass": ComFollows(path=PLANE, axes="yz"),
         "distance": Distance(frames=(first, last), path=SCALAR),
         "surface": OnSurface(frame=last, surface="x**2 + 2*y**2 - sin(z)*x + 0.3*t*y - 1"),
+        "point closure": Closure(frames=(first, last), type="point"),
+        "planar point closure": Closure(frames=(last, "world"), type="planar_point"),
+        "revolute closure": Closure(frames=(last, first), type="revolute"),
+        "prismatic closure": Closure(frames=(first, last), type="prismatic"),
+        "weld closure": Closure(frames=(last, "world"), type="weld"),
         "joint": JointFollows(joints=(joint,), path=SCALAR),
         "linear velocity": LinearVelocity(
             coefficients={joint: 2.0, robot.dofs[0]: -1.0}, path=SCALAR
@@ -78,6 +84,11 @@ KINDS = [
     "centre of mass",
     "distance",
     "surface",
+    "point closure",
+    "planar point closure",
+    "revolute closure",
+    "prismatic closure",
+    "weld closure",
     "joint",
     "linear velocity",
     "phi",

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ukctrl.constraints.base import Attached, Constraint, Rows, Stack, Trace
+from ukctrl.constraints.closures import Closure
 from ukctrl.constraints.frames import (
     OrientationFollows,
     PointFollows,
@@ -22,6 +23,7 @@ AnyConstraint = Annotated[
     | PoseFollows
     | RelativePoseFollows
     | ComFollows
+    | Closure
     | Distance
     | OnSurface
     | JointFollows
@@ -34,6 +36,7 @@ AnyConstraint = Annotated[
 __all__ = [
     "AnyConstraint",
     "Attached",
+    "Closure",
     "ComFollows",
     "Constraint",
     "Distance",
