@@ -25,14 +25,17 @@ class RankPolicy:
     """
 
     servo: float = 1e-9
-    """A servo row is dependent below this fraction of the largest row of ``H``."""
+    """A servo row, scaled to unit length, is dependent when less than this is left of it outside
+    the span of the others; and without grip when ``|H_i|`` is less than this of ``|A_i| |G|``."""
     passive: float = 1e-7
     """The same for passive rows. It must sit well above the closure error that integration
     leaves, or a redundant row of a linkage is taken for an independent one."""
     reach: float = 1e-8
-    """A row is missed when ``|H u - d|`` exceeds this fraction of ``1 + max |d|``."""
+    """A row is missed by more than this fraction of its terms ``|b| + |A| |a|``."""
 
 
+SMALL_ACCELERATION = 1e-3
+"""An acceleration this small is rounding beside those that robots have [rad/s^2 or m/s^2]."""
 RANK = RankPolicy()
 """The default policy."""
 
@@ -75,7 +78,7 @@ def raise_if_conflicting(
     if not len(b):
         return
     miss = np.abs(A @ a - b)
-    bad = np.flatnonzero(~(miss <= rank.reach * (1.0 + np.abs(b).max())))  # NaN is bad too
+    bad = np.flatnonzero(~(miss <= _tolerance(A, b, a, rank)))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
         raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
@@ -91,13 +94,17 @@ def raise_if_missed(
     rows: Sequence[str] | None,
 ) -> None:
     """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
-    demand = np.abs(b - A @ a_free).max(initial=0.0)
-    bad = np.flatnonzero(~(np.abs(miss) <= rank.reach * (1.0 + demand)))  # NaN is bad too
+    bad = np.flatnonzero(~(np.abs(miss) <= _tolerance(A, b, a_free, rank)))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
         raise InfeasibleConstraint(
             [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b)
         )
+
+
+def _tolerance(A: Matrix, b: Vector, a: Vector, rank: RankPolicy) -> Vector:
+    """Return how far each row may be missed: relative to its own terms, so that units cancel."""
+    return rank.reach * (np.abs(b) + np.abs(A) @ (np.abs(a) + SMALL_ACCELERATION))
 
 
 def row_names(rows: Sequence[str] | None, count: int) -> Sequence[str]:

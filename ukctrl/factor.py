@@ -149,17 +149,38 @@ def least_norm(factor: RowFactor, d: Vector) -> Vector:
 
 
 @compiled
+def unit_rows(H: Matrix, d: Vector) -> None:
+    """Scale the rows of ``H`` to unit length in place, and ``d`` with them; zero rows stay.
+
+    What depends on what must not depend on the units of the rows.
+    """
+    for i in range(H.shape[0]):
+        norm = 0.0
+        for c in range(H.shape[1]):
+            norm += H[i, c] * H[i, c]
+        if norm > 0.0:
+            norm = np.sqrt(norm)
+            d[i] /= norm
+            for c in range(H.shape[1]):
+                H[i, c] /= norm
+
+
+@compiled
 def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
-    factor = factor_rows(H, rtol)
-    x[:] = least_norm(factor, d)
+    rows, right = H.copy(), d.copy()
+    unit_rows(rows, right)
+    factor = factor_rows(rows, rtol)
+    x[:] = least_norm(factor, right)
     return factor.rank
 
 
 @compiled
 def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     """Write a row order whose first ``rank`` rows are independent; return the rank."""
-    factor = factor_rows(H, rtol)
+    rows = H.copy()
+    unit_rows(rows, np.zeros(H.shape[0]))
+    factor = factor_rows(rows, rtol)
     order[:] = factor.order
     return factor.rank
 

@@ -19,6 +19,7 @@ from ukctrl.factor import (
     remove_row_space,
     solve_lower,
     solve_upper,
+    unit_rows,
 )
 
 
@@ -63,9 +64,11 @@ def affine_answer(
     weighted = A_p.copy()
     for i in range(m):
         solve_lower(L, weighted[i])
+    right = b_p.copy()
+    unit_rows(weighted, right)
     factor = factor_rows(weighted, rtol)
     remove_row_space(factor, a_free)
-    demanded = least_norm(factor, b_p)
+    demanded = least_norm(factor, right)
     for i in range(n):
         a_free[i] += demanded[i]
     solve_upper(L, a_free)
@@ -120,30 +123,41 @@ def servo_input(
     nu = G.shape[1]
     H = np.empty((m, nu))
     d = np.empty(m)
+    largest = 0.0
+    for c in range(n):
+        for k in range(nu):
+            largest += G[c, k] * G[c, k]
     for i in range(m):
         total = b[i]
+        length = 0.0
         for c in range(n):
             total -= A[i, c] * a_free[c]
+            length += A[i, c] * A[i, c]
+        grip = 0.0
         for k in range(nu):
             entry = 0.0
             for c in range(n):
                 entry += A[i, c] * G[c, k]
             H[i, k] = entry
+            grip += entry * entry
             total -= entry * u0[k]
         d[i] = total
+        if grip <= rtol * rtol * length * largest:  # rounding, not grip
+            for k in range(nu):
+                H[i, k] = 0.0
+    weighted = H.copy()
+    right = d.copy()
+    L = np.empty(R.shape)
     if R.shape[0] > 0:
-        L = np.empty((nu, nu))
         if cholesky(R, L) > 0:
             return -1
-        weighted = H.copy()
         for i in range(m):
             solve_lower(L, weighted[i])
-        factor = factor_rows(weighted, rtol)
-        step = least_norm(factor, d)
+    unit_rows(weighted, right)
+    factor = factor_rows(weighted, rtol)
+    step = least_norm(factor, right)
+    if R.shape[0] > 0:
         solve_upper(L, step)
-    else:
-        factor = factor_rows(H, rtol)
-        step = least_norm(factor, d)
     for i in range(m):
         total = -d[i]
         for k in range(nu):
@@ -184,6 +198,7 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
         solve_lower(L, weighted[i])
         for c in range(n):
             missing[i] -= weighted[i, c] * a[c]
+    unit_rows(weighted, missing)
     factor = factor_rows(weighted, rtol)
     push = least_norm(factor, missing)
     for i in range(n):

@@ -66,7 +66,9 @@ class Recorder:
         """Keep one sample; both robots must have been moved to the state, and the law stepped."""
         k, arrays, truth, u = self.count, self.arrays, self.truth, command.u
         s = truth.snapshot
-        rows = self.servo.rows if self._shared else self.servo.write(s)
+        # A law that returns its demand has just written its rows, here.
+        shared = self._shared and command.demand is not None
+        rows = self.servo.rows if shared else self.servo.write(s)
         a = truth.acceleration(u)
         self.time[k] = t
         arrays["q"][k] = state.q
@@ -87,7 +89,6 @@ class Recorder:
         self._A[k] = rows.A
         self._G[k] = truth.G
         self._a_free[k] = truth.a_free
-        shared = self._shared and command.demand is not None
         self._demand[k] = command.demand if shared else rows.b
         for trace in self.servo.traces():
             at = self.frames.index(trace.frame)
