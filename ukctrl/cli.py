@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, cast
@@ -246,13 +247,13 @@ def _about(scenario: str) -> Iterator[None]:
     try:
         yield
     except UkctrlError as error:
-        raise InputError(f"{scenario}: {error}") from None
+        raise InputError(f"{scenario}: {str(error).removeprefix('scenario: ')}") from None
 
 
 def _file_name(name: str) -> str:
     """Return a name that stays inside the folder it is written to, whatever a file calls itself."""
     kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-    return kept.lstrip(".")[:100] or "run"
+    return kept.strip("-.")[:100] or "run"
 
 
 def _folder(path: Path) -> Path:
@@ -260,7 +261,9 @@ def _folder(path: Path) -> Path:
         raise InputError(f"--out must be a folder; '{path}' is a file.")
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"--out '{path}' cannot be made: {error.strerror}.") from None
+    except ValueError as error:  # such as a NUL in the name
         raise InputError(f"--out '{path}' cannot be made: {error}.") from None
     return path
 
@@ -271,7 +274,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: What stands after ``ukctrl``; absent: the process's own arguments.
     """
-    sys.exit(_exit_code(arguments))
+    with warnings.catch_warnings():
+        if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
+            warnings.simplefilter("ignore")
+        code = _exit_code(arguments)
+    sys.exit(code)
 
 
 def _exit_code(arguments: Sequence[str] | None) -> int:

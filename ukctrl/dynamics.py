@@ -9,6 +9,7 @@ import numpy as np
 from ukctrl import kernels
 from ukctrl.certify import RANK, RankPolicy, raise_if_conflicting, raise_if_singular
 from ukctrl.constraints import AnyConstraint, Constraint, Stack
+from ukctrl.errors import ShapeError
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
 from ukctrl.files import read_spec
@@ -62,6 +63,7 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
+        self._inputs = (robot.nu,)
         self._count = len(self.passive)
         self._A_p, self._b_p = self.passive.rows.A, self.passive.rows.b
 
@@ -93,7 +95,13 @@ class Dynamics:
         b -= np.where(holonomic, 2.0 * w * beta + w * w * phi, w * beta)
 
     def acceleration(self, u: Vector) -> Vector:
-        """Return ``a_free + G u``, shape ``(nv,)``."""
+        """Return ``a_free + G u``, shape ``(nv,)``.
+
+        Raises:
+            ShapeError: ``u`` does not have one entry for each actuator.
+        """
+        if u.shape != self._inputs:
+            raise ShapeError(f"u must have shape {self._inputs}; got {u.shape}.")
         a: Vector = np.empty(len(self.a_free))
         kernels.acceleration(self.a_free, self.G, u, a)
         return a

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
+import datetime
 import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -72,13 +73,22 @@ def parse_toml(text: str, label: str) -> dict[str, Any]:
         raise InputError(f"{label}: not valid TOML: a number or a date is out of range.") from None
 
 
-def read_spec(kind: type[T], table: Mapping[str, Any], path: Path | str) -> T:
+def read_spec(
+    kind: type[T],
+    table: Mapping[str, Any],
+    path: Path | str,
+    *,
+    label: str | None = None,
+    key: str = "",
+) -> T:
     """Return a typed specification from a table.
 
     Args:
         kind: A pydantic dataclass, or an annotated union of some.
         table: What the file says.
         path: The file; relative file names in the table start at its folder.
+        label: What messages call the file; absent: its path.
+        key: Where in the file the table stands; absent: it is all of the file.
 
     Raises:
         InputError: The table does not fit, in one line: file, key path, what must hold.
@@ -87,29 +97,57 @@ def read_spec(kind: type[T], table: Mapping[str, Any], path: Path | str) -> T:
     try:
         return TypeAdapter(kind).validate_python(dict(table), context={"base": base})
     except ValidationError as error:
-        raise InputError(f"{path}: {explain(error, kind)}") from None
+        raise InputError(f"{label or path}: {explain(error, kind, key)}") from None
 
 
-def explain(error: ValidationError, kind: Any) -> str:
-    """Return the first complaint of a validation as ``key.path: what must hold; got ...``."""
+def explain(error: ValidationError, kind: Any, key: str = "") -> str:
+    """Return the most telling complaint of a validation as ``key.path: what must hold; got ...``.
+
+    That is an unknown key, which may be why another one is missing, or else the deepest complaint:
+    of the alternatives that a value may be, it is about the one that was meant.
+    """
     every = error.errors(include_url=False)
     # "Or a Python object" is an alternative that no file has, so it is not worth a complaint.
     details = [d for d in every if d["type"] != "is_instance_of"] or every
-    # An unknown key is the likely cause of a missing one, so it goes first.
-    chosen = next((d for d in details if d["type"] in _UNKNOWN), details[0])
-    keys, owner = locate(kind, chosen["loc"])
-    where = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in keys).lstrip(".")
-    said = _complaint(chosen, owner)
-    others = len(details) - 1
-    more = f" (and {others} more)" if others and chosen["type"] not in _UNKNOWN else ""
+    unknown = [d for d in details if d["type"] in _UNKNOWN]
+    chosen = unknown[0] if unknown else max(details, key=lambda d: len(d["loc"]))
+    keys, owner, wanted = locate(kind, chosen["loc"])
+    same, others = [chosen], 0
+    for detail in details[:MAX_COMPLAINTS]:
+        place = locate(kind, detail["loc"])[0]
+        if place == keys and detail["type"] == chosen["type"]:
+            same.append(detail)
+        others += place != keys[: len(place)]
+    more = f" (and {others} more)" if others and not unknown else ""
+    parts = (f"[{k}]" if isinstance(k, int) else f".{_one_line(k, 60)}" for k in keys)
+    where = _one_line(f"{key}{''.join(parts)}".lstrip("."))
+    said = _complaint(chosen, owner, wanted, same)
     return f"{where}: {said}{more}" if where else f"{said}{more}"
 
 
+MAX_COMPLAINTS = 100
+"""Complaints that are looked at to count them; a file can earn a million."""
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MISSING = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
+_WANTED = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "dataclass_type": "a table",
+    "model_attributes_type": "a table",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+}
+"""What must hold, for pydantic's own types of complaint."""
 
 
-def _complaint(detail: ErrorDetails, owner: Any) -> str:
+def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[ErrorDetails]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in _UNKNOWN:
         known = [f.name for f in dc.fields(owner)] if dc.is_dataclass(owner) else []
@@ -119,16 +157,36 @@ def _complaint(detail: ErrorDetails, owner: Any) -> str:
     if kind in _MISSING:
         return "is missing."
     if kind == "union_tag_not_found":
-        return f"needs kind = one of {context.get('discriminator', '')}".rstrip(" '") + "."
+        return f"needs kind, one of {', '.join(sorted(_tags(wanted)))}."
     if kind == "union_tag_invalid":
         tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",")]
-        tag = str(context.get("tag", ""))
+        tag = _one_line(str(context.get("tag", "")), 60)
         return f"kind must be one of {', '.join(sorted(tags))}; got '{tag}'{near_miss(tag, tags)}"
     cause = context.get("error")
     if isinstance(cause, Exception):
-        return _one_line(str(cause)).rstrip(".") + "."
-    came = _one_line(repr(detail["input"]))
-    return f"{_one_line(detail['msg'])[:1].lower()}{_one_line(detail['msg'])[1:]}; got {came}."
+        return _one_line(str(cause), 400).rstrip(".") + "."
+    came = _written(detail["input"])
+    if kind == "literal_error":
+        expected = (str(entry.get("ctx", {}).get("expected", "")) for entry in same)
+        allowed = list(dict.fromkeys(re.findall(r"'([^']*)'", " ".join(expected)))) or [""]
+        miss = near_miss(str(detail["input"]), allowed)
+        wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
+        return f"must be {wanted}; got {came}{miss}"
+    if kind in _WANTED:
+        return f"must be {_WANTED[kind]}; got {came}."
+    said = _one_line(detail["msg"])
+    return f"{said[:1].lower()}{said[1:]}; got {came}."
+
+
+def _written(value: object) -> str:
+    """Return a value as a file would write it, cut short."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, datetime.date | datetime.time):
+        return str(value)
+    return _one_line(repr(value), 60)
 
 
 @contextlib.contextmanager
@@ -146,43 +204,68 @@ def blaming(where: str | Path) -> Iterator[None]:
         raise type(error)(f"{where}: {error}") from None
 
 
-def locate(kind: Any, loc: tuple[int | str, ...]) -> tuple[list[int | str], Any]:
-    """Return the key path of a pydantic location, and the dataclass that its last key is in.
+def locate(kind: Any, loc: tuple[int | str, ...]) -> tuple[list[int | str], Any, Any]:
+    """Return the key path of a pydantic location, the class that its last key is in, and the type
+    that stands there.
 
-    Pydantic mixes the tags of unions into its locations; a file has no such level.
+    Pydantic mixes the names of a union's members into its locations; a file has no such level.
     """
     keys: list[int | str] = []
     owner: Any = None
     for part in loc:
-        kind, skip = _descend(kind, part)
-        if skip:
+        kind, is_name = _descend(kind, part)
+        if is_name:
             continue
         keys.append(part)
         owner = kind
         kind = _member(kind, part)
-    return keys, owner
+    return keys, owner, kind
 
 
 def _descend(kind: Any, part: int | str) -> tuple[Any, bool]:
-    """Strip annotations; return the union member that ``part`` tags, and whether it is a tag."""
-    tagged = False
-    while typing.get_origin(kind) is Annotated:
-        inner, *notes = typing.get_args(kind)
-        tagged = tagged or any(isinstance(n, FieldInfo) and n.discriminator for n in notes)
-        kind = inner
-    if typing.get_origin(kind) not in (typing.Union, types.UnionType):
+    """Return the type that ``part`` leads into: a union's member, if it is the name of one."""
+    kind, tagged = _bare(kind)
+    members = _union(kind)
+    if not members:
         return kind, False
-    members = [m for m in typing.get_args(kind) if m is not type(None)]
     if len(members) == 1 and not tagged:
         return _descend(members[0], part)
     for member in members:
         if dc.is_dataclass(member) and part in (_tag(member), getattr(member, "__name__", "")):
             return member, True
         if typing.get_origin(member) is Annotated:
-            found, skip = _descend(member, part)
-            if skip:
+            found, is_name = _descend(member, part)
+            if is_name and found is not member:
                 return found, True
+        origin = typing.get_origin(_bare(member)[0])
+        if isinstance(part, str) and isinstance(origin, type) and part.startswith(origin.__name__):
+            return member, True
     return kind, isinstance(part, str)
+
+
+def _bare(kind: Any) -> tuple[Any, bool]:
+    """Strip annotations; tell whether one of them makes a union's members known by a tag."""
+    tagged = False
+    while typing.get_origin(kind) is Annotated:
+        inner, *notes = typing.get_args(kind)
+        tagged = tagged or any(isinstance(n, FieldInfo) and n.discriminator for n in notes)
+        kind = inner
+    return kind, tagged
+
+
+def _union(kind: Any) -> list[Any]:
+    """Return the members of a union, but for None; nothing for any other type."""
+    if typing.get_origin(kind) not in (typing.Union, types.UnionType):
+        return []
+    return [m for m in typing.get_args(kind) if m is not type(None)]
+
+
+def _tags(kind: Any) -> set[str]:
+    """Return the kinds that a union of dataclasses tells apart, unions in it included."""
+    bare = _bare(kind)[0]
+    if dc.is_dataclass(bare):
+        return {_tag(bare) or ""} - {""}
+    return set().union(*(_tags(member) for member in _union(bare)))
 
 
 def _tag(member: Any) -> str | None:
@@ -191,6 +274,7 @@ def _tag(member: Any) -> str | None:
 
 
 def _member(kind: Any, part: int | str) -> Any:
+    """Return the type of an entry of a dataclass, a list or a table."""
     if dc.is_dataclass(kind):
         return typing.get_type_hints(kind, include_extras=True).get(str(part))
     arguments = typing.get_args(kind)

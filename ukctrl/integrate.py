@@ -19,7 +19,7 @@ from ukctrl.errors import UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.robot import Robot
 
-SPEED_LIMIT = 1e8
+SPEED_LIMIT = 1e5
 """A speed beyond this is no mechanism any more [rad/s or m/s]."""
 
 

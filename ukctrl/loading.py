@@ -12,7 +12,7 @@ import dataclasses as dc
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ukctrl import catalog
 from ukctrl.control import Controller
@@ -23,7 +23,6 @@ from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
 
 Table = dict[str, Any]
-T = TypeVar("T")
 MAX_USES = 8
 """Longest chain of cards that use cards."""
 
@@ -64,7 +63,8 @@ def _scenario(
         if key == "controller.use":  # another card; what overrode the old one does not fit it
             table["controller"] = {"use": value}
         else:
-            table = set_path(table, key, value)
+            with blaming(label):
+                table = set_path(table, key, value)
     _resolve_controller(table, path, label)  # a change may have named another card
     controller = table.get("controller")
     if isinstance(controller, dict):
@@ -72,7 +72,7 @@ def _scenario(
     for key in ("robot", "believed.robot"):
         with blaming(f"{label}: {key}"):
             _make_absolute(table, key.split("."), path)
-    return read_spec_labelled(Scenario, table, path, label)
+    return read_spec(Scenario, table, path, label=label)
 
 
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
@@ -85,14 +85,6 @@ def _resolve_controller(table: Table, path: Path, label: str) -> None:
             f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
             f"got {written(controller)}."
         )
-
-
-def read_spec_labelled(kind: type[T], table: Mapping[str, Any], path: Path, label: str) -> T:
-    """Validate a table; complaints begin with the label, not with the absolute path."""
-    try:
-        return read_spec(kind, table, path)
-    except InputError as error:
-        raise InputError(str(error).replace(f"{path}: ", f"{label}: ", 1)) from None
 
 
 def resolve_card(table: Table, path: Path, label: str) -> Table:
@@ -168,7 +160,7 @@ def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Cont
     with blaming(f"{label}: controller.kind"):
         law = load_class((path.parent / file).resolve(), name, Controller)  # type: ignore[type-abstract]
     rest = {key: value for key, value in table.items() if key != "kind"}
-    return read_spec_labelled(law, rest, path, f"{label}: controller")
+    return read_spec(law, rest, path, label=label, key="controller")
 
 
 def set_path(table: Table, key: str, value: object) -> Any:
@@ -226,7 +218,7 @@ def table_of(scenario: Scenario, objects: bool = False) -> Table:
 
 def _plain(value: Any, objects: bool) -> Any:
     if isinstance(value, Robot):
-        return value if objects else str(value.path or value.name)
+        return value if objects else str(value.path or f"{value.name} (made in Python)")
     if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}

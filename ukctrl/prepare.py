@@ -17,8 +17,14 @@ from ukctrl.robot import Robot
 from ukctrl.scenario import Believed, Scenario, StartState
 from ukctrl.start import solve_start
 
+NOT_UNIT = 1e-3
+"""A quaternion off unit length by less than this is rounded, not wrong."""
 MAX_SAMPLES = 10_000_000
 """More samples than this are a typing error."""
+STEP_SAMPLES = 10.0
+"""The longest step of an adaptive method, in output intervals, unless max_step says otherwise."""
+MIN_STEPS = 50.0
+"""The fewest steps that an adaptive method takes for a run."""
 
 
 def true_robot(given: str | Robot) -> Robot:
@@ -31,11 +37,13 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
     if believed is None or believed == Believed():
         return robot
     base = robot if believed.robot is None else Robot.load(believed.robot)
-    if (base.nq, base.nv, base.nu) != (robot.nq, robot.nv, robot.nu):
-        raise InputError(
-            f"believed robot '{base.name}' must have the coordinates and motors of the true one, "
-            f"'{robot.name}'; it differs in their number."
-        )
+    for what in ("coordinates", "dofs", "actuators"):
+        wanted, came = getattr(robot, what), getattr(base, what)
+        if wanted != came:
+            raise InputError(
+                f"believed robot '{base.name}' must have the {what} of the true one, "
+                f"{', '.join(wanted)}; got {', '.join(came)}."
+            )
     return believed.apply(base)
 
 
@@ -48,14 +56,39 @@ def start_state(
         InputError: The state does not fit the robot.
         StartError: The constraints cannot be met from there.
     """
-    q = _state("q", start.q, robot.coordinates, robot.coordinate_units, robot.neutral)
+    q = _state(
+        "q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, robot.neutral
+    )
     if not robot.is_euclidean:
-        q = robot.normalize(q)
+        unit = robot.normalize(q)
+        if not np.abs(unit - q).max() < NOT_UNIT:
+            worst = robot.coordinates[int(np.argmax(np.abs(unit - q)))]
+            raise InputError(
+                f"start.q: quaternions and pairs of cosine and sine must have unit length; "
+                f"'{worst}' and its companions do not."
+            )
+        q = unit
     v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
     if not start.solve:
         return q, v, {}
     solved = solve_start(Stack(constraints, robot), q, v, start.t)
     return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
+
+
+def _angles(
+    given: Mapping[str, float | str] | Sequence[float | str], robot: Robot
+) -> Mapping[str, float | str] | Sequence[float | str]:
+    """Return the state with angles of continuous joints as their cosine and sine."""
+    if not isinstance(given, Mapping):
+        return given
+    state = dict(given)
+    for name in [name for name in given if f"{name}_cos" in robot.coordinates]:
+        try:
+            angle = constant(state.pop(name), "rad")
+        except InputError as error:
+            raise InputError(f"start.q.{name}: {error}") from None
+        state[f"{name}_cos"], state[f"{name}_sin"] = math.cos(angle), math.sin(angle)
+    return state
 
 
 def _state(
@@ -119,6 +152,16 @@ def periods(
         yield start, stop, inside
 
 
+def _longest_step(scenario: Scenario) -> float:
+    """Return the longest step of an adaptive method that may not jump over what happens.
+
+    A robot at rest gives error control nothing to see: without a bound it would step over a
+    motion that begins and ends within one step.
+    """
+    timing = scenario.timing
+    return min(STEP_SAMPLES * timing.sample, timing.duration / MIN_STEPS)
+
+
 def integrator(scenario: Scenario, system: System, robot: Robot) -> Integrator:
     """Return the integrator that a scenario asks for."""
     chosen = scenario.integrator
@@ -130,5 +173,5 @@ def integrator(scenario: Scenario, system: System, robot: Robot) -> Integrator:
         chosen.method,
         rtol=chosen.rtol or 1e-9,
         atol=chosen.atol or 1e-11,
-        max_step=chosen.max_step or math.inf,
+        max_step=chosen.max_step or _longest_step(scenario),
     )

@@ -16,20 +16,22 @@ from pydantic import PlainValidator, WithJsonSchema, model_validator
 from ukctrl.constraints import AnyConstraint, Constraint
 from ukctrl.control import AnyController, Controller
 from ukctrl.errors import InputError
-from ukctrl.fields import Index, Instance, Number, Positive, Quantity, Seconds, spec, written
+from ukctrl.fields import Index, Instance, Positive, Quantity, Seconds, Time, spec, written
+from ukctrl.files import blaming
 from ukctrl.robot import Perturbation, Robot
 
 
 def _state(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(name): _entry(item) for name, item in value.items()}
+        return {str(name): _entry(str(name), item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(_entry(item) for item in value)
+        return tuple(_entry(f"number {index}", item) for index, item in enumerate(value))
     raise InputError(f"must be a list, or a table by coordinate; got {written(value)}.")
 
 
-def _entry(value: object) -> float | str:
-    number = Quantity().read(value)
+def _entry(name: str, value: object) -> float | str:
+    with blaming(name):
+        number = Quantity().read(value)
     return value if isinstance(value, str) else number
 
 
@@ -44,6 +46,12 @@ Text such as ``"30*deg"`` is kept until the robot says which unit the coordinate
 """
 
 
+MAX_PERIODS = 10_000_000
+"""More samples or control periods than this are a typing error."""
+MAX_STEPS = 1e12
+"""More steps than this would never end, or would not even move the clock."""
+
+
 @spec
 class StartState:
     """Where the run starts."""
@@ -52,7 +60,7 @@ class StartState:
     """Configuration [rad, m]; coordinates left out of a table keep their neutral value."""
     v: State = ()
     """Velocity [rad/s, m/s]; left out: at rest."""
-    t: Number = 0.0
+    t: Time = 0.0
     """Time of the start [s]."""
     solve: bool = False
     """Move this state onto the constraints first, by the smallest change."""
@@ -68,6 +76,21 @@ class Timing:
     """Interval of the recorded samples [s]."""
     control: Seconds | None = None
     """Period of a zero-order hold [s]; absent: continuous control."""
+
+    @model_validator(mode="after")
+    def _some_periods(self) -> Self:
+        if self.control is not None and self.control > self.duration:
+            raise InputError(
+                f"control must be at most the duration, {self.duration:g} s; "
+                f"got {self.control:g} s."
+            )
+        for name, period in (("sample", self.sample), ("control", self.control)):
+            if period is not None and self.duration / period > MAX_PERIODS:
+                raise InputError(
+                    f"{name} must be at least {self.duration / MAX_PERIODS:.1e} s, so that the "
+                    f"duration has at most {MAX_PERIODS} of them; got {period:g} s."
+                )
+        return self
 
 
 AdaptiveMethod = Literal["DOP853", "RK45", "Radau", "BDF", "LSODA"]
@@ -85,7 +108,8 @@ class Integrator:
     atol: Positive | None = None
     """Absolute tolerance of an adaptive method; absent: 1e-11."""
     max_step: Seconds | None = None
-    """Longest step of an adaptive method [s]; absent: any."""
+    """Longest step of an adaptive method [s]; absent: ten output intervals, at most 1/50 of the
+    run. Shorten it where something brief happens to a robot at rest."""
     step: Seconds | None = None
     """Longest step of a fixed-step method [s], required there; steps end on every output time."""
 
@@ -117,6 +141,8 @@ class Monitor:
     """Largest servo error, in norm; absent: any."""
     max_passive_phi: Positive = 1e-3
     """Largest error of a passive constraint, in norm."""
+    max_passive_beta: Positive = 1e-2
+    """Largest velocity error of a passive constraint, in norm."""
     joint_error: bool = False
     """Also record how far the joints are from where the servo constraints would have them."""
 
@@ -155,6 +181,19 @@ class Scenario:
     def _some_task(self) -> Self:
         if not self.servo:
             raise InputError("servo must have at least one constraint; got none.")
+        names = [constraint.name for constraint in self.servo if constraint.name]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise InputError(
+                f"servo blocks must have names of their own; '{repeated[0]}' names "
+                f"{names.count(repeated[0])} of them."
+            )
+        step = self.integrator.step
+        if step is not None and self.timing.duration / step > MAX_STEPS:
+            raise InputError(
+                f"integrator.step must be at least {self.timing.duration / MAX_STEPS:.1e} s; "
+                f"got {step:g} s."
+            )
         return self
 
     @staticmethod

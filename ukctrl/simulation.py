@@ -108,6 +108,7 @@ class Loop:
         self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
         if len(self.truth.passive):
             self._limits.append(("passive_phi", monitor.max_passive_phi))
+            self._limits.append(("passive_beta", monitor.max_passive_beta))
         self.integrator = integrator(scenario, self, self.robot)
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
@@ -130,7 +131,12 @@ class Loop:
         """Run to the end, or to whatever stops it; return the status and why."""
         try:
             self.truth.move(self.t0, self.state.q, self.state.v)
-            self.command(self.t0, *self.state)  # untimed: the first tick may have to compile
+            first = self.command(self.t0, *self.state)  # untimed: it may have to compile
+            if np.shape(first.memory_rate) != self.law.memory.shape:
+                raise IntegrationFailed(
+                    f"the controller must return a memory_rate of shape {self.law.memory.shape}; "
+                    f"got {np.shape(first.memory_rate)}."
+                )
             if self.scenario.timing.control is None:
                 self._run_continuous(progress)
             else:
@@ -191,7 +197,9 @@ class Loop:
                 f"the controller must return {self.robot.nu} finite inputs; got {command.u} at "
                 f"t = {t:.6g} s."
             )
-        return command
+        # The law may lend its own arrays, which the next step overwrites.
+        u, memory_rate, demand = command
+        return Command(u.copy(), np.array(memory_rate), None if demand is None else demand.copy())
 
     def _keep(self, t: float, state: State, progress: Progress) -> None:
         self.truth.move(t, state.q, state.v)

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses as dc
+import inspect
+import itertools
+import json
+import re
+import textwrap
+import typing
+import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +98,9 @@ method = "RK4"
 step   = 0.001                             # [s]
 """
 
+Schema = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
 FILES = {
     "robots/my-arm/robot.toml": ROBOT,
     "robots/my-arm/my-arm.urdf": URDF,
@@ -105,18 +118,26 @@ def create(directory: Path) -> list[Path]:
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise InputError(f"'{directory}' must be a new or empty folder; it is not.")
     created = []
-    for name, text in FILES.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        created.append(path)
+    try:
+        for name, text in FILES.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            created.append(path)
+    except OSError as error:
+        raise InputError(f"'{directory}' cannot be made: {error.strerror}.") from None
     return created
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file format: ``scenario``, ``controller`` or ``robot``."""
+    """Return the JSON Schema of a file format: ``scenario``, ``controller`` or ``robot``.
+
+    Raises:
+        UnknownName: There is no such format.
+    """
     from pydantic import TypeAdapter
 
+    from ukctrl.constraints import AnyConstraint
     from ukctrl.control import AnyController
     from ukctrl.robot import RobotFile
     from ukctrl.scenario import Scenario
@@ -128,4 +149,119 @@ def json_schema(kind: str) -> dict[str, Any]:
     }
     if kind not in formats:
         raise unknown_name("file format", kind, formats)
-    return TypeAdapter(formats[kind]).json_schema()
+    wanted = {kind: formats[kind], "passive": AnyConstraint}
+    with warnings.catch_warnings():  # pydantic, on defaults that a field turns into another type
+        warnings.simplefilter("ignore")
+        found, shared = TypeAdapter.json_schemas(
+            [(name, "validation", TypeAdapter(form)) for name, form in wanted.items()]
+        )
+    definitions: Schema = shared["$defs"]
+    _describe(definitions, wanted.values())
+    schema: Schema = dict(found[kind, "validation"])
+    if "$ref" in schema:
+        schema = dict(definitions[schema["$ref"].rpartition("/")[2]])
+    if kind == "scenario":
+        schema["properties"]["controller"] = _or_card(schema["properties"]["controller"])
+    elif kind == "controller":
+        schema = _or_card(schema)
+    else:
+        schema["properties"]["passive"]["items"] = found["passive", "validation"]
+    head = {"$schema": DIALECT, "title": f"ukctrl {kind}"}
+    whole: Schema = _as_in_files({**schema, **head, "$defs": definitions})
+    _require_kinds(whole)
+    return _only_used(whole)
+
+
+def _or_card(controller: Schema) -> Schema:
+    """Return the schema of a controller, or of a table that names a card or the user's own law."""
+    card = {"type": "string", "description": "Name or path of a card; other keys override its."}
+    law = {
+        "type": "string",
+        "pattern": r"\.py:",
+        "description": "The user's own class, file.py:Name; runs with --trust only.",
+    }
+    return {
+        "anyOf": [
+            controller,
+            {"type": "object", "required": ["use"], "properties": {"use": card}},
+            {"type": "object", "required": ["kind"], "properties": {"kind": law}},
+        ]
+    }
+
+
+def _as_in_files(node: Any) -> Any:
+    """Return a schema without what no file can hold: null, and objects made in Python."""
+    if isinstance(node, list):
+        return [_as_in_files(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    tables = {key: _as_in_files(value) for key, value in node.items() if value is not None}
+    if "anyOf" in tables:
+        options = [o for o in tables["anyOf"] if "not" not in o and o != {"type": "null"}]
+        tables["anyOf"] = options
+        if len(options) == 1:
+            tables = {**options[0], **{k: v for k, v in tables.items() if k != "anyOf"}}
+    return tables
+
+
+def _require_kinds(schema: Schema) -> None:
+    """Require the ``kind`` that tells tables apart; for pydantic its default makes it optional."""
+    for mapping in re.findall(r'"mapping": \{([^}]*)\}', json.dumps(schema)):
+        for name in re.findall(r'"#/\$defs/([^"]+)"', mapping):
+            definition = schema["$defs"][name]
+            definition["required"] = sorted({*definition.get("required", []), "kind"})
+
+
+def _only_used(schema: Schema) -> Schema:
+    """Return a schema without the definitions that nothing in it leads to."""
+    definitions = schema["$defs"]
+    used: set[str] = set()
+    waiting = [json.dumps({key: value for key, value in schema.items() if key != "$defs"})]
+    while waiting:
+        for name in re.findall(r'"#/\$defs/([^"]+)"', waiting.pop()):
+            if name not in used:
+                used.add(name)
+                waiting.append(json.dumps(definitions[name]))
+    return {**schema, "$defs": {name: definitions[name] for name in sorted(used)}}
+
+
+def _describe(definitions: Schema, roots: Iterable[Any]) -> None:
+    """Give every key the docstring of its field, which editors show beside it."""
+    for cls in _classes(roots):
+        long = f"{cls.__module__}.{cls.__qualname__}".replace(".", "__")
+        definition = definitions.get(cls.__name__) or definitions.get(long)
+        if definition is None:
+            continue
+        for name, text in _field_docs(cls).items():
+            if name in definition["properties"]:
+                definition["properties"][name]["description"] = text
+
+
+def _classes(roots: Iterable[Any]) -> Iterator[type]:
+    """Yield the dataclasses that some types are made of, each once."""
+    waiting, seen = list(roots), set[int]()
+    while waiting:
+        kind = waiting.pop()
+        if id(kind) in seen:
+            continue
+        seen.add(id(kind))
+        waiting += typing.get_args(kind)
+        if isinstance(kind, type) and dc.is_dataclass(kind):
+            waiting += typing.get_type_hints(kind, include_extras=True).values()
+            yield kind
+
+
+def _field_docs(cls: type) -> dict[str, str]:
+    """Return the text that stands below each field in the source of a class and its bases."""
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if not base.__module__.startswith("ukctrl."):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        statements = body.body if isinstance(body, ast.ClassDef) else []
+        for field, below in itertools.pairwise(statements):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                text = below.value if isinstance(below, ast.Expr) else None
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    docs[field.target.id] = " ".join(text.value.split())
+    return docs

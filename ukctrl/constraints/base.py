@@ -16,6 +16,7 @@ import numpy as np
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import spec
+from ukctrl.files import blaming
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -108,12 +109,24 @@ class Stack:
     """Constraints one above the other, attached to a robot.
 
     ``write`` fills and returns the same arrays each time; copy what must outlive the call.
+
+    Args:
+        constraints: The constraints, from top to bottom.
+        robot: The robot.
+        key: What files call them; complaints begin with it, such as ``servo[1]: ...``.
+
+    Raises:
+        InputError: A constraint does not fit the robot.
     """
 
-    def __init__(self, constraints: Sequence[Constraint], robot: Robot) -> None:
+    def __init__(self, constraints: Sequence[Constraint], robot: Robot, key: str = "servo") -> None:
         self.robot = robot
         self.constraints = constraints
-        self.attached = _uniquely_named([c.attach(robot) for c in constraints])
+        attached = []
+        for number, constraint in enumerate(constraints):
+            with blaming(f"{key}[{number}]"):
+                attached.append(constraint.attach(robot))
+        self.attached = _uniquely_named(attached)
         names = [name for part in self.attached for name in part.names]
         self.names = tuple(names)
         self.units = tuple(unit for part in self.attached for unit in part.units)

@@ -13,6 +13,7 @@ from ukctrl.constraints.probe import path_of_size
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Matrix
 from ukctrl.fields import Number, spec
+from ukctrl.files import blaming
 from ukctrl.reference import AnyReference
 
 if TYPE_CHECKING:
@@ -155,12 +156,18 @@ class _Expression(Attached):
     def __init__(self, spec: Expression, robot: Robot) -> None:
         from ukctrl.expression import derive_rows
 
-        forms: dict[Form, Text | None] = {
-            "holonomic": spec.phi,
-            "nonholonomic": spec.psi,
+        forms: dict[str, Form] = {
+            "phi": "holonomic",
+            "psi": "nonholonomic",
+            "pfaffian": "pfaffian",
+        }
+        given: dict[str, Text | None] = {
+            "phi": spec.phi,
+            "psi": spec.psi,
             "pfaffian": spec.pfaffian,
         }
-        (form, text), *_ = [(form, text) for form, text in forms.items() if text is not None]
+        key, text = next((key, text) for key, text in given.items() if text is not None)
+        form = forms[key]
         texts = (text,) if isinstance(text, str) else text
         self.block = spec.name or "expression"
         count = len(texts)
@@ -169,13 +176,14 @@ class _Expression(Attached):
         )
         self.units = (spec.unit,) * count
         self.holonomic = (form == "holonomic",) * count
-        derived = derive_rows(
-            texts,
-            form=form,
-            coordinates=robot.coordinates,
-            dofs=robot.dofs,
-            rates=robot.rates,
-        )
+        with blaming(key):
+            derived = derive_rows(
+                texts,
+                form=form,
+                coordinates=robot.coordinates,
+                dofs=robot.dofs,
+                rates=robot.rates,
+            )
         self._evaluate = derived.evaluate
         self._split = count * robot.nv
         # Most rows in text are linear in q; their A is written once, not at every tick.

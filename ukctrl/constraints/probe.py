@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl.constraints.kinematics import frame_motion
-from ukctrl.errors import ShapeError
+from ukctrl.errors import InputError
 from ukctrl.reference import Reference
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def path_of_size(path: Reference, size: int, what: str) -> Callable[[float], tuple[float, ...]]:
     """Return the compiled path, or say that it has the wrong number of components."""
     if path.size != size:
-        raise ShapeError(f"{what} must have {size} components; got {path.size}.")
+        raise InputError(f"{what} must have {size} components; got {path.size}.")
     return path.compile()
 
 

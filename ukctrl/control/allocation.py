@@ -30,20 +30,20 @@ from ukctrl.fields import NonNegative, Number, spec
 
 @spec
 class Damping:
-    r"""Brake the motors where the task leaves them free: $u_0 = -k\, B^\top v$."""
+    r"""Brake the robot where the task leaves it free: $u_0 = B^+ (-k\, v)$."""
 
     kind: Literal["damping"] = "damping"
     gain: NonNegative
     """Damping $k$ [N m s/rad or N s/m]."""
     gravity: bool = True
-    r"""Also carry the gravity load, $B^\top g(q)$, so that the free motion does not sag."""
+    r"""Also carry the gravity load, $B^+ g(q)$, so that the free motion does not sag."""
 
 
 @spec
 class Posture:
     r"""Pull towards a posture where the task leaves it free.
 
-    $u_0 = B^\top (k_p (q_0 \ominus q) - k_d v)$
+    $u_0 = B^+ (k_p (q_0 \ominus q) - k_d v)$
     """
 
     kind: Literal["posture"] = "posture"
@@ -54,7 +54,7 @@ class Posture:
     q: tuple[Number, ...] | None = None
     """Posture, one number a coordinate; absent: the start."""
     gravity: bool = True
-    r"""Also carry the gravity load, $B^\top g(q)$."""
+    r"""Also carry the gravity load, $B^+ g(q)$."""
 
 
 AnyNullSpace = Annotated[Damping | Posture, Field(discriminator="kind")]
@@ -68,6 +68,8 @@ class NullSpaceInput:
         self._spec = spec
         self._zero = np.zeros(task.robot.nu)
         self._q = task.q
+        self._varies = task.robot.actuation.varies
+        self._B_inverse = np.linalg.pinv(task.robot.snapshot(task.q).B)
         if isinstance(spec, Posture) and spec.q is not None:
             if len(spec.q) != task.robot.nq:
                 raise GainError(
@@ -88,7 +90,8 @@ class NullSpaceInput:
             force = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
         if spec.gravity:
             force = force + s.gravity
-        u0: Vector = s.B.T @ force
+        B_inverse = np.linalg.pinv(s.B) if self._varies else self._B_inverse
+        u0: Vector = B_inverse @ force
         return u0
 
 
@@ -139,6 +142,8 @@ class _LeastNorm(Allocator):
         self._raise = spec.on_infeasible == "raise"
         self._power = {"gauss": 1, "resolved_acceleration": 2}.get(str(spec.metric), 0)
         self._miss = np.empty(len(rows))
+        if self._power:
+            _require_independent_motors(task, str(spec.metric))
         self._R = uk.NO_METRIC
         if not isinstance(spec.metric, str):
             self._R = _metric(spec.metric, task.robot.nu)
@@ -167,6 +172,17 @@ class _LeastNorm(Allocator):
         d = demand - rows.A @ a_free - H @ u0
         closest: Vector = u0 + uk.least_squares_input(H, d, R if R.size else None, self._rank)
         return closest
+
+
+def _require_independent_motors(task: Task, metric: str) -> None:
+    B = task.robot.snapshot(task.q).B
+    rank = int(np.linalg.matrix_rank(B))
+    if rank < task.robot.nu:
+        raise GainError(
+            f'metric = "{metric}" needs motors that do not repeat each other, or it leaves their '
+            f"shares open; robot '{task.robot.name}' has {task.robot.nu} motors of rank {rank}. "
+            'Use metric = "effort" or a matrix.'
+        )
 
 
 def _metric(given: tuple[tuple[float, ...], ...], nu: int) -> Matrix:

@@ -18,6 +18,7 @@ import numpy as np
 from ukctrl.certify import RANK, RankPolicy
 from ukctrl.constraints import Constraint, Stack
 from ukctrl.dynamics import Dynamics
+from ukctrl.errors import ShapeError
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
 from ukctrl.robot import Robot
@@ -107,7 +108,15 @@ class Law(abc.ABC):
             q: Configuration, shape ``(nq,)``, float64.
             v: Velocity, shape ``(nv,)``, float64.
             memory: The law's memory; start with ``law.memory`` and add ``memory_rate * dt``.
+
+        Raises:
+            ShapeError: The memory is not of the law's shape; a law with a memory must get it.
         """
+        if memory.shape != self.memory.shape:
+            raise ShapeError(
+                f"memory must have the shape of law.memory, {self.memory.shape}; got "
+                f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
+            )
         if self._dynamics is None:
             self._dynamics = Dynamics(self.task.robot, self.task.rank)
         self._dynamics.move(t, q, v)

@@ -174,7 +174,8 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     if isinstance(gain, dict):
         for block in gain:
             if block not in stack.blocks:
-                raise unknown_name(f"block of servo rows (in gain '{name}')", block, stack.blocks)
+                known = set(stack.blocks)
+                raise unknown_name(f"block of servo rows (in gain '{name}')", block, known)
         missing = [block for block in stack.blocks if block not in gain]
         if missing:
             raise GainError(f"gain '{name}' must name every block; '{missing[0]}' is missing.")

@@ -23,6 +23,9 @@ from ukctrl.fields import Each, Positive, Quantity, spec
 from ukctrl.reference import AnyReference, Spline
 from ukctrl.start import solve_positions
 
+MAX_KNOTS = 1_000_000
+"""More configurations than this along one motion are a typing error."""
+
 
 def joint_motion(task: Task, step: float) -> JointFollows:
     r"""Return the joint motion that keeps the servo constraints, as a constraint itself.
@@ -51,6 +54,11 @@ def joint_motion(task: Task, step: float) -> JointFollows:
         )
     if not np.isfinite(task.duration):
         raise InputError("task must have a finite duration to plan its joint motion; got inf.")
+    if task.duration / step > MAX_KNOTS:
+        raise InputError(
+            f"controller.plan_step must be at least {task.duration / MAX_KNOTS:.1e} s; "
+            f"got {step:g} s."
+        )
     # One step further than the run, because a spline stands still from its last knot on.
     count = max(6, int(np.ceil(task.duration / step)) + 2)
     times = (task.start + step * np.arange(count)).tolist()
@@ -75,6 +83,11 @@ class Tracking(Controller):
     def _motion(self, task: Task) -> JointFollows:
         if self.path is None:
             return joint_motion(task, self.plan_step)
+        if self.path.size != task.robot.nv:
+            raise InputError(
+                f"controller.path must have {task.robot.nv} components, one a joint; "
+                f"got {self.path.size}."
+            )
         return JointFollows(joints=task.robot.dofs, path=self.path)
 
 

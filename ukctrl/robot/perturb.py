@@ -141,7 +141,8 @@ class Perturbation:
             dofs = np.flatnonzero(level)
             scale = np.full(dofs.size, self.friction_velocity)
             terms.append(Friction(dofs, level[dofs], scale))
-        return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)))
+        # No file describes this robot any more.
+        return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)), path=None)
 
     @staticmethod
     def _load(structure: Structure, payload: Payload) -> None:

@@ -64,8 +64,9 @@ def write(text: str) -> None:
     """Write to the standard output; that its reader has left is no failure of ours."""
     if sys.stdout is None:
         return
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
         # What is still in the buffer must not fail once more when Python ends.

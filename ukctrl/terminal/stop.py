@@ -110,9 +110,9 @@ def progress(title: str, hidden: bool) -> Iterator[Progress]:
         if now - began < QUIET_SECONDS or now - drawn < REFRESH_SECONDS:
             return
         drawn = now
+        bar.update(task, completed=reached, total=duration)
         if not bar.live.is_started:
             bar.start()
-        bar.update(task, completed=reached, total=duration)
 
     try:
         yield show
