@@ -9,9 +9,10 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.certify import RANK
+from ukctrl.constraints import Stack
 from ukctrl.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.factor import Matrix
-from ukctrl.scenario import Scenario
+from ukctrl.scenario import Monitor, Scenario
 from ukctrl.simulation import Loop
 from ukctrl.uk import RankReport
 
@@ -126,6 +127,7 @@ def check(scenario: Scenario) -> Check:
             f"input '{name}' starts at {inputs[name]:.4g}, above its limit {limits[name]:.4g}."
         )
     notes.extend(_consistency(row_checks))
+    problems.extend(_broken_closures(passive, scenario.monitor))
     return Check(
         scenario=scenario.name or scenario.title,
         robot=loop.robot.name,
@@ -171,6 +173,23 @@ def _ranks(
                 "input never reaches it."
             )
     return problems, notes
+
+
+def _broken_closures(passive: Stack, monitor: Monitor) -> list[str]:
+    """Say which passive rows the start breaks by more than a run allows."""
+    said = []
+    for level, error, limit in (
+        ("phi", passive.rows.phi, monitor.max_passive_phi),
+        ("beta", passive.rows.beta, monitor.max_passive_beta),
+    ):
+        size = np.abs(np.nan_to_num(error))
+        if np.linalg.norm(size) > limit:
+            worst = int(np.argmax(size))
+            said.append(
+                f"the start breaks the passive constraints, most row '{passive.names[worst]}': "
+                f"{level} = {error[worst]:.3g}. Correct it, or set start.solve = true."
+            )
+    return said
 
 
 def _consistency(rows: tuple[RowCheck, ...]) -> list[str]:

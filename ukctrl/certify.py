@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ukctrl.errors import (
     ConflictingConstraints,
     InfeasibleConstraint,
+    InputError,
     ShapeError,
     SingularMass,
 )
@@ -45,6 +46,7 @@ def matrix(name: str, value: ArrayLike) -> Matrix:
     array = np.ascontiguousarray(value, dtype=np.float64)
     if array.ndim != 2:
         raise ShapeError(f"{name} must be a matrix; got shape {array.shape}.")
+    _require_finite(name, array)
     return array
 
 
@@ -53,7 +55,23 @@ def vector(name: str, value: ArrayLike) -> Vector:
     array = np.ascontiguousarray(value, dtype=np.float64)
     if array.ndim != 1:
         raise ShapeError(f"{name} must be a vector; got shape {array.shape}.")
+    _require_finite(name, array)
     return array
+
+
+def symmetric(name: str, value: ArrayLike) -> Matrix:
+    """Return ``value`` as a symmetric matrix, or say that it is none."""
+    array = matrix(name, value)
+    if array.shape != array.T.shape or not np.allclose(array, array.T, rtol=1e-9, atol=0.0):
+        raise ShapeError(f"{name} must be a symmetric matrix; it is not.")
+    return array
+
+
+def _require_finite(name: str, array: Vector | Matrix) -> None:
+    if not np.isfinite(array).all():
+        raise InputError(
+            f"{name} must be finite; it has {np.sum(~np.isfinite(array))} that are not."
+        )
 
 
 def expect(name: str, got: tuple[int, ...], wanted: tuple[int, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -278,6 +279,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
         code = _exit_code(arguments)
+    if arguments is None:  # the process ends here; a late Ctrl-C must not spoil its exit code
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)
 
 

@@ -13,7 +13,7 @@ from ukctrl.constraints import Stack
 from ukctrl.control import Command, Law, Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InfeasibleConstraint, UkctrlError
-from ukctrl.factor import Vector
+from ukctrl.factor import Matrix, Vector
 from ukctrl.integrate import IntegrationFailed, State
 from ukctrl.prepare import (
     believed_robot,
@@ -26,6 +26,7 @@ from ukctrl.prepare import (
 from ukctrl.provenance import beyond_limits, provenance
 from ukctrl.recorder import Recorder, joint_error
 from ukctrl.result import Result, Status
+from ukctrl.samples import Samples, Signal
 from ukctrl.scenario import Scenario
 
 Progress = Callable[[float, float], None]
@@ -53,9 +54,8 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     began = time.perf_counter()
     status, message = loop.run(progress or _silent)
     samples_at, arrays = loop.recorder.samples()
-    signals = loop.recorder.signals()
-    if scenario.monitor.joint_error:
-        signals.update(joint_error(loop.recorder.servo, samples_at, arrays["q"]))
+    signals, complaint = _signals(loop, samples_at, arrays["q"])
+    message = " ".join(filter(None, (message, complaint)))
     return Result.build(
         time=samples_at,
         samples=arrays,
@@ -74,6 +74,21 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
             beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
         ),
     )
+
+
+def _signals(loop: Loop, time: Vector, q: Matrix) -> tuple[dict[str, Signal], str]:
+    """Return what to record beside the samples; a fault in it must not cost the run."""
+    signals: dict[str, Signal] = {}
+    try:
+        signals.update(loop.recorder.signals())
+        if loop.scenario.monitor.joint_error:
+            signals.update(joint_error(loop.recorder.servo, time, q))
+        Samples.build(time, {}, loop.recorder.labels(), signals)
+    except (UkctrlError, ArithmeticError, TypeError, ValueError, LookupError) as error:
+        return {}, f"the controller's signals are left out: {error}"
+    except KeyboardInterrupt:
+        return {}, "the signals are left out: stopped by the user."
+    return signals, ""
 
 
 class Loop:

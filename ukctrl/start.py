@@ -13,7 +13,7 @@ from ukctrl.factor import Matrix, Vector, least_norm_into
 from ukctrl.robot import Snapshot
 
 TOLERANCE = 1e-12
-"""Largest position error that counts as none [unit of phi]."""
+"""Largest position error that counts as none, relative to 1 + |A| |q|."""
 MAX_ITERATIONS = 50
 
 
@@ -72,7 +72,9 @@ def solve_positions(stack: Stack, snapshot: Snapshot, q: Vector, t: float) -> Ve
         snapshot.move(q, at_rest, t)
         rows = stack.write(snapshot)
         phi = np.where(stack.holonomic, rows.phi, 0.0)
-        if np.abs(phi).max(initial=0.0) <= TOLERANCE:
+        # Rounding leaves each row as much as its largest term has.
+        scale = 1.0 + np.abs(q).max(initial=0.0) * np.abs(rows.A).max(initial=0.0)
+        if np.abs(phi).max(initial=0.0) <= TOLERANCE * scale:
             return q
         step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic])
         length = np.abs(step).max()

@@ -28,6 +28,7 @@ from ukctrl.certify import (
     raise_if_missed,
     raise_if_singular,
     row_names,
+    symmetric,
     vector,
 )
 from ukctrl.errors import GainError, ShapeError
@@ -103,7 +104,7 @@ def affine_answer(
     References:
         Udwadia & Kalaba, Proc. R. Soc. Lond. A 439, 1992; Liu et al. 2015, eqs (5)-(11).
     """
-    M_, Q_, B_ = matrix("M", M), vector("Q", Q), matrix("B", B)
+    M_, Q_, B_ = symmetric("M", M), vector("Q", Q), matrix("B", B)
     n = len(Q_)
     expect("M", M_.shape, (n, n))
     expect("B", B_.shape, (n, B_.shape[1]))
@@ -130,18 +131,21 @@ def reaction(
     ``Q`` must include the motors, ``f - nle + B u``: the reaction moves with the input.
     Arguments and errors are those of `affine_answer`.
     """
-    M_, Q_ = matrix("M", M), vector("Q", Q)
+    M_, Q_ = symmetric("M", M), vector("Q", Q)
     A_, b_ = _rows(A_p, b_p, len(Q_), "A_p", "b_p")
-    force = constraint_force(M_, Q_, A_, b_, rank)
-    a: Vector = np.asarray(np.linalg.solve(M_, Q_ + force), dtype=np.float64)
-    raise_if_conflicting(A_, b_, a, rank, rows)
+    force = constraint_force(M_, Q_, A_, b_, rank, rows)
     lam: Vector = np.asarray(np.linalg.lstsq(A_.T, force, rcond=rank.passive)[0], dtype=np.float64)
     found = independent_rows(A_, rank.passive, np.empty(len(b_), dtype=np.int64))
     return Reaction(force, lam, found)
 
 
 def constraint_force(
-    M: ArrayLike, Q: ArrayLike, A: ArrayLike, b: ArrayLike, rank: RankPolicy = RANK
+    M: ArrayLike,
+    Q: ArrayLike,
+    A: ArrayLike,
+    b: ArrayLike,
+    rank: RankPolicy = RANK,
+    rows: Sequence[str] | None = None,
 ) -> Vector:
     r"""Return the Udwadia-Kalaba force that makes ``M a = Q + Qc`` obey ``A a = b``.
 
@@ -156,19 +160,27 @@ def constraint_force(
         A: Constraint matrix, shape ``(m, nv)``.
         b: Constraint vector, shape ``(m,)``.
         rank: Rank policy; its ``passive`` threshold counts.
+        rows: Names of the rows, for messages.
 
     Returns:
         Constraint force, shape ``(nv,)`` [N m or N].
 
+    Raises:
+        ShapeError: The arguments disagree on their sizes, or ``M`` is not symmetric.
+        SingularMass: ``M`` is not positive definite.
+        ConflictingConstraints: No acceleration satisfies all rows.
+
     References:
         Udwadia & Kalaba 1992; Xu & Liu 2017, eq (7).
     """
-    M_, Q_ = matrix("M", M), vector("Q", Q)
+    M_, Q_ = symmetric("M", M), vector("Q", Q)
     n = len(Q_)
     expect("M", M_.shape, (n, n))
     A_, b_ = _rows(A, b, n, "A", "b")
     force = np.empty(n)
     raise_if_singular(kernels.constraint_force(M_, Q_, A_, b_, rank.passive, force))
+    a = np.asarray(np.linalg.solve(M_, Q_ + force), dtype=np.float64)
+    raise_if_conflicting(A_, b_, a, rank, rows)
     return force
 
 

@@ -9,6 +9,7 @@ from ukctrl.errors import (
     ConflictingConstraints,
     GainError,
     InfeasibleConstraint,
+    InputError,
     ShapeError,
     SingularMass,
 )
@@ -194,7 +195,7 @@ def test_a_loss_of_all_grip_is_an_error_and_not_a_silent_zero():
 
 
 def test_a_demand_that_is_not_a_number_is_an_error_and_not_a_silent_zero():
-    with pytest.raises(InfeasibleConstraint):
+    with pytest.raises(InputError, match="b must be finite"):
         uk.servo_input(np.array([[0.0, 1.0]]), [np.nan], np.zeros(2), np.array([[1.0], [0.0]]))
 
 

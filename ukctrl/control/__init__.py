@@ -15,7 +15,15 @@ from ukctrl.control.allocation import (
     Posture,
 )
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.feedback import AnyFeedback, Baumgarte, Exact, Feedback, FirstOrder, Pid
+from ukctrl.control.feedback import (
+    AnyFeedback,
+    Baumgarte,
+    BoundFeedback,
+    Exact,
+    Feedback,
+    FirstOrder,
+    Pid,
+)
 from ukctrl.control.servo import Servo
 from ukctrl.control.tracking import ComputedTorque, PdGravity
 
@@ -29,6 +37,7 @@ __all__ = [
     "AnyController",
     "AnyFeedback",
     "Baumgarte",
+    "BoundFeedback",
     "Command",
     "ComputedTorque",
     "Controller",

@@ -31,8 +31,23 @@ StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
 IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
 
 
+class BoundFeedback(abc.ABC):
+    """A feedback bound to the rows of a task."""
+
+    memory: Vector
+    """Memory at the start of a run."""
+
+    @abc.abstractmethod
+    def demand(self, rows: Rows, memory: Vector) -> Vector:
+        """Return the row acceleration to ask for, shape ``(m,)``."""
+
+    @abc.abstractmethod
+    def memory_rate(self, rows: Rows) -> Vector:
+        """Return the time derivative of the memory, of its shape."""
+
+
 @final
-class LinearFeedback:
+class LinearFeedback(BoundFeedback):
     """Gains spread over rows: ``b - k_beta * beta - k_phi * phi - k_memory * memory``."""
 
     def __init__(self, k_beta: Vector, k_phi: Vector, k_memory: Vector, stack: Stack) -> None:
@@ -75,8 +90,12 @@ class Feedback(abc.ABC):
     """How a servo controller answers an error of its rows."""
 
     @abc.abstractmethod
-    def attach(self, stack: Stack) -> LinearFeedback:
-        """Spread the gains over the rows of a task."""
+    def attach(self, stack: Stack) -> BoundFeedback:
+        """Bind to the rows of a task.
+
+        Raises:
+            GainError: A gain does not fit them.
+        """
 
 
 @spec

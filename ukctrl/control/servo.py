@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from ukctrl.control.allocation import AnyAllocation, LeastNorm
+from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.base import Command, Controller, Law, Task
-from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
-from ukctrl.fields import spec
+from ukctrl.fields import Instance, spec
 
 
 @spec
@@ -24,9 +24,9 @@ class Servo(Controller):
     """
 
     kind: Literal["servo"] = "servo"
-    feedback: AnyFeedback
+    feedback: AnyFeedback | Annotated[Feedback, Instance()]
     """What row acceleration to ask for."""
-    allocation: AnyAllocation = LeastNorm()
+    allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
     """Which input gives it."""
 
     def start(self, task: Task) -> Law:

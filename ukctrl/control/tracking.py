@@ -45,6 +45,11 @@ def joint_motion(task: Task, step: float) -> JointFollows:
             f"robot '{robot.name}' must have joint angles only for a joint-space controller; it "
             'has a floating base or continuous joints. Use kind = "servo".'
         )
+    if robot.passive:
+        raise InputError(
+            f"robot '{robot.name}' must have no passive constraints for a joint-space controller, "
+            'which moves every joint by itself. Use kind = "servo".'
+        )
     stack = Stack(task.servo, robot)
     if not stack.holonomic.all():
         row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]
@@ -116,7 +121,8 @@ class ComputedTorque(Tracking):
 class PdGravity(Tracking):
     r"""PD with gravity compensation: $u = B^+ (g(q) + k_p e + k_d \dot e)$, $e = q_r - q$.
 
-    Exact at rest only; along a motion its error grows with the neglected inertia.
+    Exact at rest only, and without springs; along a motion its error grows with the inertia that
+    it neglects.
 
     References:
         Takegaki & Arimoto, J. Dyn. Syst. Meas. Control 103(2), 1981.
