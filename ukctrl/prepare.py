@@ -59,15 +59,13 @@ def start_state(
     q = _state(
         "q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, robot.neutral
     )
+    for block in robot.blocks:  # a rotation is given by numbers without unit: (cos, sin) or xyzw
+        at = [block.iq + i for i, unit in enumerate(block.coordinate_units) if unit in ("", "1")]
+        if at and not abs(np.linalg.norm(q[at]) - 1.0) < NOT_UNIT:
+            names = ", ".join(robot.coordinates[i] for i in at)
+            raise InputError(f"start.q: {names} must have unit length; got {q[at].tolist()}.")
     if not robot.is_euclidean:
-        unit = robot.normalize(q)
-        if not np.abs(unit - q).max() < NOT_UNIT:
-            worst = robot.coordinates[int(np.argmax(np.abs(unit - q)))]
-            raise InputError(
-                f"start.q: quaternions and pairs of cosine and sine must have unit length; "
-                f"'{worst}' and its companions do not."
-            )
-        q = unit
+        q = robot.normalize(q)
     v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
     if not start.solve:
         return q, v, {}
