@@ -279,8 +279,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
         code = _exit_code(arguments)
-    if arguments is None:  # the process ends here; a late Ctrl-C must not spoil its exit code
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if arguments is None:  # the process ends here; a late signal must not spoil its exit code
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
 

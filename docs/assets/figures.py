@@ -1,0 +1,60 @@
+"""Make the figures of the README and of the tutorial: those of the reports, in fewer bytes.
+
+    python docs/assets/figures.py
+
+The runs are the ones that `make demo` and the tutorial's commands make; the circle is read from the
+tutorial itself. `docs/tutorials/figures/report.png` is a picture of a browser and not made here.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+from ukctrl import Scenario, compare, plot, simulate
+from ukctrl.plot import overlay, style
+
+DOCS = Path(__file__).resolve().parents[1]
+TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
+WIDTH, COLOURS = 1200, 256
+
+
+def save(figure: Figure, path: Path, part: float = 1.0) -> None:
+    """Write the upper part of a figure, as wide as a page, with as many colours as it needs."""
+    image = Image.open(io.BytesIO(style.png(figure))).convert("RGB")
+    image = image.crop((0, 0, image.width, round(part * image.height)))
+    height = round(image.height * WIDTH / image.width)
+    image = image.resize((WIDTH, height), Image.Resampling.LANCZOS)
+    image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
+    print(f"{path.relative_to(DOCS)}  {path.stat().st_size / 1000:.0f} kB")
+
+
+def circle() -> Scenario:
+    """Return the scenario that the tutorial writes."""
+    text = TUTORIAL.read_text(encoding="utf-8")
+    block = re.search(r'^```toml title="circle.toml"\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    return Scenario.from_toml(block[1])
+
+
+def main() -> None:
+    """Run and draw."""
+    folder = DOCS / "tutorials" / "figures"
+    folder.mkdir(exist_ok=True)
+    save(plot.path(simulate(Scenario.load("scara-helix"))), DOCS / "assets" / "scara-helix.png")
+    decaying = simulate(Scenario.load("scara-helix-baumgarte"))
+    save(plot.errors(decaying), folder / "decay.png")
+    wrong = circle().replace({"believed.mass_scale": 0.8})
+    laws = ["servo-baumgarte", "servo-pid", "computed-torque", "pd-gravity"]
+    errors = overlay.errors(compare(wrong, laws).results)
+    save(errors, folder / "wrong-model.png", part=0.352)  # the first of three rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Workspaces and the schemas that editors check their files with."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from ukctrl import Robot, Scenario, catalog
+from ukctrl.errors import InputError, UnknownName
+from ukctrl.workspace import FILES, create, json_schema
+
+FORMATS = {
+    "scenario": "scenarios/*.toml",
+    "controller": "controllers/*.toml",
+    "robot": "robots/*/robot.toml",
+}
+
+
+def read(path: Path) -> dict[str, object]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def complaints(kind: str, table: dict[str, object]) -> list[str]:
+    """Return what an editor would underline."""
+    validator = jsonschema.Draft202012Validator(json_schema(kind))
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(table)]
+
+
+def test_a_new_workspace_has_the_three_folders_and_loads(tmp_path):
+    created = create(tmp_path / "new" / "deep")
+    assert [path.relative_to(tmp_path / "new" / "deep").as_posix() for path in created] == list(
+        FILES
+    )
+    scenario = Scenario.load(tmp_path / "new" / "deep" / "scenarios" / "my-scenario.toml")
+    robot = Robot.load(scenario.robot)
+    assert robot.actuators == ("shoulder", "elbow")
+    assert not [finding for finding in robot.audit if finding.level != "note"]
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(InputError, match="must be a new or empty folder"):
+        create(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_schema_is_one(kind):
+    schema = json_schema(kind)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["title"] == f"ukctrl {kind}"
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_there_is_no_schema_of_what_there_is_not():
+    with pytest.raises(UnknownName, match="did you mean 'robot'"):
+        json_schema("robots")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [(kind, path) for kind, glob in FORMATS.items() for path in sorted(catalog.root().glob(glob))],
+    ids=lambda value: value if isinstance(value, str) else f"{value.parent.name}-{value.stem}",
+)
+def test_every_file_of_the_catalogue_fits_its_schema(kind, path):
+    assert complaints(kind, read(path)) == []
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_file_of_a_new_workspace_fits_its_schema(kind, tmp_path):
+    create(tmp_path)
+    (path,) = tmp_path.glob(FORMATS[kind])
+    assert complaints(kind, read(path)) == []
+
+
+def test_a_resolved_scenario_fits_the_schema():
+    assert complaints("scenario", Scenario.load("scara-helix").to_table()) == []
+
+
+def test_a_law_of_ones_own_fits_the_schema():
+    own = {"title": "mine", "kind": "./law.py:Mine", "kappa": "3*pi"}
+    assert complaints("controller", own) == []
+    table = read(catalog.root() / "scenarios" / "scara-helix.toml")
+    assert complaints("scenario", {**table, "controller": own}) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"titel": "x"}, "titel"),
+        ({"timing": {"duration": "5*s", "sampel": 1}}, "$.timing"),
+        ({"timing": {"duration": True}}, "$.timing.duration"),
+        ({"timing": {"duration": -1}}, "$.timing.duration"),
+        ({"integrator": {"method": "RK5"}}, "$.integrator.method"),
+        ({"servo": [{"kind": "point_folows"}]}, "$.servo[0]"),
+        ({"servo": [{"frame": "tool"}]}, "$.servo[0]"),
+        ({"controller": {"kind": "servoo"}}, "$.controller"),
+        ({"controller": {"use": 3}}, "$.controller"),
+        ({"controller": "servo-pid"}, "$.controller"),
+        ({"robot": 3}, "$.robot"),
+    ],
+)
+def test_an_editor_underlines_what_ukctrl_would_refuse(change, where):
+    table = read(catalog.root() / "scenarios" / "scara-helix.toml")
+    (complaint,) = complaints("scenario", {**table, **change})
+    assert where in complaint
+
+
+def test_every_key_is_explained():
+    for kind in FORMATS:
+        schema = json_schema(kind)
+        for name, table in {kind: schema, **schema["$defs"]}.items():
+            for key, value in table.get("properties", {}).items():
+                assert key == "kind" or value.get("description"), f"{kind}: {name}.{key}"
