@@ -28,6 +28,13 @@ from ukctrl import Robot, Scenario, Task, simulate
 SAME = 1e-9
 """Largest difference of two torques that count as the same [N m, N]."""
 TICKS = 2000
+LAUNCHER = """
+import resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+wall = time.perf_counter() - began
+print(wall, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 
 
 def seconds(work: Callable[[], object], repeat: int) -> float:
@@ -52,18 +59,19 @@ def side_by_side(
 
 
 def process(command: list[str], cache: str) -> dict[str, float]:
-    """Run a command; return its wall time [s] and peak memory [MB]."""
-    began = time.perf_counter()
-    child = subprocess.Popen(
-        command,
+    """Run a command; return its wall time [s] and peak memory [MB].
+
+    A process inherits the peak of the one that starts it, so a small one stands between.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", LAUNCHER, *command],
         env={**os.environ, "NUMBA_CACHE_DIR": cache},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{' '.join(command)} failed with exit code {child.returncode}.")
-    return {"seconds": time.perf_counter() - began, "peak_mb": usage.ru_maxrss / 1024.0}
+    wall, peak = done.stdout.split()
+    return {"seconds": float(wall), "peak_mb": float(peak) / 1024.0}
 
 
 def loops(rounds: int) -> dict[str, dict[str, float]]:

@@ -91,7 +91,7 @@ def check(scenario: Scenario) -> Check:
     truth.move(loop.t0, q, v)
     rows = servo.write(truth.snapshot)
     passive = truth.passive
-    H = rows.A @ truth.G
+    H = uk.servo_matrix(rows.A, truth.G)
     d = rows.b - rows.A @ truth.a_free
     grip = uk.rank_report(H, servo.names)
     servo_rank = uk.rank_report(rows.A, servo.names)
@@ -99,7 +99,7 @@ def check(scenario: Scenario) -> Check:
     mobility = loop.robot.nv - passive_rank.rank
     actuation = _actuation(truth.G, mobility)
     residual = uk.reach_residual(H, d)
-    reached = np.abs(H).max(axis=1, initial=0.0) > RANK.servo * np.abs(H).max(initial=0.0)
+    reached = np.abs(H).max(axis=1, initial=0.0) > 0.0
     row_checks = tuple(
         RowCheck(
             name=name,

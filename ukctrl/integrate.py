@@ -98,16 +98,24 @@ class Adaptive(Integrator):
 
         start = np.concatenate(state)
         self._fault = None
-        solver = getattr(integrate, self._method)(
-            self._rate, t, start, stop, rtol=self._rtol, atol=self._atol, max_step=self._max_step
-        )
+        with np.errstate(all="ignore"):
+            solver = getattr(integrate, self._method)(
+                self._rate,
+                t,
+                start,
+                stop,
+                rtol=self._rtol,
+                atol=self._atol,
+                max_step=self._max_step,
+            )
         if self._forgiving and not np.isfinite(solver.h_abs):
             # The trial that chooses the first step met a fault; SciPy would look for ever.
             solver.h_abs = FIRST_STEP * (stop - t)
         times = np.asarray(outputs)
         done = 0
         while solver.status == "running":
-            message = solver.step()
+            with np.errstate(all="ignore"):  # a fault comes as NaN, which the step size answers
+                message = solver.step()
             if solver.status == "failed":
                 if self._fault is not None:
                     raise self._fault

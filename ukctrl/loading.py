@@ -96,7 +96,7 @@ def resolve_card(table: Table, path: Path, label: str) -> Table:
         InputError: A card does not exist, or cards use each other in a circle.
     """
     overrides: list[Table] = []
-    seen: list[str] = []
+    seen: list[Path] = []
     while "use" in table:
         use = table["use"]
         if not isinstance(use, str):
@@ -106,15 +106,14 @@ def resolve_card(table: Table, path: Path, label: str) -> Table:
         overrides.append({key: value for key, value in table.items() if key != "use"})
         with blaming(f"{label}: controller.use"):
             card = catalog.find("controllers", use, path).resolve()
-        if str(card) in seen or len(seen) >= MAX_USES:
-            chain = " -> ".join(Path(name).stem for name in [*seen, str(card)])
-            raise InputError(f"{label}: controller.use: cards use each other in a circle: {chain}.")
-        seen.append(str(card))
-        table, path = read_toml(card), card
+        chain = [*seen, card]
+        if card in seen or len(seen) >= MAX_USES:
+            shown = " -> ".join(path.stem for path in chain)
+            fault = "in a circle" if card in seen else f"more than {MAX_USES} deep"
+            raise InputError(f"{label}: controller.use: cards use each other {fault}: {shown}.")
+        seen = chain
+        table, path = _anchored(read_toml(card), card.parent), card
         table.setdefault("name", card.stem)
-        if "use" in table:
-            table.pop("name")
-        _anchor_code(table, card)
     for override in reversed(overrides):
         table = merged(table, override)
     return table
@@ -133,11 +132,20 @@ def merged(base: Table, override: Table) -> Table:
     return result
 
 
-def _anchor_code(table: Table, path: Path) -> None:
-    kind = table.get("kind")
+def _anchored(node: Any, folder: Path) -> Any:
+    """Return a card's table with the files that it names, data and code, relative to no folder."""
+    if isinstance(node, list):
+        return [_anchored(item, folder) for item in node]
+    if not isinstance(node, dict):
+        return node
+    table = {key: _anchored(value, folder) for key, value in node.items()}
+    kind, data = table.get("kind"), table.get("file")
     if isinstance(kind, str) and ".py:" in kind:
         file, _, name = kind.rpartition(":")
-        table["kind"] = f"{(path.parent / file).resolve()}:{name}"
+        table["kind"] = f"{folder / file}:{name}"
+    if isinstance(data, str):
+        table["file"] = str(folder / data)
+    return table
 
 
 def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Controller:

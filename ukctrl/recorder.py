@@ -17,6 +17,7 @@ from ukctrl.factor import Matrix, Vector
 from ukctrl.integrate import State
 from ukctrl.samples import Labels, Signal
 from ukctrl.start import solve_positions
+from ukctrl.uk import servo_matrix
 
 
 @final
@@ -115,7 +116,7 @@ class Recorder:
         v = arrays["v"]
         arrays["energy"] = arrays["energy"] + 0.5 * np.einsum("ki,kij,kj->k", v, self._M[:n], v)
         d = self._demand[:n] - np.einsum("kij,kj->ki", A, self._a_free[:n])
-        arrays.update(_grip(A @ self._G[:n], d, self.truth.rank))
+        arrays.update(_grip(servo_matrix(A, self._G[:n], self.truth.rank), d, self.truth.rank))
         return self.time[:n], arrays
 
     def signals(self) -> dict[str, Signal]:

@@ -242,6 +242,23 @@ def servo_input(
     return u
 
 
+def servo_matrix(A: Matrix, G: Matrix, rank: RankPolicy = RANK) -> Matrix:
+    """Return ``H = A G``, with rows that are only rounding set to zero.
+
+    A row without grip comes out of the product as some 1e-17, which any rank taken relative to
+    ``H`` itself would mistake for grip. It is compared with what it could be, ``|A_i| |G|``.
+
+    Args:
+        A: Constraint matrix, shape ``(..., m, nv)``.
+        G: Acceleration per unit input, shape ``(..., nv, nu)``.
+        rank: Rank policy; its ``servo`` threshold counts.
+    """
+    H: Matrix = A @ G
+    could = np.linalg.norm(A, axis=-1) * np.linalg.norm(G, axis=(-2, -1))[..., None]
+    H[np.linalg.norm(H, axis=-1) <= rank.servo * could] = 0.0
+    return H
+
+
 def reach_residual(H: ArrayLike, d: ArrayLike, rank: RankPolicy = RANK) -> Vector:
     r"""Return ``(I - H H^+) d``, the part of the demand that no input can give.
 

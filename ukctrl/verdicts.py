@@ -8,6 +8,7 @@ Three questions are kept apart: how well the *task* was met (errors, settling), 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ukctrl import metrics
 from ukctrl.pretty import number, quantity, sentence, si, unit_text
 from ukctrl.result import Result
-from ukctrl.samples import FIELDS
+from ukctrl.samples import FIELDS, per_second
 
 __all__ = ["Level", "Verdict", "headline", "judge"]
 
@@ -86,6 +87,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
     if len(result.samples):
         for verdict in (
             _task(result),
+            _velocity_task(result),
             _rank(result),
             _reach(result),
             _limits(result),
@@ -127,8 +129,8 @@ def _task(result: Result) -> Verdict | None:
         return Verdict(
             "warning",
             "task",
-            f"The error keeps growing, from {si(first, unit)} to {si(last, unit)}: nothing pulls "
-            "it back. A stabilised feedback (Baumgarte, PID) would.",
+            f"The error keeps growing, from {si(first, unit)} to {si(last, unit)}: "
+            + _why_it_grows(result),
         )
     settled = result.metric("settling_time")
     course = f"The error starts at {si(first, unit)}, peaks at {si(peak, unit)} (t = {at})"
@@ -141,6 +143,36 @@ def _task(result: Result) -> Verdict | None:
         "note",
         "task",
         f"{course} and ends at {si(last, unit)}; it does not settle within the run.",
+    )
+
+
+def _why_it_grows(result: Result) -> str:
+    controller = result.scenario.get("controller", {})
+    feedback = controller.get("feedback", {}) if isinstance(controller, Mapping) else {}
+    if isinstance(feedback, Mapping) and feedback.get("kind") == "exact":
+        return "nothing pulls it back. A stabilised feedback (Baumgarte, PID) would."
+    return "the controller does not hold it."
+
+
+def _velocity_task(result: Result) -> Verdict | None:
+    """Judge the rows without a position level where other rows have one."""
+    samples, labels = result.samples, result.labels
+    with_phi = metrics.holonomic(samples)
+    rows = np.setdiff1d(np.arange(len(labels.rows)), with_phi)
+    if not rows.size or not with_phi.size:
+        return None
+    size = np.abs(samples["beta"][:, rows])
+    last = size[-1]
+    if not np.isfinite(last).all():
+        return None
+    worst = int(np.argmax(last))
+    unit = per_second(labels.row_units[int(rows[worst])])
+    bad = last[worst] > max(metrics.SETTLED_FRACTION * float(size[0].max()), metrics.SETTLED_FLOOR)
+    return Verdict(
+        "warning" if bad else "good",
+        "velocity",
+        f"The rows without a position level end within {si(float(last[worst]), unit)}, "
+        f"farthest off on row '{labels.rows[int(rows[worst])]}'.",
     )
 
 
@@ -164,8 +196,8 @@ def _rank(result: Result) -> Verdict | None:
         sigma = result["sigma_min"]
         smallest, at = float(np.nanmin(sigma)), float(result.time[int(np.nanargmin(sigma))])
         sigma_text = (
-            f" The smallest singular value of H = A G is {number(smallest)} at t = "
-            f"{quantity(at, 's')}, {number(smallest / float(np.nanmax(sigma)))} of its largest."
+            f" The smallest singular value of H = A G lies between {number(smallest)} (at t = "
+            f"{quantity(at, 's')}) and {number(float(np.nanmax(sigma)))}."
         )
         if smallest < NEAR_SINGULAR * float(np.nanmax(sigma)):
             level = "warning"

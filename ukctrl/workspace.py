@@ -180,12 +180,14 @@ def _or_card(controller: Schema) -> Schema:
         "pattern": r"\.py:",
         "description": "The user's own class, file.py:Name; runs with --trust only.",
     }
+    described = {key: controller[key] for key in ("description",) if key in controller}
     return {
+        **described,
         "anyOf": [
             controller,
             {"type": "object", "required": ["use"], "properties": {"use": card}},
             {"type": "object", "required": ["kind"], "properties": {"kind": law}},
-        ]
+        ],
     }
 
 

@@ -148,7 +148,9 @@ def test_a_chain_of_cards_without_end_is_refused(workspace):
     for k in range(40):
         card(workspace, f"c{k}", f'use = "c{k + 1}"')
     path = workspace / "scenarios" / "my-scenario.toml"
-    with pytest.raises(InputError, match=r"x: controller\.use: .* at most 8"):
+    with pytest.raises(
+        InputError, match=r"x: controller\.use: cards use each other more than 8 deep"
+    ):
         resolve_card({"use": "c0"}, path, "x")
 
 
@@ -171,13 +173,24 @@ def test_changes_in_a_file_and_in_python_speak_one_language():
     assert loaded.timing.control == 0.002
 
 
+def test_a_card_names_files_relative_to_itself(workspace):
+    rows = "t,a,b\n0,0.1,0.2\n1,0.3,0.4\n2,0.5,0.6\n"
+    (workspace / "controllers" / "motion.csv").write_text(rows, encoding="utf-8")
+    text = 'kind = "computed_torque"\nkp = 1.0\nkd = 1.0\npath = { kind = "table", file = "{}" }\n'
+    path = workspace / "scenarios" / "my-scenario.toml"
+    for name, file in {"near": "motion.csv", "up": "../controllers/motion.csv"}.items():
+        card(workspace, name, text.replace("{}", file))
+        law = Scenario.load(path, {"controller": {"use": name}}).controller
+        assert law.path.file.samefile(workspace / "controllers" / "motion.csv")
+
+
 # Python code
 
 
 def test_code_runs_only_when_it_is_trusted(workspace):
     law = workspace / "law.py"
     law.write_text(
-        "open('ran', 'w')\nfrom ukctrl import Controller\n"
+        "from ukctrl import Controller\n"
         "class Law(Controller):\n    def start(self, task): ...\n"
     )
     path, table = workspace / "scenario.toml", {"kind": "./law.py:Law", "name": "mine"}

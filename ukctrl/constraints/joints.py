@@ -102,10 +102,13 @@ class LinearVelocity(Constraint):
 class _Linear(Attached):
     def __init__(self, spec: LinearVelocity, robot: Robot) -> None:
         self.block = spec.name or "velocity"
-        self.names, self.units, self.holonomic = (self.block,), ("1/s",), (False,)
+        self.names, self.holonomic = (self.block,), (False,)
         self._k = np.zeros(robot.nv)
+        units = set()
         for name, value in spec.coefficients.items():
             self._k[dof_index(robot, name)] = value
+            units.add(robot.dof_units[dof_index(robot, name)].removesuffix("/s"))
+        self.units = (units.pop() if len(units) == 1 else "",)
         self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
 
     def write(self, s: Snapshot, rows: Rows) -> None:
