@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 
-from ukctrl.errors import InputError, UkctrlError
+from ukctrl.errors import InputError, UkctrlError, UnknownName
 
 if TYPE_CHECKING:
     from ukctrl.scenario import Scenario
@@ -171,7 +171,7 @@ def compare(
         with _about(scenario), terminal.progress(base.title, quiet or as_json) as progress:
             comparison = compare_controllers(
                 base,
-                controllers,
+                [_card(controller, scenario) for controller in controllers],
                 beside=catalog.find("scenarios", scenario),
                 trust=trust,
                 progress=stop.watch(progress),
@@ -229,7 +229,7 @@ def _scenario(
         raise InputError("--controller must be the name of a card; got nothing.")
     pairs: dict[str, object] = {}
     if controller is not None:
-        pairs["controller"] = {"use": controller}
+        pairs["controller"] = {"use": _card(controller, name)}
     from ukctrl.loading import parse_value
 
     for change in changes or []:
@@ -240,6 +240,24 @@ def _scenario(
     from ukctrl.scenario import Scenario
 
     return Scenario.load(name, pairs, trust=trust)
+
+
+def _card(controller: str, scenario: str) -> str:
+    """Return the card that an option names.
+
+    A path starts at the working folder; a name is looked up beside the scenario, in the
+    catalogue, and in the workspace that one stands in.
+    """
+    from ukctrl import catalog
+
+    if controller.endswith(".toml"):
+        return str(catalog.find("controllers", Path.cwd() / controller))
+    try:
+        catalog.find("controllers", controller, catalog.find("scenarios", scenario))
+    except UnknownName:
+        if controller in catalog.names("controllers"):
+            return str(catalog.find("controllers", controller))
+    return controller
 
 
 @contextlib.contextmanager
