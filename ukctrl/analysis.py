@@ -167,7 +167,7 @@ def _ranks(
             "the rest has a higher relative degree, or is beyond the actuation."
         )
     for row in rows:
-        if row.relative_degree is None:
+        if row.relative_degree is None and row.name not in servo.dependent:
             problems.append(
                 f"no motor accelerates row '{row.name}': its relative degree is above 2, or the "
                 "input never reaches it."

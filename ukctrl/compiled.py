@@ -30,7 +30,7 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     config.CACHE_DIR = str(cache_folder(before))
     try:
         decorate: Callable[[Callable[P, T]], Callable[P, T]] = numba.njit(
-            cache=True, error_model="numpy", nogil=True
+            cache=True, error_model="numpy"
         )
         return decorate(function)
     finally:

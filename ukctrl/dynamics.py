@@ -63,7 +63,7 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
-        self._inputs = (robot.nu,)
+        self._inputs = robot.nu
         self._count = len(self.passive)
         self._A_p, self._b_p = self.passive.rows.A, self.passive.rows.b
 
@@ -100,8 +100,8 @@ class Dynamics:
         Raises:
             ShapeError: ``u`` does not have one entry for each actuator.
         """
-        if u.shape != self._inputs:
-            raise ShapeError(f"u must have shape {self._inputs}; got {u.shape}.")
+        if u.size != self._inputs:
+            raise ShapeError(f"u must have shape ({self._inputs},); got {u.shape}.")
         a: Vector = np.empty(len(self.a_free))
         kernels.acceleration(self.a_free, self.G, u, a)
         return a

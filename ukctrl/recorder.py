@@ -33,6 +33,8 @@ class Recorder:
         # Where the law enforces these very rows on this very robot, they are written already.
         self._shared = law.stack.constraints is servo.constraints and law.stack.robot is robot
         self.servo = law.stack if self._shared else servo
+        # With motors alone, the power follows from what is recorded anyway.
+        self._forced = robot.forces.any or len(truth.passive) > 0
         self.count = 0
         self.ticks, self.tick_seconds = 0, 0.0
         n, m, mp = capacity, len(servo), len(truth.passive)
@@ -86,7 +88,8 @@ class Recorder:
             arrays["passive_phi"][k] = passive.phi
             arrays["passive_beta"][k] = passive.beta
             arrays["passive_force"][k] = truth.passive_force(a, u)
-        arrays["power"][k] = truth.power(a, u)
+        if self._forced:
+            arrays["power"][k] = truth.power(a, u)
         self._A[k] = rows.A
         self._G[k] = truth.G
         self._a_free[k] = truth.a_free
@@ -114,6 +117,8 @@ class Recorder:
         arrays = {name: array[:n] for name, array in self.arrays.items()}
         A = self._A[:n]
         v = arrays["v"]
+        if not self._forced:
+            arrays["power"] = np.einsum("ki,ki->k", arrays["u"], arrays["actuator_rate"])
         arrays["energy"] = arrays["energy"] + 0.5 * np.einsum("ki,kij,kj->k", v, self._M[:n], v)
         d = self._demand[:n] - np.einsum("kij,kj->ki", A, self._a_free[:n])
         arrays.update(_grip(servo_matrix(A, self._G[:n], self.truth.rank), d, self.truth.rank))

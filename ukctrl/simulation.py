@@ -190,7 +190,9 @@ class Loop:
         self.recorder.keep_supplied_energy()
         for start, stop, outputs in periods(self.outputs, self.t0, self.t1, period):
             self.truth.move(start, plant.q, plant.v)
-            command = self._timed(start, State(plant.q, plant.v, law_memory))
+            lent = self._timed(start, State(plant.q, plant.v, law_memory))
+            # The law may lend its own arrays, which its next step overwrites.
+            command = Command(lent.u.copy(), np.array(lent.memory_rate))
             self.held = command.u
             if outputs and outputs[0] == start:
                 self._keep_held(start, plant, law_memory, command, progress)
@@ -212,9 +214,7 @@ class Loop:
                 f"the controller must return {self.robot.nu} finite inputs; got {command.u} at "
                 f"t = {t:.6g} s."
             )
-        # The law may lend its own arrays, which the next step overwrites.
-        u, memory_rate, demand = command
-        return Command(u.copy(), np.array(memory_rate), None if demand is None else demand.copy())
+        return command
 
     def _keep(self, t: float, state: State, progress: Progress) -> None:
         self.truth.move(t, state.q, state.v)
@@ -228,9 +228,8 @@ class Loop:
         self.recorder.servo.write(self.truth.snapshot)
         if self.belief is not self.truth:
             self.belief.move(t, plant.q, plant.v)
-        held = Command(command.u, command.memory_rate)  # its demand was for the tick's state
         self.recorder.supply(plant.memory[0])
-        self._record(t, State(plant.q, plant.v, memory), held, progress)
+        self._record(t, State(plant.q, plant.v, memory), command, progress)
 
     def _record(self, t: float, state: State, command: Command, progress: Progress) -> None:
         recorder = self.recorder

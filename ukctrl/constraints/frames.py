@@ -57,11 +57,11 @@ class _Point(Attached):
         self._columns = site.columns
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
-        self._reference = np.zeros(3 * len(self.names))
+        self._reference = (0.0,) * (3 * len(self.names))
         self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        self._reference[:] = self._path(s.t)
+        self._reference = self._path(s.t)
         point_rows(
             s.Jt,
             s.dJt,

@@ -36,7 +36,7 @@ def point_rows(
     local: Vector,
     columns: Indices,
     axes: Indices,
-    reference: Vector,
+    reference: tuple[float, ...],
     p: Vector,
     A: Matrix,
     b: Vector,

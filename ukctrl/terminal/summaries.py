@@ -142,10 +142,10 @@ def show_check(found: Check, as_json: bool) -> None:
     for row in found.rows:
         unit = row.unit or "1"
         phi = "nonholonomic" if math.isnan(row.phi) else _with_unit(row.phi, unit)
-        degree = str(row.relative_degree) if row.relative_degree else "above 2"
-        rate = unit if math.isnan(row.phi) else f"{unit}/s"
-        reach = Part(f"{row.reach:.1e}")
-        rows.append([Part(clean(row.name), "cyan"), phi, _with_unit(row.beta, rate), reach, degree])
+        beyond = "-" if row.name in found.servo.dependent else "above 2"
+        degree = str(row.relative_degree) if row.relative_degree else beyond
+        beta, reach = _with_unit(row.beta, f"{unit}/s"), f"{row.reach:.1e}"
+        rows.append([Part(clean(row.name), "cyan"), phi, beta, reach, degree])
     lines += ["", *table(rows, "<>>>>")]
     for level, text in _remarks(found):
         lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
