@@ -241,12 +241,12 @@ def _describe(definitions: Schema, roots: Iterable[Any]) -> None:
 
 def _classes(roots: Iterable[Any]) -> Iterator[type]:
     """Yield the dataclasses that some types are made of, each once."""
-    waiting, seen = list(roots), set[int]()
+    waiting, seen = list(roots), dict[int, Any]()
     while waiting:
         kind = waiting.pop()
         if id(kind) in seen:
             continue
-        seen.add(id(kind))
+        seen[id(kind)] = kind  # kept, or another type could get its number
         waiting += typing.get_args(kind)
         if isinstance(kind, type) and dc.is_dataclass(kind):
             waiting += typing.get_type_hints(kind, include_extras=True).values()

@@ -63,7 +63,7 @@ def blocks(page: Path) -> Iterator[Block]:
 def run_python(block: Block, namespace: dict[str, object]) -> None:
     """Run the block in the page's namespace; a traceback shows the line of the page."""
     source = "\n" * block.line + block.body
-    exec(compile(source, str(block.page), "exec"), namespace)
+    exec(compile(source, str(block.page), "exec", dont_inherit=True), namespace)
 
 
 def check_toml(block: Block, _: dict[str, object]) -> None:

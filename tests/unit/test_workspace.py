@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ukctrl import Robot, Scenario, catalog
+from ukctrl import Robot, Scenario, catalog, reference
 from ukctrl.errors import InputError, UnknownName
 from ukctrl.workspace import FILES, create, json_schema
 
@@ -115,3 +115,17 @@ def test_every_key_is_explained():
         for name, table in {kind: schema, **schema["$defs"]}.items():
             for key, value in table.get("properties", {}).items():
                 assert key == "kind" or value.get("description"), f"{kind}: {name}.{key}"
+
+
+def test_every_key_of_scenarios_and_cards_is_on_its_page():
+    page = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
+    text = page.read_text(encoding="utf-8")
+    paths = {*dir(reference), "Harmonic", "ukctrl__reference__formula__Expression"}  # paths.md
+    missing = []
+    for kind in ("scenario", "controller"):
+        schema = json_schema(kind)
+        for name, table in {kind: schema, **schema["$defs"]}.items():
+            for key in table.get("properties", {}) if name not in paths else ():
+                if not any(f"`{shown}`" in text for shown in (key, f"[{key}]", f"[[{key}]]")):
+                    missing.append(f"{name}.{key}")
+    assert not missing
