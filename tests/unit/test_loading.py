@@ -190,8 +190,7 @@ def test_a_card_names_files_relative_to_itself(workspace):
 def test_code_runs_only_when_it_is_trusted(workspace):
     law = workspace / "law.py"
     law.write_text(
-        "from ukctrl import Controller\n"
-        "class Law(Controller):\n    def start(self, task): ...\n"
+        "from ukctrl import Controller\nclass Law(Controller):\n    def start(self, task): ...\n"
     )
     path, table = workspace / "scenario.toml", {"kind": "./law.py:Law", "name": "mine"}
     with pytest.raises(InputError, match=r"x: controller\.kind: .* --trust"):
