@@ -111,6 +111,9 @@ class Adaptive(Integrator):
         if self._forgiving and not np.isfinite(solver.h_abs):
             # The trial that chooses the first step met a fault; SciPy would look for ever.
             solver.h_abs = FIRST_STEP * (stop - t)
+        if self._forgiving:
+            # Without SciPy's two wrappers, which convert and count at every evaluation.
+            solver.fun = self._rate
         times = np.asarray(outputs)
         done = 0
         while solver.status == "running":
