@@ -12,6 +12,7 @@ from ukctrl.constraints import Constraint, Stack
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.expression import constant
 from ukctrl.factor import Vector
+from ukctrl.files import blaming
 from ukctrl.integrate import Adaptive, FixedStep, Integrator, System
 from ukctrl.robot import Robot
 from ukctrl.scenario import Believed, Scenario, StartState
@@ -81,10 +82,8 @@ def _angles(
         return given
     state = dict(given)
     for name in [name for name in given if f"{name}_cos" in robot.coordinates]:
-        try:
+        with blaming(f"start.q.{name}"):
             angle = constant(state.pop(name), "rad")
-        except InputError as error:
-            raise InputError(f"start.q.{name}: {error}") from None
         state[f"{name}_cos"], state[f"{name}_sin"] = math.cos(angle), math.sin(angle)
     return state
 
@@ -108,10 +107,8 @@ def _state(
         if name not in names:
             raise unknown_name(f"coordinate (in start.{what})", name, names)
         at = names.index(name)
-        try:
+        with blaming(f"start.{what}.{name}"):
             state[at] = constant(value, units[at])
-        except InputError as error:
-            raise InputError(f"start.{what}.{name}: {error}") from None
     return state
 
 

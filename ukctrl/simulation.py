@@ -83,7 +83,8 @@ def _signals(loop: Loop, time: Vector, q: Matrix) -> tuple[dict[str, Signal], st
         signals.update(loop.recorder.signals())
         if loop.scenario.monitor.joint_error:
             signals.update(joint_error(loop.recorder.servo, time, q))
-        Samples.build(time, {}, loop.recorder.labels(), signals)
+        if signals:
+            Samples.build(time, {}, loop.recorder.labels(), signals)
     except (UkctrlError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         return {}, f"the controller's signals are left out: {error}"
     except KeyboardInterrupt:
@@ -225,7 +226,6 @@ class Loop:
         self, t: float, plant: State, memory: Vector, command: Command, progress: Progress
     ) -> None:
         self.truth.move(t, plant.q, plant.v)
-        self.recorder.servo.write(self.truth.snapshot)
         if self.belief is not self.truth:
             self.belief.move(t, plant.q, plant.v)
         self.recorder.supply(plant.memory[0])

@@ -21,6 +21,7 @@ from pydantic import Field
 from ukctrl import kernels, uk
 from ukctrl.certify import raise_if_missed
 from ukctrl.constraints import Rows
+from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.base import Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError
@@ -68,8 +69,7 @@ class NullSpaceInput:
         self._spec = spec
         self._zero = np.zeros(task.robot.nu)
         self._q = task.q
-        self._varies = task.robot.actuation.varies
-        self._B_inverse = np.linalg.pinv(task.robot.snapshot(task.q).B)
+        self._motors = InverseActuation(task)
         if isinstance(spec, Posture) and spec.q is not None:
             if len(spec.q) != task.robot.nq:
                 raise GainError(
@@ -90,9 +90,7 @@ class NullSpaceInput:
             force = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
         if spec.gravity:
             force = force + s.gravity
-        B_inverse = np.linalg.pinv(s.B) if self._varies else self._B_inverse
-        u0: Vector = B_inverse @ force
-        return u0
+        return self._motors.input(s, force)
 
 
 @spec
@@ -175,8 +173,7 @@ class _LeastNorm(Allocator):
 
 
 def _require_independent_motors(task: Task, metric: str) -> None:
-    B = task.robot.snapshot(task.q).B
-    rank = int(np.linalg.matrix_rank(B))
+    rank = InverseActuation(task).rank
     if rank < task.robot.nu:
         raise GainError(
             f'metric = "{metric}" needs motors that do not repeat each other, or it leaves their '

@@ -13,12 +13,13 @@ from typing import Annotated, Literal
 import numpy as np
 
 from ukctrl.constraints import JointFollows, Stack
+from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.base import Command, Controller, Law, Task
 from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.servo import Servo
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
-from ukctrl.factor import Matrix, Vector
+from ukctrl.factor import Vector
 from ukctrl.fields import Each, Positive, Quantity, spec
 from ukctrl.reference import AnyReference, Spline
 from ukctrl.start import solve_positions
@@ -142,25 +143,21 @@ class _PdGravity(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
         super().__init__(dc.replace(task, servo=(spec._motion(task),)))
         self._kp, self._kd = spread(spec.kp, self.stack, "kp"), spread(spec.kd, self.stack, "kd")
-        self._B_inverse = np.linalg.pinv(_full_actuation(task))
-        self._varies = task.robot.actuation.varies
+        self._motors = _full_actuation(task)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         s = dynamics.snapshot
         rows = self.stack.write(s)
         force = s.gravity - self._kp * rows.phi - self._kd * rows.beta
-        B_inverse = np.linalg.pinv(s.B) if self._varies else self._B_inverse
-        u: Vector = B_inverse @ force
-        return Command(u, memory)
+        return Command(self._motors.input(s, force), memory)
 
 
-def _full_actuation(task: Task) -> Matrix:
-    """Return ``B`` at the start, or refuse a robot that it does not drive fully."""
-    B = task.robot.snapshot(task.q).B
-    rank = int(np.linalg.matrix_rank(B))
-    if rank < task.robot.nv:
+def _full_actuation(task: Task) -> InverseActuation:
+    """Return the way from forces to inputs, or refuse a robot not driven in every freedom."""
+    motors = InverseActuation(task)
+    if motors.rank < task.robot.nv:
         raise InputError(
             f"robot '{task.robot.name}' must have a motor for each of its {task.robot.nv} freedoms "
-            f'to follow a joint motion; its motors reach {rank}. Use kind = "servo".'
+            f'to follow a joint motion; its motors reach {motors.rank}. Use kind = "servo".'
         )
-    return B
+    return motors
