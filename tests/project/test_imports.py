@@ -25,7 +25,7 @@ ORDER = re.findall(
     compiled factor certify kernels uk pseudoinverse motion
     robot reference constraints dynamics start control effects scenario loading
     samples storage metrics result integrate prepare recorder provenance simulation analysis
-    verdicts plot page report comparison study workspace terminal view cli
+    verdicts plot page report comparison study reproduce workspace terminal view cli
     """,
 )
 """A module imports only those before it. A new module is given its place here."""

@@ -1,0 +1,70 @@
+"""What a published number is, beside ours."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+Verdict = Literal[
+    "agrees",
+    "differs: misprint",
+    "differs: underspecified",
+    "differs: claim does not hold",
+    "not reproducible",
+    "differs",
+]
+"""What can come of a comparison. A bare ``differs`` has no explanation, and is a failure."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One number, bound or statement that a paper prints, and what we find."""
+
+    where: str
+    """Place in the paper, such as ``Figure 2`` or ``eq (71)``."""
+    what: str
+    """The quantity in words."""
+    printed: float | str | None
+    """As printed; None where the paper says it in words or in a lost figure only."""
+    ours: float | str
+    """As computed now, never typed in."""
+    unit: str = ""
+    within: float = 0.0
+    """Largest absolute difference that counts as agreement: what rounding of the printed digits
+    allows."""
+    holds: bool | None = None
+    """For a statement in words: whether the computation confirms it."""
+    otherwise: Verdict = "differs"
+    """What a difference means, once it has been understood."""
+    note: str = ""
+    """Why, in a sentence; the route by which our number was verified."""
+
+    @property
+    def difference(self) -> float:
+        """Return the relative difference ``|ours - printed| / |printed|``; NaN for words."""
+        if isinstance(self.printed, str) or isinstance(self.ours, str) or self.printed is None:
+            return math.nan
+        error = abs(self.ours - self.printed)
+        return error / abs(self.printed) if self.printed else error
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return ``agrees``, or what the difference means."""
+        if self.holds is not None:
+            return "agrees" if self.holds else self.otherwise
+        if isinstance(self.printed, str) or isinstance(self.ours, str) or self.printed is None:
+            return "agrees" if self.printed == self.ours else self.otherwise
+        return "agrees" if abs(self.ours - self.printed) <= self.within else self.otherwise
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper and the claims that are recomputed."""
+
+    key: str
+    """What ``ukctrl reproduce KEY`` calls it."""
+    citation: str
+    claims: Callable[[], Iterable[Claim]]
+    """Computes and yields them one by one, so that progress can be shown."""
