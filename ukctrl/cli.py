@@ -230,7 +230,7 @@ def _scenario(
     pairs: dict[str, object] = {}
     if controller is not None:
         pairs["controller"] = {"use": _card(controller, name)}
-    from ukctrl.loading import parse_value
+    from ukctrl.tables import parse_value
 
     for change in changes or []:
         key, equals, text = change.partition("=")

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import copy
 import dataclasses as dc
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ukctrl import catalog
 from ukctrl.control import Controller
-from ukctrl.errors import InputError, unknown_name
+from ukctrl.errors import InputError
 from ukctrl.fields import written
 from ukctrl.files import blaming, parse_toml, read_spec, read_toml
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
+from ukctrl.tables import Table, merged, set_path
 
-Table = dict[str, Any]
 MAX_USES = 8
 """Longest chain of cards that use cards."""
 
@@ -59,6 +58,7 @@ def _scenario(
     if path.is_file() and not table.get("name"):
         table["name"] = path.stem
     _resolve_controller(table, path, label)
+    _open_robots(table, changes)
     for key, value in changes.items():
         if key == "controller.use":  # another card; what overrode the old one does not fit it
             table["controller"] = {"use": value}
@@ -73,6 +73,21 @@ def _scenario(
         with blaming(f"{label}: {key}"):
             _make_absolute(table, key.split("."), path)
     return read_spec(Scenario, table, path, label=label)
+
+
+def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
+    """Turn the name of a robot into a table where a change reaches into it."""
+    if any(key.startswith("believed.robot.") for key in changes):
+        believed = table.get("believed") or {}
+        table["believed"] = {"robot": table.get("robot"), **believed}
+        _open_robot(table["believed"])
+    if any(key.startswith("robot.") for key in changes):
+        _open_robot(table)
+
+
+def _open_robot(holder: Table) -> None:
+    if isinstance(holder.get("robot"), str):
+        holder["robot"] = {"use": holder["robot"]}
 
 
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
@@ -119,19 +134,6 @@ def resolve_card(table: Table, path: Path, label: str) -> Table:
     return table
 
 
-def merged(base: Table, override: Table) -> Table:
-    """Return ``base`` with the keys of ``override`` laid over it, table by table."""
-    result = dict(base)
-    for key, value in override.items():
-        old = result.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            same_kind = value.get("kind", old.get("kind")) == old.get("kind")
-            result[key] = merged(old, value) if same_kind else value
-        else:
-            result[key] = value
-    return result
-
-
 def _anchored(node: Any, folder: Path) -> Any:
     """Return a card's table with the files that it names, data and code, relative to no folder."""
     if isinstance(node, list):
@@ -169,53 +171,6 @@ def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Cont
         law = load_class((path.parent / file).resolve(), name, Controller)  # type: ignore[type-abstract]
     rest = {key: value for key, value in table.items() if key != "kind"}
     return read_spec(law, rest, path, label=label, key="controller")
-
-
-def set_path(table: Table, key: str, value: object) -> Any:
-    """Return a copy of a table with the value at a dotted path changed.
-
-    Entries of a list are named by their index or, for servo blocks, by their name or frame.
-
-    Raises:
-        InputError: The path leads through something that is no table.
-    """
-    return _set(table, key.split("."), value, key)
-
-
-def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
-    head, *rest = parts
-    if isinstance(node, list | tuple):
-        index = _entry(node, head, key)
-        items = list(node)
-        items[index] = _set(items[index], rest, value, key) if rest else value
-        return items
-    if not isinstance(node, Mapping):
-        raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
-    result: Table = dict(node)
-    result[head] = _set(result.get(head, {}), rest, value, key) if rest else value
-    return result
-
-
-def _entry(items: Sequence[Any], head: str, key: str) -> int:
-    names = [
-        str(item.get("name") or item.get("frame") or item.get("kind"))
-        if isinstance(item, Mapping)
-        else str(i)
-        for i, item in enumerate(items)
-    ]
-    if head.isdecimal() and int(head) < len(items):
-        return int(head)
-    if head not in names:
-        raise unknown_name(f"entry (in '{key}')", head, names)
-    return names.index(head)
-
-
-def parse_value(text: str) -> object:
-    """Return the TOML value of a text, or the text itself: ``--set`` needs no quotes."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        return text
 
 
 def table_of(scenario: Scenario, objects: bool = False) -> Table:
@@ -262,6 +217,10 @@ def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
         if isinstance(value, dict):
             table[head] = dict(value)
             _make_absolute(table[head], rest, path)
+        return
+    if isinstance(value, dict):
+        table[head] = dict(value)
+        _make_absolute(table[head], ["use"], path)
         return
     if not isinstance(value, str):
         return

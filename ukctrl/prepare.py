@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,10 @@ MIN_STEPS = 50.0
 """The fewest steps that an adaptive method takes for a run."""
 
 
-def true_robot(given: str | Robot) -> Robot:
-    """Return the robot that a scenario names or holds."""
+def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
+    """Return the robot that a scenario names, names and changes, or holds."""
+    if isinstance(given, Mapping):
+        return Robot.load(given["use"], override={k: v for k, v in given.items() if k != "use"})
     return given if isinstance(given, Robot) else Robot.load(given)
 
 
@@ -37,7 +40,7 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
     """Return the believed robot; the very same object when belief is truth."""
     if believed is None or believed == Believed():
         return robot
-    base = robot if believed.robot is None else Robot.load(believed.robot)
+    base = robot if believed.robot is None else true_robot(believed.robot)
     for what in ("coordinates", "dofs", "actuators"):
         wanted, came = getattr(robot, what), getattr(base, what)
         if wanted != came:

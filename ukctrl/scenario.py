@@ -46,6 +46,32 @@ Text such as ``"30*deg"`` is kept until the robot says which unit the coordinate
 """
 
 
+def _robot_choice(value: object) -> str | dict[str, Any]:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and isinstance(value.get("use"), str):
+        return {str(key): item for key, item in value.items()}
+    raise InputError(
+        "must be the name of a robot, or a table that names one, such as { use = 'scara' }; "
+        f"got {written(value)}."
+    )
+
+
+RobotChoice = Annotated[
+    str | dict[str, Any],
+    PlainValidator(_robot_choice),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "properties": {"use": {"type": "string"}}, "required": ["use"]},
+            ]
+        }
+    ),
+]
+"""Name or path of a robot; or a table in which ``use`` names it, and other keys override its
+file's."""
+
 MAX_PERIODS = 10_000_000
 """More samples or control periods than this are a typing error."""
 MAX_STEPS = 1e12
@@ -129,8 +155,8 @@ class Integrator:
 class Believed(Perturbation):
     """The robot that the controller believes in, as it differs from the true one."""
 
-    robot: str | None = None
-    """Another robot altogether, by name or path; absent: the true one, changed as stated."""
+    robot: RobotChoice | None = None
+    """Another robot altogether, as in a scenario; absent: the true one, changed as stated."""
 
 
 @spec
@@ -154,8 +180,9 @@ class Scenario:
 
     title: str
     """What the run shows, in a line."""
-    robot: str | Annotated[Robot, Instance()]
-    """Name or path of a robot."""
+    robot: RobotChoice | Annotated[Robot, Instance()]
+    """Name or path of a robot; or a table, in which ``use`` names it and other keys override its
+    file's: ``{ use = "scara", gravity = [0, 0, 0] }``."""
     servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...]
     """The constraints that the controller must enforce."""
     controller: AnyController | Annotated[Controller, Instance()]

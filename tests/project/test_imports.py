@@ -21,7 +21,7 @@ PACKAGE = ROOT / "ukctrl"
 ORDER = re.findall(
     r"\w+",
     """
-    errors pretty catalog files expression fields plugin registry
+    errors pretty catalog tables files expression fields plugin registry
     compiled factor certify kernels uk pseudoinverse motion
     robot reference constraints dynamics start control effects scenario loading
     samples storage metrics result integrate prepare recorder provenance simulation analysis

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses as dc
 import tomllib
 
+import numpy as np
 import pytest
 
 from ukctrl import Controller, Robot, Scenario
 from ukctrl.errors import InputError, UnknownName
-from ukctrl.loading import load_code, merged, parse_value, resolve_card, set_path
+from ukctrl.loading import load_code, resolve_card
+from ukctrl.simulation import Loop
+from ukctrl.tables import merged, parse_value, set_path
 from ukctrl.workspace import create
 
 TABLE = {
@@ -263,3 +266,45 @@ def test_text_is_read_relative_to_a_base(workspace):
     assert found.robot == str(workspace / "robots" / "my-arm" / "robot.toml")
     with pytest.raises(UnknownName, match="no robot named 'my-arm'"):
         Scenario.from_toml(text.replace("my-controller", "servo-pid"))
+
+
+def moon(scenario):
+    return Loop(scenario).robot.gravity
+
+
+def test_a_scenario_changes_what_its_robots_file_says():
+    changed = Scenario.load("scara-helix", {"robot": {"use": "scara", "gravity": [0, 0, -1.62]}})
+    np.testing.assert_array_equal(moon(changed), [0.0, 0.0, -1.62])
+
+
+def test_a_path_reaches_into_a_robot_that_is_only_named():
+    changed = Scenario.load("scara-helix", {"robot.gravity": [0, 0, -1.62]})
+    np.testing.assert_array_equal(moon(changed), [0.0, 0.0, -1.62])
+    again = Scenario.from_toml(changed.to_toml())
+    assert again.robot == {"use": "scara", "gravity": [0, 0, -1.62]}
+
+
+def test_a_path_into_the_believed_robot_starts_from_the_true_one():
+    loop = Loop(Scenario.load("scara-helix", {"believed.robot.gravity": [0, 0, -1.62]}))
+    np.testing.assert_array_equal(loop.belief.robot.gravity, [0.0, 0.0, -1.62])
+    np.testing.assert_array_equal(loop.robot.gravity, [0.0, 0.0, -9.81])
+
+
+def test_a_model_file_takes_the_options_of_a_robot_file(workspace):
+    urdf = next((workspace / "robots").rglob("*.urdf"))
+    assert Robot.load(urdf, override={"gravity": (0, 0, 1)}).gravity[2] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ({"use": "scara", "gravty": 1}, "did you mean 'gravity'"),
+        ({"use": "scar"}, "did you mean 'scara'"),
+        (3, "must be the name of a robot, or a table that names one"),
+        ({"use": 3}, "must be the name of a robot, or a table that names one"),
+        ({"gravity": [0, 0, 0]}, "must be the name of a robot, or a table that names one"),
+    ],
+)
+def test_a_robot_table_that_makes_no_sense_is_refused(value, complaint):
+    with pytest.raises(InputError, match=complaint):
+        Loop(Scenario.load("scara-helix", {"robot": value}))

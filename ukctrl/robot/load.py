@@ -25,6 +25,7 @@ from ukctrl.robot.source import Source, build, read
 from ukctrl.robot.spec import ExtraFrame, Options, RobotFile
 from ukctrl.robot.structure import Structure
 from ukctrl.robot.text import mimics, refuse_what_parsers_take, text_findings
+from ukctrl.tables import merged
 
 CONSTANT_ATOL = 1e-13
 """A column of ``B`` that varies by no more than this between configurations is constant."""
@@ -33,12 +34,13 @@ PROBES = 5
 everywhere, but for analytic accidents of measure zero."""
 
 
-def load(reference: str | Path, beside: Path | None = None) -> Robot:
+def load(reference: str | Path, beside: Path | None, override: Mapping[str, Any]) -> Robot:
     """Load a robot by name, from a ``robot.toml`` or from a model file; see `Robot.load`."""
     path = catalog.find("robots", reference, beside)
+    label = f"{path}, as overridden" if override else str(path)
     if path.suffix != ".toml":
-        return from_source(path, Options())
-    spec = read_spec(RobotFile, read_toml(path), path)
+        return from_source(path, read_spec(Options, override, path, label=label))
+    spec = read_spec(RobotFile, merged(read_toml(path), dict(override)), path, label=label)
     name = path.parent.name if path.name == "robot.toml" else path.stem
     source = read(spec.model)
     return _assemble(source, spec, name or "robot", spec.title, spec.source, path)

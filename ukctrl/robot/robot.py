@@ -229,12 +229,20 @@ class Robot:
     # Making robots
 
     @classmethod
-    def load(cls, reference: str | Path, *, beside: Path | None = None) -> Robot:
+    def load(
+        cls,
+        reference: str | Path,
+        *,
+        beside: Path | None = None,
+        override: Mapping[str, Any] | None = None,
+    ) -> Robot:
         """Load a robot of the catalogue by name, or from a ``robot.toml`` or a model file.
 
         Args:
             reference: A name such as ``"scara"``, or a path.
             beside: The file that refers to it; names are looked up beside it first.
+            override: Keys of ``robot.toml`` to change, table by table, such as
+                ``{"gravity": (0, 0, 0)}``; a model file has those of `Options`.
 
         Raises:
             UnknownName: There is no robot of this name.
@@ -242,7 +250,7 @@ class Robot:
         """
         from ukctrl.robot.load import load
 
-        return load(reference, beside)
+        return load(reference, beside, override or {})
 
     @classmethod
     def from_urdf(

@@ -1,0 +1,71 @@
+"""Tables as files hold them: laid over each other, and changed by path."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ukctrl.errors import InputError, unknown_name
+
+Table = dict[str, Any]
+
+
+def merged(base: Table, override: Table) -> Table:
+    """Return ``base`` with the keys of ``override`` laid over it, table by table."""
+    result = dict(base)
+    for key, value in override.items():
+        old = result.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            same_kind = value.get("kind", old.get("kind")) == old.get("kind")
+            result[key] = merged(old, value) if same_kind else value
+        else:
+            result[key] = value
+    return result
+
+
+def set_path(table: Table, key: str, value: object) -> Any:
+    """Return a copy of a table with the value at a dotted path changed.
+
+    Entries of a list are named by their index or, for servo blocks, by their name or frame.
+
+    Raises:
+        InputError: The path leads through something that is no table.
+    """
+    return _set(table, key.split("."), value, key)
+
+
+def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
+    head, *rest = parts
+    if isinstance(node, list | tuple):
+        index = _entry(node, head, key)
+        items = list(node)
+        items[index] = _set(items[index], rest, value, key) if rest else value
+        return items
+    if not isinstance(node, Mapping):
+        raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
+    result: Table = dict(node)
+    result[head] = _set(result.get(head, {}), rest, value, key) if rest else value
+    return result
+
+
+def _entry(items: Sequence[Any], head: str, key: str) -> int:
+    names = [
+        str(item.get("name") or item.get("frame") or item.get("kind"))
+        if isinstance(item, Mapping)
+        else str(i)
+        for i, item in enumerate(items)
+    ]
+    if head.isdecimal() and int(head) < len(items):
+        return int(head)
+    if head not in names:
+        raise unknown_name(f"entry (in '{key}')", head, names)
+    return names.index(head)
+
+
+def parse_value(text: str) -> object:
+    """Return the TOML value of a text, or the text itself: ``--set`` needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return text
