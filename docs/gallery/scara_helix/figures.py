@@ -144,9 +144,8 @@ FIGURES = {
 
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
-    folder.mkdir(exist_ok=True)
     with style.look():
         for name, make in FIGURES.items():
-            target = folder / f"{name}.png"
+            target = folder / f"scara-helix-{name}.png"
             make().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
-            print(f"{target.name:24s}{target.stat().st_size / 1000:4.0f} kB")
+            print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")
