@@ -58,6 +58,8 @@ class Vocabulary:
     """Names used after ``d.``."""
     time: bool = True
     """Whether ``t`` is the time [s]."""
+    constants: tuple[tuple[str, float], ...] = ()
+    """Names that stand for a number, and the number."""
 
     def resolve(self, text: str, name: Name) -> str:
         """Return the symbol that a name stands for, or a constant's name.
@@ -74,8 +76,9 @@ class Vocabulary:
                     f"'{name}' is both a coordinate here and a word of the language; rename it.",
                 )
             return name.name
-        if name.name not in known:
-            raise fault(text, self._unknown(name, reserved))
+        constants = tuple(known for known, _ in self.constants) if name.space == "" else ()
+        if name.name not in known and name.name not in constants:
+            raise fault(text, self._unknown(name, reserved + constants))
         return str(name)
 
     def _unknown(self, name: Name, reserved: tuple[str, ...]) -> str:
@@ -107,7 +110,7 @@ def check(text: str, names: Vocabulary | Iterable[str]) -> frozenset[str]:
     """
     vocabulary = _vocabulary(names)
     used = {vocabulary.resolve(text, name) for name in _names(read(text))}
-    return frozenset(used - set(_CONSTANTS))
+    return frozenset(used - set(_CONSTANTS) - {name for name, _ in vocabulary.constants})
 
 
 def _names(node: Node) -> list[Name]:
@@ -188,6 +191,10 @@ class _Builder:
         self.text = text
         self.vocabulary = vocabulary
         self.constants = {"pi": sympy.pi, "deg": sympy.pi / 180}
+        # Whole numbers stay exact, so that a power with such an exponent stays a product.
+        for name, value in vocabulary.constants:
+            exact = value.is_integer() and abs(value) <= MAX_INTEGER
+            self.constants[name] = sympy.Integer(int(value)) if exact else sympy.Float(value)
 
     def build(self, node: Node) -> sympy.Expr:
         return self.tame(self.raw(node))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ukctrl.errors import ModelError
 from ukctrl.files import blaming
 from ukctrl.robot.spec import AnyActuator, JointMotor, TorqueBetween, Transmission, Wrench
-from ukctrl.robot.structure import UNLIMITED, Site, Structure
+from ukctrl.robot.structure import Site, Structure
 
 if TYPE_CHECKING:
     from ukctrl.robot.snapshot import Snapshot
@@ -116,7 +116,7 @@ def actuation(
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
         raise ModelError(f"actuator names must differ; '{double}' appears more than once.")
-    constant = np.zeros((structure.model.nv, len(inputs)))
+    constant = np.zeros((structure.nv, len(inputs)))
     moving: list[tuple[int, Column]] = []
     for index, made in enumerate(inputs):
         if isinstance(made.column, np.ndarray):
@@ -143,11 +143,9 @@ def _joint_motor(structure: Structure, spec: JointMotor) -> _Input:
     if spec.gear == 0.0:
         raise ModelError(f"gear of the motor at joint '{spec.joint}' must not be zero.")
     index = structure.dof(spec.joint)
-    column = np.zeros(structure.model.nv)
+    column = np.zeros(structure.nv)
     column[index] = spec.gear
-    given = float(structure.model.upperEffortLimit[index])
-    # Zero is how careless exporters write "not known"; the audit says so.
-    from_model = given / abs(spec.gear) if 0.0 < given < UNLIMITED else None
+    from_model = float(structure.effort_limit[index]) / abs(spec.gear)
     return _Input(
         name=spec.name or structure.dofs[index],
         unit=spec.unit or _effort_unit(structure.dof_units[index]),
@@ -173,7 +171,7 @@ def _transmission(structure: Structure, spec: Transmission) -> list[_Input]:
     if len(set(rows)) < len(rows):
         raise ModelError(f"a transmission must name every joint once; got {', '.join(joints)}.")
     units = {_effort_unit(structure.dof_units[row]) for row in rows}
-    columns = np.zeros((structure.model.nv, len(names)))
+    columns = np.zeros((structure.nv, len(names)))
     columns[rows] = matrix
     unit = spec.unit or (units.pop() if len(units) == 1 else "N m")
     return [

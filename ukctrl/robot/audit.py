@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ukctrl.robot.actuators import Actuation, TorqueColumn
 from ukctrl.robot.layout import identifier
-from ukctrl.robot.structure import UNLIMITED, Structure
+from ukctrl.robot.rigid import UNLIMITED, RigidStructure
+from ukctrl.robot.structure import Structure
 
 Matrix = NDArray[np.float64]
 
@@ -76,7 +77,7 @@ def body_findings(link: str, mass: float, inertia: Matrix) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def model_findings(structure: Structure) -> Iterator[Finding]:
+def model_findings(structure: RigidStructure) -> Iterator[Finding]:
     """Judge what is left of the model in Pinocchio: inertias by joint, limits, names."""
     model = structure.model
     for block in structure.blocks:
@@ -114,7 +115,7 @@ def model_findings(structure: Structure) -> Iterator[Finding]:
 
 
 def _limit_findings(
-    structure: Structure, name: str, iq: int, iv: int, count: int
+    structure: RigidStructure, name: str, iq: int, iv: int, count: int
 ) -> Iterator[Finding]:
     model = structure.model
     for i in range(count):

@@ -173,8 +173,7 @@ class Given:
 
     dofs: NDArray[np.intp]
     texts: tuple[str, ...]
-    coordinates: tuple[str, ...]
-    velocities: tuple[str, ...]
+    words: Vocabulary
 
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         np.add.at(
@@ -189,9 +188,9 @@ class Given:
 
     @cached_property
     def _evaluate(self) -> Callable[..., tuple[float, ...]]:
-        words = Vocabulary(self.coordinates, self.velocities)
+        words = self.words
         parsed = [parse(text, words) for text in self.texts]
-        names = (self.coordinates, [f"v.{name}" for name in self.velocities], "t")
+        names = (words.plain, [f"v.{name}" for name in words.velocities], "t")
         return compile_function(parsed, names, "; ".join(self.texts))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -203,10 +202,9 @@ class _Gatherer:
     """Sorts the specifications of forces, so that each kind is one array operation."""
 
     def __init__(self, structure: Structure, friction_velocity: float) -> None:
-        model = structure.model
-        level = np.array(model.friction, dtype=float)
+        level = structure.friction
         self.structure = structure
-        self.damping = np.array(model.damping, dtype=float)
+        self.damping = structure.damping.copy()
         self.friction = [
             (int(dof), float(level[dof]), friction_velocity) for dof in np.flatnonzero(level)
         ]
@@ -230,14 +228,14 @@ class _Gatherer:
             case Spring():
                 self.terms.append(_frame_spring(structure, spec))
             case GivenForce():
-                check(spec.force, Vocabulary(structure.coordinates, structure.dofs))
+                check(spec.force, structure.vocabulary)
                 self.given.append((structure.dof(spec.joint), spec.force))
 
     def result(self) -> Forces:
         structure, terms = self.structure, list(self.terms)
         if self.given:
             indices, texts = zip(*self.given, strict=True)
-            terms.append(Given(np.array(indices), texts, structure.coordinates, structure.dofs))
+            terms.append(Given(np.array(indices), texts, structure.vocabulary))
         if self.springs:
             terms.append(JointSprings(*map(np.array, zip(*self.springs, strict=True))))
         if self.friction:

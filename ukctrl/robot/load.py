@@ -19,11 +19,10 @@ from ukctrl.robot.actuators import Actuation, actuation
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.composite import without_composites
 from ukctrl.robot.forces import forces
-from ukctrl.robot.layout import blocks_of
+from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.source import Source, build, read
 from ukctrl.robot.spec import ExtraFrame, Options, RobotFile
-from ukctrl.robot.structure import Structure
 from ukctrl.robot.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.tables import merged
 
@@ -65,7 +64,7 @@ def _assemble(
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
-        structure = Structure(model, blocks_of(model))
+        structure = rigid_structure(model)
         followers = list(mimics(source, structure))
     with blaming(path) if path is not None else contextlib.nullcontext():
         for number, extra in enumerate(options.frame):
@@ -115,7 +114,7 @@ def _composite_parts(source: Source) -> Mapping[str, tuple[str, ...]]:
     return parts
 
 
-def _with_frame(structure: Structure, extra: ExtraFrame) -> Structure:
+def _with_frame(structure: RigidStructure, extra: ExtraFrame) -> RigidStructure:
     model = structure.model
     if extra.name in structure.frames:
         raise ModelError(f"the robot has a frame named '{extra.name}' already.")
@@ -125,7 +124,7 @@ def _with_frame(structure: Structure, extra: ExtraFrame) -> Structure:
         pin.rpy.rpyToMatrix(np.array(extra.rpy)), np.array(extra.position)
     )
     model.addFrame(pin.Frame(extra.name, parent.joint, 0, place, pin.FrameType.OP_FRAME))
-    return Structure(model, structure.blocks)
+    return RigidStructure(structure.blocks, model)
 
 
 def _folded(robot: Robot, probes: list[Any]) -> Actuation:

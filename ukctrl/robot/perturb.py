@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from ukctrl.errors import InputError, ModelError, unknown_name
 from ukctrl.fields import Kilograms, Listed, Position, Positive, Quantity, Text, Vec3, spec
 from ukctrl.robot.forces import Dampers, Forces, Friction
+from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.structure import Structure
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Perturbation:
         """
         old = robot.structure
         model = pin.Model(old.model)
-        structure = Structure(model, old.blocks)
+        structure = RigidStructure(old.blocks, model)
         for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):
             body = model.inertias[joint]
             model.inertias[joint] = pin.Inertia(
@@ -157,7 +158,7 @@ class Perturbation:
 
     @staticmethod
     def _by_dof(structure: Structure, amount: float | dict[str, float]) -> Vector:
-        values = np.zeros(structure.model.nv)
+        values = np.zeros(structure.nv)
         if isinstance(amount, dict):
             for name, value in amount.items():
                 values[structure.dof(name)] = value

@@ -1,4 +1,4 @@
-"""The robot: a Pinocchio model with names, actuators, forces and an audit.
+"""The robot: a plant with names, actuators, forces and an audit.
 
 Everything that depends on the state is in `ukctrl.robot.snapshot`.
 """
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.files import read_spec
@@ -41,7 +40,7 @@ class Robot:
     title: str
     source: str
     structure: Structure
-    """The Pinocchio model and the names of all that it has."""
+    """What it is made of: a Pinocchio model, or formulas; and the names of all that it has."""
     actuation: Actuation
     forces: Forces
     passive: tuple[Mapping[str, Any], ...] = ()
@@ -58,7 +57,11 @@ class Robot:
 
     @property
     def model(self) -> Any:
-        """The ``pinocchio.Model``."""
+        """The ``pinocchio.Model``.
+
+        Raises:
+            ModelError: The robot is not made of one, but of formulas or functions.
+        """
         return self.structure.model
 
     @property
@@ -69,12 +72,12 @@ class Robot:
     @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
-        return int(self.model.nq)
+        return self.structure.nq
 
     @cached_property
     def nv(self) -> int:
         """Number of velocities."""
-        return int(self.model.nv)
+        return self.structure.nv
 
     @cached_property
     def nu(self) -> int:
@@ -134,7 +137,7 @@ class Robot:
     @property
     def gravity(self) -> Vector:
         """Gravitational acceleration in the world, shape ``(3,)`` [m/s^2]."""
-        return np.array(self.model.gravity.linear)
+        return self.structure.gravity
 
     # Limits
 
@@ -163,27 +166,26 @@ class Robot:
     @property
     def neutral(self) -> Vector:
         """The configuration with every joint at zero, shape ``(nq,)``."""
-        return np.array(pin.neutral(self.model))
+        return self.structure.neutral
 
     def integrate(self, q: Vector, dv: Vector) -> Vector:
         """Return the configuration reached from ``q`` by the tangent step ``dv``."""
-        return np.asarray(pin.integrate(self.model, q, dv))
+        return self.structure.integrate(q, dv)
 
     def difference(self, q0: Vector, q1: Vector) -> Vector:
         """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
-        return np.asarray(pin.difference(self.model, q0, q1))
+        return self.structure.difference(q0, q1)
 
     def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
         r"""Return the right Jacobian $J_r$ of `integrate` in ``dv``, shape ``(nv, nv)``.
 
         Along $q(t) = q_0 \oplus \xi(t)$ the velocity is $v = J_r(\xi)\,\dot\xi$.
         """
-        jacobian = pin.dIntegrate(self.model, q, dv, pin.ArgumentPosition.ARG1)
-        return np.asarray(jacobian).reshape(self.nv, self.nv)
+        return self.structure.integrate_jacobian(q, dv)
 
     def normalize(self, q: Vector) -> Vector:
         """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
-        return np.asarray(pin.normalize(self.model, q))
+        return self.structure.normalize(q)
 
     def random(self, rng: np.random.Generator) -> Vector:
         """Draw a configuration: uniform within limits, or within one half turn or metre."""
@@ -216,7 +218,8 @@ class Robot:
             InputError: A number is not finite.
         """
         v = np.zeros(self.nv) if v is None else v
-        return Snapshot(self, checked("q", q, self.nq), checked("v", v, self.nv), float(t))
+        q, v = checked("q", q, self.nq), checked("v", v, self.nv)
+        return self.structure.snapshot(self, q, v, float(t))
 
     def site(self, name: str) -> Site:
         """Return where a frame is fixed.

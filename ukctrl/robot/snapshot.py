@@ -1,15 +1,14 @@
 """The robot at one state: matrices of the dynamics and motion of the frames.
 
-Owning a `Snapshot` proves that kinematics and dynamics were evaluated. Its arrays are views
-on Pinocchio's own memory, so that `Snapshot.move` costs three calls and no allocation.
+Owning a `Snapshot` proves that kinematics and dynamics were evaluated.
 """
 
 from __future__ import annotations
 
+import abc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.errors import InputError, ShapeError
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-_crba = pin.crba
-_bias = pin.nonLinearEffects
-_jacobians = pin.computeJointJacobiansTimeVariation
 
 
 class FrameMotion(NamedTuple):
@@ -59,10 +54,10 @@ class Energy(NamedTuple):
 
     kinetic: float
     potential: float
-    """Gravity and springs."""
+    """Gravity and springs; of a Lagrangian plant, its potential and springs."""
 
 
-class Snapshot:
+class Snapshot(abc.ABC):
     r"""The robot at one state ``(q, v, t)``.
 
     The plant without passive constraints is $M a + \mathrm{nle} = B u + f$. Arrays are
@@ -84,63 +79,51 @@ class Snapshot:
         translations: Origin of every joint in the world, shape ``(njoints, 3)`` [m].
     """
 
+    # Subclasses allocate these in their constructor; the memory may be that of a library.
+    M: Matrix
+    nle: Vector
+    Jt: Matrix
+    dJt: Matrix
+    rotations: NDArray[np.float64]
+    translations: Matrix
+
     __slots__ = (
-        "B", "Jt", "M", "_aux", "_data", "_forces", "_model", "_moving_B", "dJt", "f", "nle",
-        "q", "robot", "rotations", "t", "translations", "v",
+        "B", "Jt", "M", "_forces", "_moving_B", "dJt", "f", "nle", "q", "robot", "rotations",
+        "t", "translations", "v",
     )  # fmt: skip
 
     def __init__(self, robot: Robot, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
-        model = robot.model
-        data = model.createData()
         self.robot = robot
-        self._model, self._data, self._aux = model, data, None
         self.q, self.v, self.t = np.empty(robot.nq), np.empty(robot.nv), 0.0
-        nv = robot.nv
-        # The transpose of Eigen's column-major memory is C-contiguous.
-        self.M: Matrix = _view(data.M, (nv, nv), data)
-        self.nle: Vector = _view(data.nle, (nv,), data)
-        self.Jt: Matrix = _view(data.J, (nv, 6), data)
-        self.dJt: Matrix = _view(data.dJ, (nv, 6), data)
-        self.rotations, self.translations = _placements(data, model.njoints)
         self.f: Vector = np.zeros(robot.nv)
         self.B: Matrix = robot.actuation.constant.copy()
         self._forces = robot.forces if robot.forces.any else None
         self._moving_B = robot.actuation if robot.actuation.varies else None
         self.move(q, v, t)
 
+    @abc.abstractmethod
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at another state, in place.
 
         The hot path: the arguments must be float64 arrays of shapes ``(nq,)`` and ``(nv,)``
         and are not checked further.
         """
-        self.q[:] = q
-        self.v[:] = v
-        self.t = t
-        model, data = self._model, self._data
-        _crba(model, data, q)
-        _bias(model, data, q, v)
-        _jacobians(model, data, q, v)
-        if self._forces is not None:
-            self._forces.evaluate(self)
-        if self._moving_B is not None:
-            self._moving_B.evaluate(self)
 
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""
-        return Snapshot(self.robot, self.q, self.v, self.t)
+        return self.robot.structure.snapshot(self.robot, self.q, self.v, self.t)
 
-    def __reduce__(self) -> tuple[type[Snapshot], tuple[Robot, Vector, Vector, float]]:
-        return Snapshot, (self.robot, self.q, self.v, self.t)
+    def __reduce__(self) -> tuple[Any, tuple[Robot, Vector, Vector, float]]:
+        return _again, (self.robot, self.q, self.v, self.t)
 
     def __repr__(self) -> str:
         return f"Snapshot({self.robot.name!r}, q={self.q}, v={self.v}, t={self.t})"
 
     @property
+    @abc.abstractmethod
     def gravity(self) -> Vector:
-        """Return the gravity part of ``nle``, shape ``(nv,)``."""
-        return np.array(pin.computeGeneralizedGravity(self._model, self._scratch(), self.q))
+        """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
 
     def frame(self, name: str) -> FrameMotion:
         r"""Return the motion of a frame.
@@ -194,12 +177,13 @@ class Snapshot:
         whole += self.Jt[:, 3:] @ moment
         return np.where(site.support, whole, 0.0)
 
+    @abc.abstractmethod
     def com(self) -> PointMotion:
-        """Return the motion of the centre of mass of all moving bodies."""
-        model, data = self._model, self._scratch()
-        J = np.array(pin.jacobianCenterOfMass(model, data, self.q, False)).reshape(3, -1)
-        pin.centerOfMass(model, data, self.q, self.v, np.zeros(model.nv), False)
-        return PointMotion(np.array(data.com[0]), J, J @ self.v, np.array(data.acom[0]))
+        """Return the motion of the centre of mass of all moving bodies.
+
+        Raises:
+            ModelError: The plant does not know of bodies.
+        """
 
     def energy(self) -> Energy:
         """Return the kinetic energy and the potential energy of gravity and springs [J]."""
@@ -207,61 +191,15 @@ class Snapshot:
 
     def potential_energy(self) -> float:
         """Return the potential energy of gravity and springs [J]."""
-        height = float(pin.computePotentialEnergy(self._model, self._scratch(), self.q))
-        return height + self.robot.forces.potential(self)
+        return self._own_potential() + self.robot.forces.potential(self)
 
-    def _scratch(self) -> Any:
-        """Return a second Pinocchio data, so that rare questions never disturb the views."""
-        if self._aux is None:
-            self._aux = self._model.createData()
-        return self._aux
+    @abc.abstractmethod
+    def _own_potential(self) -> float:
+        """Return the potential energy of the plant without its springs [J]."""
 
 
-class _Lender:
-    """Lends memory to NumPy and keeps its owner alive.
-
-    Pinocchio's own views do not, and would dangle in ``robot.snapshot(q, v).M``.
-    """
-
-    def __init__(
-        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, owner: Any
-    ) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "version": 3, "typestr": "<f8", "data": (address, False),
-            "shape": shape, "strides": strides,
-        }  # fmt: skip
-
-
-def _address(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-def _view(array: Any, shape: tuple[int, ...], owner: Any) -> NDArray[np.float64]:
-    """Return the memory of an Eigen matrix as a C-contiguous array of a shape.
-
-    Given explicitly, the shape is right for one velocity too, where Pinocchio's binding makes
-    a vector of a matrix.
-    """
-    if array.size != np.prod(shape) or array.dtype != np.float64:
-        raise RuntimeError("this version of Pinocchio stores its matrices differently.")
-    return np.asarray(_Lender(_address(array), shape, None, owner))
-
-
-def _placements(data: Any, count: int) -> tuple[Matrix, Matrix]:
-    """Return all joint placements as two stacked views.
-
-    ``data.oMi`` is one block of memory, each entry nine numbers of rotation (by columns) and
-    three of translation; the addresses are compared, so a change in Pinocchio cannot pass.
-    """
-    first, step, translation = _address(data.oMi[0].rotation), 96, 72
-    for j in range(count):
-        place, start = data.oMi[j], first + step * j
-        if (_address(place.rotation), _address(place.translation)) != (start, start + translation):
-            raise RuntimeError("this version of Pinocchio stores joint placements differently.")
-    rotations = _Lender(first, (count, 3, 3), (step, 8, 24), data)
-    translations = _Lender(first + translation, (count, 3), (step, 8), data)
-    return np.asarray(rotations), np.asarray(translations)
+def _again(robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
+    return robot.structure.snapshot(robot, q, v, t)
 
 
 def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:

@@ -1,23 +1,29 @@
-"""What a model is made of: its coordinates, joints and frames, by name."""
+"""What a plant is made of: its coordinates, joints, frames and limits, by name.
+
+A `Structure` is either a Pinocchio model (`RigidStructure`) or a set of formulas or functions
+(`FormulaStructure`); all else in this package reads it through the face that is stated here.
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pinocchio as pin
 from numpy.typing import NDArray
 
 from ukctrl.errors import InputError, unknown_name
+from ukctrl.expression import Vocabulary
 from ukctrl.robot.layout import Block, identifier
+
+if TYPE_CHECKING:
+    from ukctrl.robot.robot import Robot
+    from ukctrl.robot.snapshot import Snapshot
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-UNLIMITED = 1e20
-"""Limits beyond this are how model files write "none"."""
 
 
 class Site(NamedTuple):
@@ -36,13 +42,21 @@ class Site(NamedTuple):
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Structure:
-    """A Pinocchio model and the names of all that it has."""
+class Structure(abc.ABC):
+    """The names of all that a plant has, its limits, and how its configurations move."""
 
-    model: Any
-    """The ``pinocchio.Model``."""
     blocks: tuple[Block, ...]
     """Names, units and kinematics joint by joint."""
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return sum(block.nq for block in self.blocks)
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return sum(block.nv for block in self.blocks)
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -64,31 +78,15 @@ class Structure:
         """Names of the joints in the model file."""
         return tuple(block.name for block in self.blocks)
 
-    @cached_property
-    def velocity_limit(self) -> Vector:
-        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
-        limit = np.array(self.model.upperVelocityLimit)
-        # Zero is how a model file says "not given"; a joint that may not move is fixed.
-        return np.where((limit > 0.0) & (limit < UNLIMITED), limit, np.inf)
+    @property
+    def parameters(self) -> tuple[tuple[str, float], ...]:
+        """Names and values that formulas may use beside the coordinates."""
+        return ()
 
     @cached_property
-    def q_lower(self) -> Vector:
-        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
-        return self._position_limit(self.model.lowerPositionLimit, -np.inf)
-
-    @cached_property
-    def q_upper(self) -> Vector:
-        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
-        return self._position_limit(self.model.upperPositionLimit, np.inf)
-
-    def _position_limit(self, given: Any, unlimited: float) -> Vector:
-        limit = np.full(self.model.nq, unlimited)
-        for block in self.blocks:
-            if block.shape == "line":
-                part = slice(block.iq, block.iq + block.nq)
-                limit[part] = np.asarray(given)[part]
-        limit[np.abs(limit) >= UNLIMITED] = unlimited
-        return limit
+    def vocabulary(self) -> Vocabulary:
+        """The words of formulas about this plant: coordinates, velocities, parameters, ``t``."""
+        return Vocabulary(self.coordinates, self.dofs, constants=self.parameters)
 
     def dof(self, name: str) -> int:
         """Return the index of a velocity, by its own name or that of a one-freedom joint.
@@ -113,54 +111,92 @@ class Structure:
         """Return the block that a velocity belongs to."""
         return next(b for b in self.blocks if b.iv <= dof < b.iv + b.nv)
 
-    @cached_property
+    @property
+    @abc.abstractmethod
+    def model(self) -> Any:
+        """The ``pinocchio.Model``.
+
+        Raises:
+            ModelError: The plant is not made of one.
+        """
+
+    @property
+    @abc.abstractmethod
     def frames(self) -> tuple[str, ...]:
         """Names of the frames; ``world`` is always one of them."""
-        return tuple(self._frame_index)
 
+    @abc.abstractmethod
     def site(self, name: str) -> Site:
         """Return where a frame is fixed.
 
         Raises:
             UnknownName: There is no frame of this name.
         """
-        site = self._sites.get(name)
-        if site is None:
-            if name not in self._frame_index:
-                raise unknown_name("frame", name, self.frames)
-            site = self._sites[name] = self._make_site(self._frame_index[name])
-        return site
 
-    @cached_property
-    def _sites(self) -> dict[str, Site]:
-        return {}
+    # Limits and what the joints themselves bring along
 
-    @cached_property
-    def _frame_index(self) -> dict[str, int]:
-        """Map names to Pinocchio's frames; a link goes before a joint of the same name."""
-        index: dict[str, int] = {}
-        links: set[str] = set()
-        for i, frame in enumerate(self.model.frames):
-            is_link = frame.type != pin.FrameType.JOINT
-            if frame.name not in index or (is_link and frame.name not in links):
-                index[frame.name] = i
-                if is_link:
-                    links.add(frame.name)
-        index.setdefault("world", index.pop("universe", 0))
-        return index
+    @property
+    @abc.abstractmethod
+    def velocity_limit(self) -> Vector:
+        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
 
-    def _make_site(self, index: int) -> Site:
-        frame = self.model.frames[index]
-        joint = int(frame.parentJoint)
-        support = np.zeros(self.model.nv, dtype=bool)
-        for ancestor in self.model.supports[joint]:
-            start = self.model.joints[ancestor].idx_v
-            if ancestor > 0:
-                support[start : start + self.model.joints[ancestor].nv] = True
-        return Site(
-            joint,
-            np.array(frame.placement.rotation, order="C"),
-            np.array(frame.placement.translation),
-            support,
-            np.flatnonzero(support),
-        )
+    @property
+    @abc.abstractmethod
+    def effort_limit(self) -> Vector:
+        """Largest absolute effort of a motor there, shape ``(nv,)``; infinite where unlimited."""
+
+    @property
+    @abc.abstractmethod
+    def q_lower(self) -> Vector:
+        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
+
+    @property
+    @abc.abstractmethod
+    def q_upper(self) -> Vector:
+        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
+
+    @property
+    @abc.abstractmethod
+    def damping(self) -> Vector:
+        """Viscous friction that the model itself asks for, shape ``(nv,)``."""
+
+    @property
+    @abc.abstractmethod
+    def friction(self) -> Vector:
+        """Dry friction that the model itself asks for, shape ``(nv,)``."""
+
+    @property
+    @abc.abstractmethod
+    def gravity(self) -> Vector:
+        """Gravitational acceleration in the world, shape ``(3,)`` [m/s^2].
+
+        Raises:
+            ModelError: The plant does not know of one.
+        """
+
+    # Configurations
+
+    @property
+    @abc.abstractmethod
+    def neutral(self) -> Vector:
+        """The configuration from which others are counted, shape ``(nq,)``."""
+
+    @abc.abstractmethod
+    def integrate(self, q: Vector, dv: Vector) -> Vector:
+        """Return the configuration reached from ``q`` by the tangent step ``dv``."""
+
+    @abc.abstractmethod
+    def difference(self, q0: Vector, q1: Vector) -> Vector:
+        """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
+
+    @abc.abstractmethod
+    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
+        """Return the right Jacobian of `integrate` in ``dv``, shape ``(nv, nv)``."""
+
+    @abc.abstractmethod
+    def normalize(self, q: Vector) -> Vector:
+        """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
+
+    @abc.abstractmethod
+    def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
+        """Return a robot of this structure evaluated at ``(q, v, t)``."""

@@ -1,0 +1,175 @@
+"""A plant that is a Pinocchio model of rigid bodies."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from ukctrl.errors import unknown_name
+from ukctrl.robot.layout import blocks_of
+from ukctrl.robot.rigid_snapshot import RigidSnapshot
+from ukctrl.robot.structure import Site, Structure
+
+if TYPE_CHECKING:
+    from ukctrl.robot.robot import Robot
+    from ukctrl.robot.snapshot import Snapshot
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+UNLIMITED = 1e20
+"""Limits beyond this are how model files write "none"."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class RigidStructure(Structure):
+    """A Pinocchio model and the names of all that it has."""
+
+    bodies: Any
+    """The ``pinocchio.Model``."""
+
+    @property
+    def model(self) -> Any:
+        """The ``pinocchio.Model``."""
+        return self.bodies
+
+    @cached_property
+    def velocity_limit(self) -> Vector:
+        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
+        limit = np.array(self.model.upperVelocityLimit)
+        # Zero is how a model file says "not given"; a joint that may not move is fixed.
+        return np.where((limit > 0.0) & (limit < UNLIMITED), limit, np.inf)
+
+    @cached_property
+    def q_lower(self) -> Vector:
+        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
+        return self._position_limit(self.model.lowerPositionLimit, -np.inf)
+
+    @cached_property
+    def q_upper(self) -> Vector:
+        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
+        return self._position_limit(self.model.upperPositionLimit, np.inf)
+
+    @cached_property
+    def effort_limit(self) -> Vector:
+        """Largest absolute effort of a motor there, shape ``(nv,)``; infinite where unlimited."""
+        limit = np.array(self.model.upperEffortLimit)
+        # Zero is how careless exporters write "not known"; the audit says so.
+        return np.where((limit > 0.0) & (limit < UNLIMITED), limit, np.inf)
+
+    @cached_property
+    def damping(self) -> Vector:
+        """Viscous friction that the model file asks for, shape ``(nv,)``."""
+        return np.array(self.model.damping, dtype=float)
+
+    @cached_property
+    def friction(self) -> Vector:
+        """Dry friction that the model file asks for, shape ``(nv,)``."""
+        return np.array(self.model.friction, dtype=float)
+
+    @property
+    def gravity(self) -> Vector:
+        """Gravitational acceleration in the world, shape ``(3,)`` [m/s^2]."""
+        return np.array(self.model.gravity.linear)
+
+    def _position_limit(self, given: Any, unlimited: float) -> Vector:
+        limit = np.full(self.model.nq, unlimited)
+        for block in self.blocks:
+            if block.shape == "line":
+                part = slice(block.iq, block.iq + block.nq)
+                limit[part] = np.asarray(given)[part]
+        limit[np.abs(limit) >= UNLIMITED] = unlimited
+        return limit
+
+    @cached_property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames; ``world`` is always one of them."""
+        return tuple(self._frame_index)
+
+    def site(self, name: str) -> Site:
+        """Return where a frame is fixed.
+
+        Raises:
+            UnknownName: There is no frame of this name.
+        """
+        site = self._sites.get(name)
+        if site is None:
+            if name not in self._frame_index:
+                raise unknown_name("frame", name, self.frames)
+            site = self._sites[name] = self._make_site(self._frame_index[name])
+        return site
+
+    @cached_property
+    def _sites(self) -> dict[str, Site]:
+        return {}
+
+    @cached_property
+    def _frame_index(self) -> dict[str, int]:
+        """Map names to Pinocchio's frames; a link goes before a joint of the same name."""
+        index: dict[str, int] = {}
+        links: set[str] = set()
+        for i, frame in enumerate(self.model.frames):
+            is_link = frame.type != pin.FrameType.JOINT
+            if frame.name not in index or (is_link and frame.name not in links):
+                index[frame.name] = i
+                if is_link:
+                    links.add(frame.name)
+        index.setdefault("world", index.pop("universe", 0))
+        return index
+
+    def _make_site(self, index: int) -> Site:
+        frame = self.model.frames[index]
+        joint = int(frame.parentJoint)
+        support = np.zeros(self.model.nv, dtype=bool)
+        for ancestor in self.model.supports[joint]:
+            start = self.model.joints[ancestor].idx_v
+            if ancestor > 0:
+                support[start : start + self.model.joints[ancestor].nv] = True
+        return Site(
+            joint,
+            np.array(frame.placement.rotation, order="C"),
+            np.array(frame.placement.translation),
+            support,
+            np.flatnonzero(support),
+        )
+
+    @property
+    def neutral(self) -> Vector:
+        """The configuration with every joint at zero, shape ``(nq,)``."""
+        return np.array(pin.neutral(self.model))
+
+    def integrate(self, q: Vector, dv: Vector) -> Vector:
+        """Return the configuration reached from ``q`` by the tangent step ``dv``."""
+        return np.asarray(pin.integrate(self.model, q, dv))
+
+    def difference(self, q0: Vector, q1: Vector) -> Vector:
+        """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
+        return np.asarray(pin.difference(self.model, q0, q1))
+
+    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
+        """Return the right Jacobian of `integrate` in ``dv``, shape ``(nv, nv)``."""
+        jacobian = pin.dIntegrate(self.model, q, dv, pin.ArgumentPosition.ARG1)
+        return np.asarray(jacobian).reshape(self.nv, self.nv)
+
+    def normalize(self, q: Vector) -> Vector:
+        """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
+        return np.asarray(pin.normalize(self.model, q))
+
+    def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
+        """Return a robot of this structure evaluated at ``(q, v, t)``."""
+        return RigidSnapshot(robot, q, v, t)
+
+
+def rigid_structure(model: Any) -> RigidStructure:
+    """Return a Pinocchio model with the names of its coordinates.
+
+    Raises:
+        ModelError: A joint type is not supported, or two joints end up with one name.
+    """
+    return RigidStructure(blocks_of(model), model)
