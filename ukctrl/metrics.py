@@ -179,6 +179,8 @@ def _settling_time(samples: Samples, block: str | None) -> float:
 
 
 def _effort(samples: Samples, block: str | None) -> float:
+    if not samples.labels.actuators:
+        return float("nan")
     with np.errstate(over="ignore"):
         return integral(samples.time, np.sum(samples["u"] ** 2, axis=1))
 
@@ -189,7 +191,7 @@ def _peak_u(samples: Samples, block: str | None) -> float:
 
 
 def _work(samples: Samples, block: str | None) -> float:
-    if "actuator_rate" not in samples:
+    if "actuator_rate" not in samples or not samples.labels.actuators:
         return float("nan")
     power = np.abs(samples["u"]) * np.abs(samples["actuator_rate"])
     return integral(samples.time, np.sum(power, axis=1))
@@ -201,6 +203,8 @@ def _energy_drift(samples: Samples, block: str | None) -> float:
 
 
 def _saturated_fraction(samples: Samples, block: str | None) -> float:
+    if not samples.labels.actuators:
+        return float("nan")
     return time_mean(samples.time, saturated(samples).astype(np.float64))
 
 
@@ -217,6 +221,8 @@ class Metric(NamedTuple):
     per_block: bool = False
     about_controller: bool = True
     """False where it judges the integration: no merit of a controller that has less of it."""
+    about_task: bool = False
+    """True where it judges how the servo rows are met; a run without any has none."""
 
 
 def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
@@ -228,12 +234,23 @@ def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
             rf"\sqrt{{\frac{{1}}{{T}} \int_0^T {norm}^2 \, dt}}",
             _rms(name),
             per_block=True,
+            about_task=True,
         ),
         f"peak_{name}": Metric(
-            name, f"largest {what}", rf"\max_t {norm}", _peak(name), per_block=True
+            name,
+            f"largest {what}",
+            rf"\max_t {norm}",
+            _peak(name),
+            per_block=True,
+            about_task=True,
         ),
         f"final_{name}": Metric(
-            name, f"{what} at the last sample", rf"{norm}(T)", _final(name), per_block=True
+            name,
+            f"{what} at the last sample",
+            rf"{norm}(T)",
+            _final(name),
+            per_block=True,
+            about_task=True,
         ),
     }
 
@@ -249,6 +266,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             r"\min\{t : \lVert\varphi(s)\rVert \le \max(0.02\,\lVert\varphi(0)\rVert, 10^{-4})"
             r"\ \forall s \ge t\}",
             _settling_time,
+            about_task=True,
         ),
         "effort": Metric("(u)^2 s", "time integral of u'u", r"\int_0^T u^\top u \, dt", _effort),
         "peak_u": Metric(

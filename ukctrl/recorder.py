@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -27,7 +28,9 @@ class Recorder:
     Errors are measured on the true robot, whatever the law believes.
     """
 
-    def __init__(self, truth: Dynamics, servo: Stack, law: Law, capacity: int) -> None:
+    def __init__(
+        self, truth: Dynamics, servo: Stack, law: Law, capacity: int, watched: Sequence[str] = ()
+    ) -> None:
         robot = truth.robot
         self.truth, self.law = truth, law
         # Where the law enforces these very rows on this very robot, they are written already.
@@ -38,7 +41,12 @@ class Recorder:
         self.count = 0
         self.ticks, self.tick_seconds = 0, 0.0
         n, m, mp = capacity, len(servo), len(truth.passive)
-        self.frames = tuple(dict.fromkeys(t.frame for t in servo.traces()))
+        held = tuple(dict.fromkeys(t.frame for t in servo.traces()))
+        self._watched = tuple(
+            (len(held) + k, robot.site(name))
+            for k, name in enumerate(name for name in dict.fromkeys(watched) if name not in held)
+        )
+        self.frames = tuple(dict.fromkeys((*held, *watched)))
         shapes: dict[str, tuple[int, ...]] = {
             "q": (robot.nq,),
             "v": (robot.nv,),
@@ -98,6 +106,8 @@ class Recorder:
             at = self.frames.index(trace.frame)
             arrays["frame_position"][k, at] = trace.position
             arrays["frame_reference"][k, at] = trace.reference
+        for at, site in self._watched:
+            arrays["frame_position"][k, at] = s.point(site)
         for name, signal in self.law.signals(belief, state.memory).items():
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = (signal.units, signal.long_name)
@@ -119,7 +129,8 @@ class Recorder:
         v = arrays["v"]
         if not self._forced:
             arrays["power"] = np.einsum("ki,ki->k", arrays["u"], arrays["actuator_rate"])
-        arrays["energy"] = arrays["energy"] + 0.5 * np.einsum("ki,kij,kj->k", v, self._M[:n], v)
+        arrays["kinetic_energy"] = 0.5 * np.einsum("ki,kij,kj->k", v, self._M[:n], v)
+        arrays["energy"] = arrays["energy"] + arrays["kinetic_energy"]
         d = self._demand[:n] - np.einsum("kij,kj->ki", A, self._a_free[:n])
         arrays.update(_grip(servo_matrix(A, self._G[:n], self.truth.rank), d, self.truth.rank))
         return self.time[:n], arrays

@@ -123,14 +123,13 @@ def _tiles(result: Result) -> list[Tile]:
     """Return the six numbers that a reader wants first."""
     if len(result.samples) == 0:
         return []
+    if not result.labels.rows:
+        return _free_tiles(result)
     level = "phi" if math.isfinite(result.metric("peak_phi")) else "beta"
     settled = result.metric("settling_time")
     after = number(settled) if math.isfinite(settled) else "not yet"
-    timing = result.provenance.get("timing")
-    wall = timing.get("wall_seconds") if isinstance(timing, Mapping) else None
-    took = f"simulated in {duration(float(wall))}" if isinstance(wall, int | float) else ""
     tiles = [
-        Tile("motion", number(float(result.time[-1] - result.time[0]), 4), "s", took),
+        _motion_tile(result),
         _error_tile(result, "largest error", f"peak_{level}"),
         _error_tile(result, "error at the end", f"final_{level}"),
         Tile("settled after", after, "s" if after != "not yet" else "", "to 2 % of its start"),
@@ -138,6 +137,25 @@ def _tiles(result: Result) -> list[Tile]:
         _tile("work", result.metric("work"), "J", "without recuperation"),
     ]
     return [tile for tile in tiles if tile.value != "–"]
+
+
+def _free_tiles(result: Result) -> list[Tile]:
+    """Return what matters where there is no task: whether the motion can be believed."""
+    unit = metrics.unit_in("peak_passive_phi", result.labels)
+    tiles = [
+        _motion_tile(result),
+        _tile("energy", float(result["energy"][0]), "J", "at the start"),
+        _tile("energy drift", result.metric("energy_drift"), "J", "at worst"),
+        _tile("closures open by", result.metric("peak_passive_phi"), unit, "at worst"),
+    ]
+    return [tile for tile in tiles if tile.value != "–"]
+
+
+def _motion_tile(result: Result) -> Tile:
+    timing = result.provenance.get("timing")
+    wall = timing.get("wall_seconds") if isinstance(timing, Mapping) else None
+    took = f"simulated in {duration(float(wall))}" if isinstance(wall, int | float) else ""
+    return Tile("motion", number(float(result.time[-1] - result.time[0]), 4), "s", took)
 
 
 def _error_tile(result: Result, label: str, name: str) -> Tile:
@@ -171,15 +189,20 @@ def _tile(label: str, value: float, unit: str, aside: str) -> Tile:
 
 
 def _metric_rows(result: Result) -> list[Row]:
-    """Return the metrics of the whole run for the table."""
+    """Return the metrics of the whole run for the table.
+
+    Without servo rows there is no task, and nothing to say about it.
+    """
+    labels = result.labels
     return [
         Row(
             name,
             number(result.metric(name), 4),
-            unit_text(metrics.unit_in(name, result.labels)),
+            unit_text(metrics.unit_in(name, labels)),
             sentence(metric.description.replace("`", "")),
         )
         for name, metric in metrics.METRICS.items()
+        if labels.rows or not metric.about_task
     ]
 
 

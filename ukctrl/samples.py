@@ -188,6 +188,7 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             lambda x: tuple(map(_power_conjugate, x.actuator_units)),
             always=False,
         ),
+        "kinetic_energy": Field((), "kinetic energy", _one("J"), always=False),
         "power": Field((), "power fed to the robot", _one("W"), always=False),
         "supplied_energy": Field((), "energy fed to the robot since the start", _one("J"), False),
         "reach": Field(

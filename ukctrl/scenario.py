@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, Self, final
 from pydantic import PlainValidator, WithJsonSchema, model_validator
 
 from ukctrl.constraints import AnyConstraint, Constraint
-from ukctrl.control import AnyController, Controller
+from ukctrl.control import AnyController, Controller, NoControl
 from ukctrl.errors import InputError
-from ukctrl.fields import Index, Instance, Positive, Quantity, Seconds, Time, spec, written
+from ukctrl.fields import Index, Instance, Positive, Quantity, Seconds, Text, Time, spec, written
 from ukctrl.files import blaming
 from ukctrl.robot import Perturbation, Robot
 
@@ -171,6 +171,8 @@ class Monitor:
     """Largest velocity error of a passive constraint, in norm."""
     joint_error: bool = False
     """Also record how far the joints are from where the servo constraints would have them."""
+    frames: tuple[Text, ...] = ()
+    """Frames whose path is recorded beside those that servo constraints hold."""
 
 
 @final
@@ -183,10 +185,11 @@ class Scenario:
     robot: RobotChoice | Annotated[Robot, Instance()]
     """Name or path of a robot; or a table, in which ``use`` names it and other keys override its
     file's: ``{ use = "scara", gravity = [0, 0, 0] }``."""
-    servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...]
-    """The constraints that the controller must enforce."""
-    controller: AnyController | Annotated[Controller, Instance()]
-    """The controller; in a file ``use`` names a card, and other keys override it."""
+    servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...] = ()
+    """The constraints that the controller must enforce; none in a run without control."""
+    controller: AnyController | Annotated[Controller, Instance()] = NoControl()
+    """The controller; in a file ``use`` names a card, and other keys override it. Absent, where
+    there are no servo constraints: no control."""
     timing: Timing
     """How long, how often."""
     name: str = ""
@@ -206,8 +209,16 @@ class Scenario:
 
     @model_validator(mode="after")
     def _some_task(self) -> Self:
-        if not self.servo:
-            raise InputError("servo must have at least one constraint; got none.")
+        if self.servo and not self.controller.needs_servo:
+            raise InputError(
+                "controller: is missing. Name one that enforces the servo constraints, such as "
+                "{ use = 'servo-baumgarte' }, or leave them out for motion without control."
+            )
+        if self.controller.needs_servo and not self.servo:
+            raise InputError(
+                "servo must have at least one constraint; got none. For motion without control, "
+                "leave out the controller too."
+            )
         names = [constraint.name for constraint in self.servo if constraint.name]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:

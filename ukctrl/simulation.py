@@ -14,6 +14,7 @@ from ukctrl.control import Command, Law, Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.factor import Matrix, Vector
+from ukctrl.files import blaming
 from ukctrl.integrate import IntegrationFailed, State
 from ukctrl.prepare import (
     believed_robot,
@@ -117,7 +118,9 @@ class Loop:
         self.law: Law = scenario.controller.start(task)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, scenario.timing.sample)
-        self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs))
+        watched = scenario.monitor.frames
+        with blaming("monitor.frames"):
+            self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs), watched)
         self.held: Vector | None = None
         """The input that a zero-order hold keeps; None under continuous control."""
         monitor = scenario.monitor

@@ -60,6 +60,11 @@ def headline(result: Result) -> str:
             "interrupted": "was interrupted after",
         }[result.status]
         return f"The run {how} {span}. {sentence(result.message)}".strip()
+    if not result.labels.rows and not result["u"].any():
+        opened = result.metric("peak_passive_phi")
+        unit = metrics.unit_in("peak_passive_phi", result.labels)
+        loops = f"; its closures opened by at most {si(opened, unit)}"
+        return f"The run completed {span} of free motion{loops if np.isfinite(opened) else ''}."
     name = "phi" if np.isfinite(result.metric("peak_phi")) else "beta"
     if not np.isfinite(result.metric(f"peak_{name}")):
         return f"The run completed {span} of motion; there is no task error to measure."
@@ -243,7 +248,7 @@ def _reach(result: Result) -> Verdict | None:
 
 def _limits(result: Result) -> Verdict | None:
     labels, u = result.labels, result["u"]
-    if u.size == 0:
+    if not u.any():
         return None
     limit = np.array(labels.effort_limit)
     limited = np.isfinite(limit) & (limit > 0.0)
@@ -300,6 +305,8 @@ def _energy(result: Result) -> Verdict | None:
     energy, imbalance = result["energy"], metrics.energy_imbalance(result.samples)
     supplied = energy - energy[0] - imbalance
     moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy))
+    if "kinetic_energy" in result.samples:  # from height or springs to motion and back
+        moved += float(np.abs(np.diff(result["kinetic_energy"])).sum())
     if moved <= 1e-12:
         return Verdict("good", "energy", "No energy moved.")
     share = drift / moved

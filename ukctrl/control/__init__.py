@@ -24,10 +24,13 @@ from ukctrl.control.feedback import (
     FirstOrder,
     Pid,
 )
+from ukctrl.control.none import NoControl
 from ukctrl.control.servo import Servo
 from ukctrl.control.tracking import ComputedTorque, PdGravity
 
-AnyController = Annotated[Servo | ComputedTorque | PdGravity, Field(discriminator="kind")]
+AnyController = Annotated[
+    Servo | ComputedTorque | PdGravity | NoControl, Field(discriminator="kind")
+]
 """Any controller of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
@@ -47,6 +50,7 @@ __all__ = [
     "FirstOrder",
     "Law",
     "LeastNorm",
+    "NoControl",
     "PdGravity",
     "Pid",
     "Posture",

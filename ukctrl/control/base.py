@@ -11,7 +11,7 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -126,6 +126,9 @@ class Law(abc.ABC):
 @spec
 class Controller(abc.ABC):
     """A control law with its gains, as a user writes it."""
+
+    needs_servo: ClassVar[bool] = True
+    """Whether it is for servo constraints: a scenario must then have some, and else none."""
 
     name: str = ""
     """Short name; absent: the card's."""

@@ -70,8 +70,8 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
     {
         "path": Recipe(
             "Path",
-            "The wide pale band is where the task wants the frame, the thin line is where it "
-            "went. A ring marks the start, a dot the end; the axes are equal.",
+            "The thin line is where the frame went; a wide pale band is where the task wants it. "
+            "A ring marks the start, a dot the end; the axes are equal.",
             path,
             lambda result: _known(result, "frame_position"),
         ),
@@ -87,7 +87,7 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             "What the actuators do. Dashed lines are limits that the inputs come near; a red "
             "shade marks the time spent at one.",
             inputs,
-            lambda result: _known(result, "u"),
+            lambda result: _known(result, "u") and bool(result["u"].any()),
         ),
         "motion": Recipe(
             "Motion",

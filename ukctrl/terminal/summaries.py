@@ -125,15 +125,16 @@ def show_check(found: Check, as_json: bool) -> None:
     lines: list[Line] = [[Part(clean(found.scenario), "bold"), ": ", verdict]]
     facts = [
         ("robot", f"{found.robot}, {_count(found.freedoms, 'freedom')}"),
-        ("mobility", f"{found.mobility}, {found.actuation} actuated"),
+        ("mobility", f"{found.mobility}, {found.actuation if found.motors else 'not'} actuated"),
         ("motors", f"{found.motors}"),
         ("passive rows", _ranks(found.passive)),
         ("servo rows A", _ranks(found.servo)),
-        ("grip H = A G", _ranks(found.grip)),
     ]
+    if found.rows:
+        facts.append(("grip H = A G", _ranks(found.grip)))
     for name, value in facts:
         lines += hanging(f"  {name:<14}", value, "cyan")
-    if found.inputs:
+    if found.rows and found.inputs:
         listed = ", ".join(f"{name} = {value:.4g}" for name, value in found.inputs.items())
         lines += hanging(f"  {'first input':<14}", listed, "cyan")
     rows: list[Sequence[Part | str]] = [
@@ -146,7 +147,8 @@ def show_check(found: Check, as_json: bool) -> None:
         degree = str(row.relative_degree) if row.relative_degree else beyond
         beta, reach = _with_unit(row.beta, f"{unit}/s"), f"{row.reach:.1e}"
         rows.append([Part(clean(row.name), "cyan"), phi, beta, reach, degree])
-    lines += ["", *table(rows, "<>>>>")]
+    if found.rows:
+        lines += ["", *table(rows, "<>>>>")]
     for level, text in _remarks(found):
         lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
     show(lines)

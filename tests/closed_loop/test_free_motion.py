@@ -1,0 +1,76 @@
+"""Scenarios without servo constraints: a mechanism left to itself."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from ukctrl import Robot, Scenario, check, simulate
+from ukctrl.control import Servo
+from ukctrl.errors import InputError
+from ukctrl.report import html, pictures
+from ukctrl.verdicts import headline, judge
+
+SWING = """
+title = "The two-link arm swings freely"
+robot = "two_link"
+start.q = { shoulder = 1.0, elbow = 0.5 }
+monitor.frames = ["tool"]
+timing = { duration = 1.0, sample = 0.05 }
+integrator = { rtol = 1e-12, atol = 1e-13 }
+"""
+
+
+@pytest.fixture(scope="module")
+def run():
+    return simulate(Scenario.from_toml(SWING))
+
+
+def test_the_motion_is_that_of_the_robot_alone(run):
+    robot = Robot.load("two_link")
+
+    def rates(t, state):
+        s = robot.snapshot(state[:2], state[2:])
+        return np.concatenate([state[2:], np.linalg.solve(s.M, s.f - s.nle)])
+
+    alone = solve_ivp(rates, (0.0, 1.0), [1.0, 0.5, 0.0, 0.0], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(run["q"][-1], alone.y[:2, -1], rtol=0.0, atol=1e-8)
+    np.testing.assert_array_equal(run["u"], 0.0)
+
+
+def test_a_frame_that_the_monitor_names_is_recorded(run):
+    robot = Robot.load("two_link")
+    wanted = [robot.snapshot(q).frame("tool").position for q in run["q"]]
+    np.testing.assert_allclose(run["frame_position"][:, 0], wanted, rtol=0.0, atol=1e-14)
+    assert run.labels.frames == ("tool",)
+
+
+def test_the_report_speaks_of_what_there_is(run):
+    page = html(run, pictures(run))
+    assert headline(run) == "The run completed 1 s of free motion."
+    assert "settled after" not in page
+    assert "rms_phi" not in page
+    assert {verdict.subject for verdict in judge(run)} >= {"outcome", "energy"}
+    assert {v.level for v in judge(run) if v.subject in ("outcome", "energy")} == {"good"}
+
+
+def test_check_finds_it_ready():
+    found = check(Scenario.from_toml(SWING))
+    assert found.ok
+    assert found.rows == ()
+
+
+def test_a_free_scenario_survives_its_own_file():
+    scenario = Scenario.from_toml(SWING)
+    assert Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+def test_a_controller_without_a_task_is_refused():
+    with pytest.raises(InputError, match=r"servo must have at least one constraint; got none\."):
+        Scenario.from_toml(SWING + "controller = { use = 'servo-baumgarte' }")
+    with pytest.raises(InputError, match="servo must have at least one"):
+        Scenario.from_toml(SWING).replace({"controller": Servo(feedback={"kind": "exact"})})
+
+
+def test_a_watched_frame_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match=r"monitor\.frames: no frame named 'tol'; did you mean"):
+        simulate(Scenario.from_toml(SWING).replace({"monitor.frames": ["tol"]}))
