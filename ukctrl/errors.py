@@ -46,6 +46,10 @@ class SingularMass(UkctrlError, RuntimeError):
     """The mass matrix is not positive definite."""
 
 
+class UnresolvedRank(UkctrlError, RuntimeError):
+    """A singular value lies so near the rank threshold that a method cannot tell its side."""
+
+
 class ConflictingConstraints(UkctrlError, RuntimeError):
     """Passive rows contradict each other: no acceleration satisfies them all."""
 
