@@ -62,7 +62,8 @@ def vector(name: str, value: ArrayLike) -> Vector:
 def symmetric(name: str, value: ArrayLike) -> Matrix:
     """Return ``value`` as a symmetric matrix, or say that it is none."""
     array = matrix(name, value)
-    if array.shape != array.T.shape or not np.allclose(array, array.T, rtol=1e-9, atol=0.0):
+    rounding = 1e-12 * float(np.abs(array).max(initial=0.0))
+    if array.shape != array.T.shape or not np.allclose(array, array.T, rtol=1e-9, atol=rounding):
         raise ShapeError(f"{name} must be a symmetric matrix; it is not.")
     return array
 

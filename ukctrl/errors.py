@@ -50,6 +50,33 @@ class UnresolvedRank(UkctrlError, RuntimeError):
     """A singular value lies so near the rank threshold that a method cannot tell its side."""
 
 
+class UndeterminedMotion(UkctrlError, RuntimeError):
+    """Some coordinates have neither mass nor rows that would determine their acceleration."""
+
+    def __init__(self, coordinates: Sequence[str], missing: int, advice: str) -> None:
+        self.coordinates, self.missing = tuple(coordinates), missing
+        what = "combination" if missing == 1 else "combinations"
+        super().__init__(
+            f"no equation determines {missing} {what} of the accelerations of "
+            f"{quoted(coordinates)}: [M; A] must have full column rank. {advice}"
+        )
+
+
+class UnsuitableForm(UkctrlError, RuntimeError):
+    """An equation of motion loses all accuracy on these matrices, which others can take."""
+
+
+class DependentRows(UnsuitableForm):
+    """An equation of motion needs independent rows, and some follow from the others."""
+
+    def __init__(self, form: str, rows: Sequence[str], others: Iterable[str]) -> None:
+        self.rows = tuple(rows)
+        super().__init__(
+            f"form '{form}' needs independent rows; {quoted(rows)} follow from the others. "
+            f"Drop them, or use a form that accepts them: {', '.join(others)}."
+        )
+
+
 class ConflictingConstraints(UkctrlError, RuntimeError):
     """Passive rows contradict each other: no acceleration satisfies them all."""
 

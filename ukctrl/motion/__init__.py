@@ -1,0 +1,21 @@
+r"""Equations of motion of constrained systems, on plain arrays.
+
+Nine forms of one answer: `solve` and `acceleration` take any of them by name, `FORMS` tells what
+each one needs and where it was published, and `stabilised` gives the right-hand side that holds
+the constraints. `Hierarchy` builds a system from modules and enforces constraints level by level.
+"""
+
+from ukctrl.motion.forms import FORMS, Card, Form, Inverse, svd_inverse
+from ukctrl.motion.solve import Motion, acceleration, solve, stabilised
+
+__all__ = [
+    "FORMS",
+    "Card",
+    "Form",
+    "Inverse",
+    "Motion",
+    "acceleration",
+    "solve",
+    "stabilised",
+    "svd_inverse",
+]
