@@ -19,6 +19,7 @@ from ukctrl.errors import InputError
 from ukctrl.fields import written
 from ukctrl.files import blaming, parse_toml, read_spec, read_toml
 from ukctrl.robot import Robot
+from ukctrl.robot.load import runs_code
 from ukctrl.scenario import Scenario
 from ukctrl.tables import Table, merged, set_path
 
@@ -72,6 +73,8 @@ def _scenario(
     for key in ("robot", "believed.robot"):
         with blaming(f"{label}: {key}"):
             _make_absolute(table, key.split("."), path)
+    if trust:
+        _load_trusted_robot(table, path, label)
     return read_spec(Scenario, table, path, label=label)
 
 
@@ -88,6 +91,18 @@ def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
 def _open_robot(holder: Table) -> None:
     if isinstance(holder.get("robot"), str):
         holder["robot"] = {"use": holder["robot"]}
+
+
+def _load_trusted_robot(table: Table, path: Path, label: str) -> None:
+    """Load a robot whose file names Python code; other robots stay names until they are needed."""
+    robot = table.get("robot")
+    override = {} if isinstance(robot, str) else copy.copy(robot)
+    if not isinstance(override, dict):
+        return
+    name = override.pop("use", robot)
+    with blaming(f"{label}: robot"):
+        if isinstance(name, str) and runs_code(name, path):
+            table["robot"] = Robot.load(name, beside=path, override=override, trust=True)
 
 
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
@@ -181,7 +196,10 @@ def table_of(scenario: Scenario, objects: bool = False) -> Table:
 
 def _plain(value: Any, objects: bool) -> Any:
     if isinstance(value, Robot):
-        return value if objects else str(value.path or f"{value.name} (made in Python)")
+        if objects:
+            return value
+        where = str(value.path or f"{value.name} (made in Python)")
+        return {"use": where, **_plain(value.override, objects)} if value.override else where
     if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}

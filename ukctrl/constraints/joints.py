@@ -186,6 +186,7 @@ class _Expression(Attached):
                 coordinates=robot.coordinates,
                 dofs=robot.dofs,
                 rates=robot.rates,
+                constants=robot.structure.parameters,
             )
         self._evaluate = derived.evaluate
         self._split = count * robot.nv

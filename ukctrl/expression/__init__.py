@@ -7,6 +7,7 @@ compiled to plain Python arithmetic (``codegen``). sympy is imported on first us
 """
 
 from ukctrl.expression.codegen import DomainError, compile_function
+from ukctrl.expression.lagrange import Motion, derive_motion
 from ukctrl.expression.rows import DerivedRows, derive_rows
 from ukctrl.expression.symbolic import Vocabulary, check, parse
 from ukctrl.expression.syntax import FUNCTIONS
@@ -17,10 +18,12 @@ __all__ = [
     "UNITS",
     "DerivedRows",
     "DomainError",
+    "Motion",
     "Vocabulary",
     "check",
     "compile_function",
     "constant",
+    "derive_motion",
     "derive_rows",
     "parse",
 ]

@@ -63,6 +63,7 @@ def derive_rows(
     coordinates: Sequence[str],
     dofs: Sequence[str],
     rates: Sequence[str],
+    constants: Sequence[tuple[str, float]] = (),
 ) -> DerivedRows:
     """Derive constraint rows from their formulas.
 
@@ -73,6 +74,7 @@ def derive_rows(
         coordinates: Names of q, (nq).
         dofs: Names of v, (nv).
         rates: q_dot as formulas over the coordinates and ``v.<dof>``, (nq); ``"v.q1"`` for most.
+        constants: Names that stand for numbers, and the numbers.
 
     Raises:
         ExpressionError: A formula is not in the language or not of the form.
@@ -84,19 +86,18 @@ def derive_rows(
         )
     if not texts:
         raise ExpressionError("must have at least one formula; got none.")
-    return _derive(tuple(texts), form, tuple(coordinates), tuple(dofs), tuple(rates))
+    words = Vocabulary(tuple(coordinates), tuple(dofs), constants=tuple(constants))
+    return _derive(tuple(texts), form, words, tuple(rates))
 
 
 @functools.lru_cache(maxsize=128)  # a study derives the same rows for every run
 def _derive(
     texts: tuple[str, ...],
     form: Form,
-    coordinates: tuple[str, ...],
-    dofs: tuple[str, ...],
+    words: Vocabulary,
     rates: tuple[str, ...],
 ) -> DerivedRows:
-
-    motion = _Motion(coordinates, dofs, rates)
+    motion = _Motion(words, rates)
     read_row = {"holonomic": _holonomic, "nonholonomic": _nonholonomic, "pfaffian": _pfaffian}[form]
     rows = [read_row(text, motion) for text in texts]
     phi = tuple(row.phi for row in rows) if form == "holonomic" else ()
@@ -105,7 +106,7 @@ def _derive(
     b = tuple(row.b for row in rows)
     evaluate = compile_function(
         [entry for row in A for entry in row] + [*b, *beta, *phi],
-        [coordinates, [f"v.{dof}" for dof in dofs], "t"],
+        [words.plain, [f"v.{dof}" for dof in words.velocities], "t"],
         label="; ".join(texts),
         missing=len(texts) - len(phi),
     )
@@ -122,18 +123,16 @@ class _Row(NamedTuple):
 class _Motion:
     """How the coordinates move: the chain rule along ``q_dot(q, v)``."""
 
-    def __init__(
-        self, coordinates: tuple[str, ...], dofs: tuple[str, ...], rates: tuple[str, ...]
-    ) -> None:
+    def __init__(self, words: Vocabulary, rates: tuple[str, ...]) -> None:
         import sympy
 
-        self.coordinates, self.dofs = coordinates, dofs
-        self.velocities = [sympy.Symbol(f"v.{dof}") for dof in dofs]
+        self.words = words
+        self.velocities = [sympy.Symbol(f"v.{dof}") for dof in words.velocities]
         self.time = sympy.Symbol("t")
-        known = Vocabulary(coordinates, dofs, time=False)
+        known = dc.replace(words, time=False)
         self.rates = {
             sympy.Symbol(name): parse(rate, known)
-            for name, rate in zip(coordinates, rates, strict=True)
+            for name, rate in zip(words.plain, rates, strict=True)
         }
 
         # d q_dot_i / d v_j, and the part of d q_dot_i / dt that does not come from a
@@ -164,13 +163,13 @@ def _holonomic(text: str, motion: _Motion) -> _Row:
     """Return phi; beta = phi_q q_dot + phi_t; A = phi_q (d q_dot / d v); b = -(d beta / dt)."""
     import sympy
 
-    used = check(text, Vocabulary(motion.coordinates, motion.dofs))
+    used = check(text, motion.words)
     velocities = sorted(name for name in used if name.startswith("v."))
     if velocities:
         raise fault(
             text, f"phi must not contain velocities; it has {quoted(velocities)}. Write it as psi."
         )
-    phi = parse(text, Vocabulary(motion.coordinates))
+    phi = parse(text, dc.replace(motion.words, velocities=()))
     gradient = motion.gradient(phi)
     if not gradient:
         raise fault(text, "phi must contain a coordinate; no motion could change it.")
@@ -192,7 +191,7 @@ def _holonomic(text: str, motion: _Motion) -> _Row:
 
 
 def _nonholonomic(text: str, motion: _Motion) -> _Row:
-    psi = parse(text, Vocabulary(motion.coordinates, motion.dofs))
+    psi = parse(text, motion.words)
     if not any(symbol in psi.free_symbols for symbol in motion.velocities):
         raise fault(text, "psi must contain a velocity such as v.q1; without one, write it as phi.")
     return _velocity_row(psi, motion)
@@ -209,9 +208,10 @@ def _velocity_row(psi: sympy.Expr, motion: _Motion) -> _Row:
 def _pfaffian(text: str, motion: _Motion) -> _Row:
     import sympy
 
-    form = parse(text, Vocabulary(motion.coordinates, differentials=(*motion.dofs, "t")))
+    dofs = motion.words.velocities
+    form = parse(text, dc.replace(motion.words, velocities=(), differentials=(*dofs, "t")))
     d_time = sympy.Symbol("d.t")
-    differentials = [sympy.Symbol(f"d.{dof}") for dof in motion.dofs]
+    differentials = [sympy.Symbol(f"d.{dof}") for dof in dofs]
     everywhere = [*differentials, d_time]
     coefficients = [form.diff(differential) for differential in everywhere]
     linear = not any(c.has(d) for c in coefficients for d in everywhere)

@@ -1,12 +1,14 @@
 """The robot model: the only package that imports Pinocchio."""
 
 from ukctrl.robot.audit import Finding
+from ukctrl.robot.functions import PlantFunctions
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
 from ukctrl.robot.spec import (
     DryFriction,
     ExtraFrame,
+    FormulaInput,
     GivenForce,
     JointDamper,
     JointMotor,
@@ -24,6 +26,7 @@ __all__ = [
     "Energy",
     "ExtraFrame",
     "Finding",
+    "FormulaInput",
     "FrameMotion",
     "GivenForce",
     "JointDamper",
@@ -31,6 +34,7 @@ __all__ = [
     "JointSpring",
     "Payload",
     "Perturbation",
+    "PlantFunctions",
     "PointMotion",
     "Robot",
     "RobotFile",

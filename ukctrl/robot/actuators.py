@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.errors import ModelError
+from ukctrl.expression import Vocabulary, check, compile_function, parse
 from ukctrl.files import blaming
-from ukctrl.robot.spec import AnyActuator, JointMotor, TorqueBetween, Transmission, Wrench
+from ukctrl.robot.spec import (
+    AnyActuator,
+    FormulaInput,
+    JointMotor,
+    TorqueBetween,
+    Transmission,
+    Wrench,
+)
 from ukctrl.robot.structure import Site, Structure
 
 if TYPE_CHECKING:
@@ -29,6 +38,11 @@ class WrenchColumn:
     force: Vector
     torque: Vector
 
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Which velocities it may push, shape ``(nv,)``."""
+        return self.site.support
+
     def evaluate(self, snapshot: Snapshot) -> Vector:
         """Return the generalised force per unit of input, shape ``(nv,)``."""
         rotation = snapshot.rotations[self.site.joint] @ self.site.rotation
@@ -45,6 +59,11 @@ class TorqueColumn:
     sign: Vector
     """+1 where a velocity turns the second frame only, -1 the first only, else 0."""
 
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Which velocities it may push, shape ``(nv,)``."""
+        return np.not_equal(self.sign, 0.0)
+
     def evaluate(self, snapshot: Snapshot) -> Vector:
         """Return the generalised force per unit of input, shape ``(nv,)``."""
         axis = snapshot.rotations[self.first.joint] @ self.axis
@@ -52,7 +71,48 @@ class TorqueColumn:
         return column
 
 
-Column = WrenchColumn | TorqueColumn
+@dc.dataclass(frozen=True, eq=False)
+class FormulaColumn:
+    """Column given as formulas of the coordinates."""
+
+    dofs: NDArray[np.intp]
+    texts: tuple[str, ...]
+    words: Vocabulary
+    """Coordinates and parameters, without velocities and time."""
+    nv: int
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Which velocities it may push, shape ``(nv,)``."""
+        reached = np.zeros(self.nv, dtype=bool)
+        reached[self.dofs] = True
+        return reached
+
+    def evaluate(self, snapshot: Snapshot) -> Vector:
+        """Return the generalised force per unit of input, shape ``(nv,)``."""
+        column = np.zeros(self.nv)
+        column[self.dofs] = self._evaluate(snapshot.q.tolist())
+        return column
+
+    @cached_property
+    def _evaluate(self) -> Callable[..., tuple[float, ...]]:
+        parsed = [parse(text, self.words) for text in self.texts]
+        return compile_function(parsed, [self.words.plain], "; ".join(self.texts))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the compiled formulas out: they do not pickle, their texts do."""
+        return {key: value for key, value in self.__dict__.items() if key != "_evaluate"}
+
+
+class Column(Protocol):
+    """A column of ``B`` that depends on the configuration."""
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Which velocities it may push, shape ``(nv,)``."""
+
+    def evaluate(self, snapshot: Snapshot) -> Vector:
+        """Return the generalised force per unit of input, shape ``(nv,)``."""
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -79,17 +139,22 @@ class Actuation:
 
 
 @dc.dataclass(frozen=True)
-class _Input:
-    """One column of ``B`` while it is being put together."""
+class Input:
+    """One input, and the column of ``B`` that says what it does."""
 
     name: str
     unit: str
     limit: float | None
+    """Largest absolute input; None where it is unlimited."""
     column: Vector | Column
+    """Generalised force per unit of input, shape ``(nv,)``; or what evaluates it."""
 
 
 def actuation(
-    structure: Structure, specs: Sequence[AnyActuator] | None, without: frozenset[str]
+    structure: Structure,
+    specs: Sequence[AnyActuator] | None,
+    without: frozenset[str] = frozenset(),
+    own: Sequence[Input] = (),
 ) -> Actuation:
     """Put the actuators of a robot together.
 
@@ -97,6 +162,7 @@ def actuation(
         structure: The robot's names.
         specs: The actuators; ``None`` for one motor per joint with one freedom.
         without: Joints that get no motor by default, such as those that mimic another.
+        own: Inputs that the plant itself defines; they come first.
 
     Raises:
         ModelError: Two inputs have one name.
@@ -108,7 +174,7 @@ def actuation(
             for block in structure.blocks
             if block.nv == 1 and block.name not in without
         ]
-    inputs: list[_Input] = []
+    inputs = list(own)
     for number, spec in enumerate(specs):
         with blaming(f"actuator[{number}]"):
             inputs += _inputs(structure, spec)
@@ -127,7 +193,7 @@ def actuation(
     return Actuation(names, tuple(made.unit for made in inputs), limits, constant, tuple(moving))
 
 
-def _inputs(structure: Structure, spec: AnyActuator) -> list[_Input]:
+def _inputs(structure: Structure, spec: AnyActuator) -> list[Input]:
     match spec:
         case JointMotor():
             return [_joint_motor(structure, spec)]
@@ -137,16 +203,19 @@ def _inputs(structure: Structure, spec: AnyActuator) -> list[_Input]:
             return [_torque_between(structure, spec)]
         case Wrench():
             return [_wrench(structure, spec)]
+        case FormulaInput():
+            column = formula_column(structure, spec.column)
+            return [Input(spec.name, spec.unit or unit_of(column, structure), spec.limit, column)]
 
 
-def _joint_motor(structure: Structure, spec: JointMotor) -> _Input:
+def _joint_motor(structure: Structure, spec: JointMotor) -> Input:
     if spec.gear == 0.0:
         raise ModelError(f"gear of the motor at joint '{spec.joint}' must not be zero.")
     index = structure.dof(spec.joint)
     column = np.zeros(structure.nv)
     column[index] = spec.gear
     from_model = float(structure.effort_limit[index]) / abs(spec.gear)
-    return _Input(
+    return Input(
         name=spec.name or structure.dofs[index],
         unit=spec.unit or _effort_unit(structure.dof_units[index]),
         limit=spec.limit if spec.limit is not None else from_model,
@@ -158,7 +227,7 @@ def _effort_unit(velocity_unit: str) -> str:
     return "N" if velocity_unit == "m/s" else "N m"
 
 
-def _transmission(structure: Structure, spec: Transmission) -> list[_Input]:
+def _transmission(structure: Structure, spec: Transmission) -> list[Input]:
     names: tuple[str, ...]
     joints: tuple[str, ...]
     if spec.ratios is not None:
@@ -175,11 +244,32 @@ def _transmission(structure: Structure, spec: Transmission) -> list[_Input]:
     columns[rows] = matrix
     unit = spec.unit or (units.pop() if len(units) == 1 else "N m")
     return [
-        _Input(name, unit, spec.limit, columns[:, index].copy()) for index, name in enumerate(names)
+        Input(name, unit, spec.limit, columns[:, index].copy()) for index, name in enumerate(names)
     ]
 
 
-def _torque_between(structure: Structure, spec: TorqueBetween) -> _Input:
+def formula_column(structure: Structure, column: Mapping[str, str]) -> FormulaColumn:
+    """Return the column of ``B`` that formulas by velocity describe.
+
+    Raises:
+        InputError: A velocity does not exist, or a formula is not acceptable.
+    """
+    words = dc.replace(structure.vocabulary, velocities=(), time=False)
+    dofs = []
+    for name, text in column.items():
+        with blaming(name):
+            dofs.append(structure.dof(name))
+            check(text, words)
+    return FormulaColumn(np.array(dofs), tuple(column.values()), words, structure.nv)
+
+
+def unit_of(column: FormulaColumn, structure: Structure) -> str:
+    """Return the unit of an input that pushes so; ``1`` where its velocities are of two kinds."""
+    units = {_effort_unit(structure.dof_units[dof]) for dof in column.dofs}
+    return units.pop() if len(units) == 1 else "1"
+
+
+def _torque_between(structure: Structure, spec: TorqueBetween) -> Input:
     first, second = (structure.site(frame) for frame in spec.frames)
     axis = np.array(spec.axis) / np.linalg.norm(spec.axis)
     sign = second.support.astype(float) - first.support.astype(float)
@@ -188,13 +278,13 @@ def _torque_between(structure: Structure, spec: TorqueBetween) -> _Input:
             f"frames '{spec.frames[0]}' and '{spec.frames[1]}' of actuator '{spec.name}' are on "
             "one body; a torque between them does nothing."
         )
-    return _Input(spec.name, "N m", spec.limit, TorqueColumn(first, first.rotation @ axis, sign))
+    return Input(spec.name, "N m", spec.limit, TorqueColumn(first, first.rotation @ axis, sign))
 
 
-def _wrench(structure: Structure, spec: Wrench) -> _Input:
+def _wrench(structure: Structure, spec: Wrench) -> Input:
     site = structure.site(spec.frame)
     force, torque = np.array(spec.force or (0.0,) * 3), np.array(spec.torque or (0.0,) * 3)
     if not site.support.any():
         raise ModelError(f"frame '{spec.frame}' of actuator '{spec.name}' does not move.")
     unit = spec.unit or ("N" if force.any() else "N m")
-    return _Input(spec.name, unit, spec.limit, WrenchColumn(site, force, torque))
+    return Input(spec.name, unit, spec.limit, WrenchColumn(site, force, torque))

@@ -6,13 +6,13 @@ be what their author meant; a ``note`` says how something was read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.robot.actuators import Actuation, TorqueColumn
+from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import identifier
 from ukctrl.robot.rigid import UNLIMITED, RigidStructure
 from ukctrl.robot.structure import Structure
@@ -149,10 +149,7 @@ def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[F
     """Name the velocities on which no input acts directly."""
     reached = np.array(actuation.constant.any(axis=1))
     for _, column in actuation.moving:
-        if isinstance(column, TorqueColumn):
-            reached |= column.sign != 0.0
-        else:
-            reached |= column.site.support
+        reached |= column.reached
     for block in structure.blocks:
         free = [block.dofs[i] for i in range(block.nv) if not reached[block.iv + i]]
         if free:
@@ -163,19 +160,25 @@ def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[F
             )  # fmt: skip
 
 
-def mass_findings(structure: Structure, configurations: list[Any]) -> Iterator[Finding]:
-    """Find velocities that carry no inertia: M is singular at all given configurations."""
-    import pinocchio as pin
+def mass_findings(
+    structure: Structure, masses: Sequence[Matrix], whole: str, look_for: str, advice: str
+) -> Iterator[Finding]:
+    """Find velocities that carry no inertia: M is singular at all given configurations.
 
-    model = structure.model
-    data, worst = model.createData(), None
-    for q in configurations:
-        M = np.reshape(pin.crba(model, data, q), (model.nv, model.nv))
+    Args:
+        structure: The plant's names.
+        masses: Mass matrices at some configurations.
+        whole: What is called so where no single velocity is to blame.
+        look_for: What makes a mass matrix overflow.
+        advice: What gives a velocity inertia.
+    """
+    worst = None
+    for M in masses:
         diagonal = np.diag(M)
         if not np.all(np.abs(M) < HUGE):
             yield Finding(
-                "error", "not_finite", str(model.name),
-                f"the mass matrix must be finite and below {HUGE:g}; look for an absurd length.",
+                "error", "not_finite", whole,
+                f"the mass matrix must be finite and below {HUGE:g}; look for {look_for}.",
             )  # fmt: skip
             return
         if diagonal.min() < 1.0 / HUGE**2:
@@ -190,6 +193,6 @@ def mass_findings(structure: Structure, configurations: list[Any]) -> Iterator[F
         name = structure.dofs[worst]
         yield Finding(
             "error", "singular_mass", name,
-            f"the mass matrix is not positive definite: moving '{name}' moves no inertia. Give "
-            "the links beyond it a mass and an inertia, or make the joint fixed.",
+            f"the mass matrix is not positive definite: moving '{name}' moves no inertia. "
+            f"{advice}",
         )  # fmt: skip

@@ -6,43 +6,117 @@ import contextlib
 import dataclasses as dc
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pinocchio as pin
 
 from ukctrl import catalog
-from ukctrl.errors import ModelError
+from ukctrl.errors import InputError, ModelError
 from ukctrl.files import blaming, read_spec, read_toml
+from ukctrl.plugin import load_class
 from ukctrl.robot import audit
-from ukctrl.robot.actuators import Actuation, actuation
+from ukctrl.robot.actuators import actuation
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.composite import without_composites
 from ukctrl.robot.forces import forces
+from ukctrl.robot.formula_load import Recipe
+from ukctrl.robot.functions import PlantFunctions
+from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
+from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.source import Source, build, read
-from ukctrl.robot.spec import ExtraFrame, Options, RobotFile
+from ukctrl.robot.spec import ExtraFrame, Extras, Options, RobotFile
 from ukctrl.robot.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.tables import merged
 
-CONSTANT_ATOL = 1e-13
-"""A column of ``B`` that varies by no more than this between configurations is constant."""
-PROBES = 5
-"""Configurations at which a model is tried out. What holds at a few drawn at random holds
-everywhere, but for analytic accidents of measure zero."""
 
-
-def load(reference: str | Path, beside: Path | None, override: Mapping[str, Any]) -> Robot:
+def load(
+    reference: str | Path, beside: Path | None, override: Mapping[str, Any], trust: bool
+) -> Robot:
     """Load a robot by name, from a ``robot.toml`` or from a model file; see `Robot.load`."""
     path = catalog.find("robots", reference, beside)
     label = f"{path}, as overridden" if override else str(path)
     if path.suffix != ".toml":
         return from_source(path, read_spec(Options, override, path, label=label))
     spec = read_spec(RobotFile, merged(read_toml(path), dict(override)), path, label=label)
-    name = path.parent.name if path.name == "robot.toml" else path.stem
-    source = read(spec.model)
-    return _assemble(source, spec, name or "robot", spec.title, spec.source, path)
+    name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
+    if spec.model is not None:
+        return _assemble(read(spec.model), spec, name, spec.title, spec.source, path)
+    table = spec.lagrangian or spec.functions
+    assert table is not None  # the schema asks for one of the three
+    functions = None
+    if isinstance(table, FunctionsTable):
+        functions = _trusted(table, path, trust)
+    return Recipe(
+        table=table,
+        extras=spec,
+        functions=functions,
+        name=name,
+        title=spec.title,
+        source=spec.source,
+        path=path,
+    ).robot()
+
+
+def from_table(
+    kind: Literal["lagrangian", "functions"],
+    table: Mapping[str, Any],
+    extras: Mapping[str, Any],
+    name: str,
+    functions: PlantFunctions | None = None,
+) -> Robot:
+    """Build a robot from a plant's table; see `Robot.from_lagrangian`, `Robot.from_functions`."""
+    form = {"lagrangian": LagrangianTable, "functions": FunctionsTable}[kind]
+    with blaming(f"robot '{name}'"):
+        return Recipe(
+            table=read_spec(form, table, kind),
+            extras=read_spec(Extras, extras, "robot"),
+            functions=functions,
+            name=name,
+            title=name,
+            source="",
+            path=None,
+        ).robot()
+
+
+def runs_code(reference: str | Path, beside: Path | None = None) -> bool:
+    """Return whether loading a robot would run Python code that its file names."""
+    path = catalog.find("robots", reference, beside)
+    return path.suffix == ".toml" and "functions" in read_toml(path)
+
+
+def _trusted(table: FunctionsTable, path: Path, trust: bool) -> PlantFunctions:
+    """Return the object that a ``[functions]`` table describes.
+
+    Raises:
+        InputError: Its code is not trusted, does not exist, or is no plant.
+    """
+    file, colon, name = table.file.rpartition(":")
+    with blaming(path), blaming("functions.file"):
+        if not colon or not file.endswith(".py"):
+            raise InputError(f"must be such as './plant.py:Pendulum'; got '{table.file}'.")
+        if not trust:
+            raise InputError(
+                f"'{table.file}' is Python code, which a file may not run by itself; read it, "
+                "then say --trust (trust=True) to run it."
+            )
+        made = load_class((path.parent / file).resolve(), name, PlantFunctions)  # type: ignore[type-abstract]
+    return _filled(made, table.parameters, path)
+
+
+def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFunctions:
+    """Return a user's class with its fields set."""
+    key = "functions.parameters"
+    has_fields = bool(dc.is_dataclass(made))
+    if not has_fields and parameters:
+        raise InputError(
+            f"{path}: {key}: '{made.__name__}' has no fields; decorate it with ukctrl.fields.spec "
+            "and give it some."
+        )
+    functions: PlantFunctions = read_spec(made, parameters, path, key=key) if has_fields else made()
+    return functions
 
 
 def from_source(source: str | Path, options: Options, name: str | None = None) -> Robot:
@@ -89,11 +163,16 @@ def _assemble(
     _stop_at_error(findings, source)
     rng = np.random.default_rng(0)
     probes = [robot.random(rng) for _ in range(PROBES)]
-    findings += audit.mass_findings(structure, probes)
+    findings += audit.mass_findings(
+        structure,
+        [robot.snapshot(q).M for q in probes],
+        str(model.name),
+        "an absurd length",
+        "Give the links beyond it a mass and an inertia, or make the joint fixed.",
+    )
     _stop_at_error(findings, source)
     findings += audit.actuation_findings(structure, robot.actuation)
-    folded = _folded(robot, probes)
-    return dc.replace(robot, actuation=folded, audit=tuple(findings))
+    return dc.replace(robot, actuation=folded(robot, probes), audit=tuple(findings))
 
 
 def _stop_at_error(findings: list[Finding], source: Source) -> None:
@@ -125,22 +204,3 @@ def _with_frame(structure: RigidStructure, extra: ExtraFrame) -> RigidStructure:
     )
     model.addFrame(pin.Frame(extra.name, parent.joint, 0, place, pin.FrameType.OP_FRAME))
     return RigidStructure(structure.blocks, model)
-
-
-def _folded(robot: Robot, probes: list[Any]) -> Actuation:
-    """Return the actuation with columns that turn out not to depend on ``q`` made constant.
-
-    In a planar mechanism a torque between two links pushes the same way everywhere.
-    """
-    given = robot.actuation
-    if not given.varies:
-        return given
-    at_rest = robot.snapshot(robot.neutral).B
-    samples = np.array([robot.snapshot(q).B for q in probes])
-    varies = np.abs(samples - at_rest).max(axis=(0, 1)) > CONSTANT_ATOL
-    constant = given.constant.copy()
-    for index, _ in given.moving:
-        if not varies[index]:
-            constant[:, index] = at_rest[:, index]
-    moving = tuple((index, column) for index, column in given.moving if varies[index])
-    return dc.replace(given, constant=constant, moving=moving)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from ukctrl.errors import InputError, ModelError, unknown_name
-from ukctrl.fields import Kilograms, Listed, Position, Positive, Quantity, Text, Vec3, spec
+from ukctrl.fields import Kilograms, Listed, Number, Position, Positive, Quantity, Text, Vec3, spec
+from ukctrl.files import blaming
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.structure import Structure
@@ -105,6 +106,8 @@ class Perturbation:
     """A body to fasten to a frame."""
     gravity: Vec3 | None = None
     """Gravitational acceleration in world axes [m/s^2]; absent: unchanged."""
+    parameters: dict[Text, Number] = Field(default_factory=dict)
+    """Other values for parameters of a plant of formulas or functions."""
 
     def apply(self, robot: Robot) -> Robot:
         """Return the robot with these differences.
@@ -113,7 +116,30 @@ class Perturbation:
             UnknownName: A joint or frame does not exist.
             ModelError: The payload's frame does not move.
         """
-        old = robot.structure
+        if self.parameters:
+            from ukctrl.robot.formula_load import with_parameters
+
+            with blaming("parameters"):
+                robot = with_parameters(robot, self.parameters)
+        if isinstance(robot.structure, RigidStructure):
+            structure: Structure = self._bodies(robot.structure)
+        else:
+            self._refuse_bodies(robot)
+            structure = robot.structure
+        terms = list(robot.forces.terms)
+        damping = self._by_dof(structure, self.damping)
+        level = self._by_dof(structure, self.friction)
+        if damping.any():
+            terms.append(Dampers(damping))
+        if level.any():
+            dofs = np.flatnonzero(level)
+            scale = np.full(dofs.size, self.friction_velocity)
+            terms.append(Friction(dofs, level[dofs], scale))
+        # No file describes this robot any more.
+        return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)), path=None)
+
+    def _bodies(self, old: RigidStructure) -> RigidStructure:
+        """Return the rigid bodies with these differences."""
         model = pin.Model(old.model)
         structure = RigidStructure(old.blocks, model)
         for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):
@@ -133,20 +159,20 @@ class Perturbation:
             self._load(structure, self.payload)
         if self.gravity is not None:
             model.gravity.linear = np.array(self.gravity)
-        terms = list(robot.forces.terms)
-        damping = self._by_dof(structure, self.damping)
-        level = self._by_dof(structure, self.friction)
-        if damping.any():
-            terms.append(Dampers(damping))
-        if level.any():
-            dofs = np.flatnonzero(level)
-            scale = np.full(dofs.size, self.friction_velocity)
-            terms.append(Friction(dofs, level[dofs], scale))
-        # No file describes this robot any more.
-        return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)), path=None)
+        return structure
+
+    def _refuse_bodies(self, robot: Robot) -> None:
+        """Refuse what only rigid bodies have."""
+        for name in ("mass_scale", "inertia_scale", "com_shift", "payload", "gravity"):
+            if getattr(self, name) != getattr(Perturbation, name):
+                known = ", ".join(robot.parameters) or "none, as yet"
+                raise InputError(
+                    f"{name}: robot '{robot.name}' has no bodies but formulas or functions; "
+                    f"change their parameters instead, with parameters = {{ ... }}. Known: {known}."
+                )
 
     @staticmethod
-    def _load(structure: Structure, payload: Payload) -> None:
+    def _load(structure: RigidStructure, payload: Payload) -> None:
         site = structure.site(payload.frame)
         if site.joint == 0:
             raise ModelError(
@@ -170,7 +196,7 @@ class Perturbation:
 
 
 def _by_body(
-    structure: Structure, given: Any, neutral: Any, what: str
+    structure: RigidStructure, given: Any, neutral: Any, what: str
 ) -> Iterator[tuple[int, Any]]:
     """Yield Pinocchio's joint index and the value for every body that a setting changes."""
     joints = {name: block.joint for block in structure.blocks for name in _names(block)}

@@ -6,7 +6,7 @@ Everything that depends on the state is in `ukctrl.robot.snapshot`.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Robot:
     """What loading dropped or finds suspicious."""
     path: Path | None = None
     """The file it was loaded from."""
+    override: Mapping[str, Any] = dc.field(default_factory=dict)
+    """What was laid over that file."""
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, nq={self.nq}, nv={self.nv}, nu={self.nu})"
@@ -138,6 +140,11 @@ class Robot:
     def gravity(self) -> Vector:
         """Gravitational acceleration in the world, shape ``(3,)`` [m/s^2]."""
         return self.structure.gravity
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters of a plant of formulas or functions; a model file has none."""
+        return dict(self.structure.parameters)
 
     # Limits
 
@@ -238,6 +245,7 @@ class Robot:
         *,
         beside: Path | None = None,
         override: Mapping[str, Any] | None = None,
+        trust: bool = False,
     ) -> Robot:
         """Load a robot of the catalogue by name, or from a ``robot.toml`` or a model file.
 
@@ -246,6 +254,7 @@ class Robot:
             beside: The file that refers to it; names are looked up beside it first.
             override: Keys of ``robot.toml`` to change, table by table, such as
                 ``{"gravity": (0, 0, 0)}``; a model file has those of `Options`.
+            trust: Whether Python code that a ``[functions]`` table names may run.
 
         Raises:
             UnknownName: There is no robot of this name.
@@ -253,7 +262,8 @@ class Robot:
         """
         from ukctrl.robot.load import load
 
-        return load(reference, beside, override or {})
+        robot = load(reference, beside, override or {}, trust)
+        return dc.replace(robot, override=dict(override)) if override else robot
 
     @classmethod
     def from_urdf(
@@ -266,6 +276,7 @@ class Robot:
         frames: Sequence[ExtraFrame] = (),
         actuators: Sequence[AnyActuator] | None = None,
         forces: Sequence[AnyForce] = (),
+        passive: Sequence[Mapping[str, Any]] = (),
     ) -> Robot:
         """Build a robot from the text or the path of a URDF (or MJCF) model.
 
@@ -277,6 +288,8 @@ class Robot:
             frames: Frames to add.
             actuators: The inputs; absent: one motor per joint with one freedom.
             forces: Springs, dampers, friction and given forces.
+            passive: Constraints that physics enforces, as the tables of a file:
+                ``{"kind": "closure", ...}``.
 
         Raises:
             ModelError: The model is not valid.
@@ -286,9 +299,104 @@ class Robot:
 
         table = {
             "gravity": gravity, "floating_base": floating_base, "frame": tuple(frames),
-            "actuator": None if actuators is None else tuple(actuators), "force": tuple(forces),
+            **_extras(actuators, forces, passive),
         }  # fmt: skip
         return from_source(source, read_spec(Options, table, "robot"), name)
+
+    @classmethod
+    def from_lagrangian(
+        cls,
+        coordinates: Mapping[str, str] | Sequence[str],
+        kinetic: str | Sequence[str],
+        potential: str | Sequence[str] = "0",
+        *,
+        dissipation: str | Sequence[str] = (),
+        parameters: Mapping[str, float | str] | None = None,
+        inputs: Mapping[str, Mapping[str, float | str]] | None = None,
+        neutral: Mapping[str, float | str] | None = None,
+        limits: Mapping[str, Sequence[float | str]] | None = None,
+        actuators: Sequence[AnyActuator] | None = None,
+        forces: Sequence[AnyForce] = (),
+        passive: Sequence[Mapping[str, Any]] = (),
+        name: str = "lagrangian",
+    ) -> Robot:
+        """Build a robot from its kinetic and potential energy in text.
+
+        The arguments are the keys of the ``[lagrangian]`` table of a ``robot.toml``.
+
+        Args:
+            coordinates: Unit, ``"rad"`` or ``"m"``, by name; a list of names stands for angles.
+            kinetic: Kinetic energy in the coordinates, ``v.<name>``, parameters and ``t`` [J].
+            potential: Potential energy [J].
+            dissipation: Rayleigh's dissipation function [W].
+            parameters: Numbers that formulas use by name.
+            inputs: Generalised force per unit of input, by velocity, for every input; absent: one
+                motor per coordinate.
+            neutral: Coordinates where nothing else is said; absent: 0.
+            limits: Lower and upper limit of coordinates.
+            actuators: Further inputs, or the inputs where ``inputs`` is absent.
+            forces: Springs, dampers, friction and given forces.
+            passive: Constraints that physics enforces, as the tables of a file.
+            name: What to call it.
+
+        Raises:
+            InputError: A formula is not acceptable; the message names the argument.
+            ModelError: The mass matrix is not positive definite.
+        """
+        from ukctrl.robot.load import from_table
+
+        table = {
+            "coordinates": coordinates, "kinetic": kinetic, "potential": potential,
+            "dissipation": dissipation or (), "parameters": parameters or {}, "inputs": inputs,
+            "neutral": neutral or {}, "limits": limits or {},
+        }  # fmt: skip
+        return from_table("lagrangian", table, _extras(actuators, forces, passive), name)
+
+    @classmethod
+    def from_functions(
+        cls,
+        coordinates: Mapping[str, str] | Sequence[str],
+        M: Callable[[Vector], ArrayLike],
+        nle: Callable[[Vector, Vector], ArrayLike],
+        B: Callable[[Vector], ArrayLike] | None = None,
+        potential: Callable[[Vector], float] | None = None,
+        *,
+        inputs: Mapping[str, str] | None = None,
+        neutral: Mapping[str, float | str] | None = None,
+        limits: Mapping[str, Sequence[float | str]] | None = None,
+        forces: Sequence[AnyForce] = (),
+        passive: Sequence[Mapping[str, Any]] = (),
+        name: str = "functions",
+    ) -> Robot:
+        """Build a robot from functions: ``M(q) a + nle(q, v) = B(q) u``.
+
+        Args:
+            coordinates: Unit, ``"rad"`` or ``"m"``, by name; a list of names stands for angles.
+            M: Mass matrix, shape ``(n, n)``.
+            nle: Coriolis, centrifugal and gravity force, shape ``(n,)``.
+            B: Actuation, shape ``(n, nu)``; absent: one motor per coordinate.
+            potential: Potential energy [J]; absent: not known, and so is the energy.
+            inputs: Unit of every input, by name; absent: ``u1``, ``u2``, ...
+            neutral: Coordinates where nothing else is said; absent: 0.
+            limits: Lower and upper limit of coordinates.
+            forces: Springs, dampers, friction and given forces.
+            passive: Constraints that physics enforces, as the tables of a file.
+            name: What to call it.
+
+        Raises:
+            InputError: An argument does not fit.
+            ModelError: A function returns something of another shape, or M is not positive
+                definite.
+        """
+        from ukctrl.robot.functions import Callables
+        from ukctrl.robot.load import from_table
+
+        table = {
+            "file": name, "coordinates": coordinates, "inputs": inputs, "neutral": neutral or {},
+            "limits": limits or {},
+        }  # fmt: skip
+        functions = Callables(M, nle, B, potential)
+        return from_table("functions", table, _extras(None, forces, passive), name, functions)
 
     def perturbed(
         self,
@@ -301,6 +409,7 @@ class Robot:
         friction_velocity: float = 0.01,
         payload: Payload | None = None,
         gravity: Sequence[float] | None = None,
+        parameters: Mapping[str, float] | None = None,
     ) -> Robot:
         """Return a robot that differs from this one as stated; see `Perturbation`.
 
@@ -310,6 +419,19 @@ class Robot:
         table = {
             "mass_scale": mass_scale, "inertia_scale": inertia_scale, "com_shift": com_shift,
             "damping": damping, "friction": friction, "friction_velocity": friction_velocity,
-            "payload": payload, "gravity": gravity,
+            "payload": payload, "gravity": gravity, "parameters": parameters or {},
         }  # fmt: skip
         return read_spec(Perturbation, table, "perturbed").apply(self)
+
+
+def _extras(
+    actuators: Sequence[AnyActuator] | None,
+    forces: Sequence[AnyForce],
+    passive: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return what may be added to any plant, as the table of a file."""
+    return {
+        "actuator": None if actuators is None else tuple(actuators),
+        "force": tuple(forces),
+        "passive": tuple(dict(table) for table in passive),
+    }

@@ -21,6 +21,7 @@ from ukctrl.fields import (
     Vec3,
     spec,
 )
+from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 
 
 @spec
@@ -125,8 +126,29 @@ class Wrench:
         return self
 
 
+@spec
+class FormulaInput:
+    """An input whose column of ``B`` is given as formulas of the coordinates."""
+
+    kind: Literal["formula"] = "formula"
+    name: Text
+    """Name of the input."""
+    column: dict[str, Formula]
+    """Generalised force per unit of input, by velocity; those not listed feel nothing."""
+    limit: Positive | None = None
+    """Largest absolute input; absent: unlimited."""
+    unit: Text | None = None
+    """Unit of the input; absent: ``N m`` or ``N`` where all velocities are of one kind."""
+
+    @model_validator(mode="after")
+    def _pushes(self) -> FormulaInput:
+        if not self.column:
+            raise InputError("column must name at least one velocity.")
+        return self
+
+
 AnyActuator = Annotated[
-    JointMotor | Transmission | TorqueBetween | Wrench, Field(discriminator="kind")
+    JointMotor | Transmission | TorqueBetween | Wrench | FormulaInput, Field(discriminator="kind")
 ]
 
 
@@ -215,7 +237,19 @@ class ExtraFrame:
 
 
 @spec
-class Options:
+class Extras:
+    """What a user may add to any plant."""
+
+    actuator: tuple[AnyActuator, ...] | None = None
+    """The inputs; absent: one motor per joint with one freedom; ``[]``: none at all."""
+    force: tuple[AnyForce, ...] = ()
+    """Springs, dampers, friction and given forces."""
+    passive: tuple[dict[str, Any], ...] = ()
+    """Constraints that physics enforces; their keys are those of a scenario's constraints."""
+
+
+@spec
+class Options(Extras):
     """What a user may add to a model file."""
 
     gravity: Vec3 | None = None
@@ -227,12 +261,6 @@ class Options:
     """``velocity_scale`` of the dry friction that the model file itself asks for."""
     frame: tuple[ExtraFrame, ...] = ()
     """Frames to add."""
-    actuator: tuple[AnyActuator, ...] | None = None
-    """The inputs; absent: one motor per joint with one freedom; ``[]``: none at all."""
-    force: tuple[AnyForce, ...] = ()
-    """Springs, dampers, friction and given forces."""
-    passive: tuple[dict[str, Any], ...] = ()
-    """Constraints that physics enforces; their keys are those of a scenario's constraints."""
 
 
 @spec
@@ -243,5 +271,34 @@ class RobotFile(Options):
     """One line that says what the robot is."""
     source: str = ""
     """Where its numbers come from."""
-    model: InputFile
+    model: InputFile | None = None
     """URDF, MJCF or SDF file, relative to this one."""
+    lagrangian: LagrangianTable | None = None
+    """A plant written as a Lagrangian, instead of a model file."""
+    functions: FunctionsTable | None = None
+    """A plant given as Python functions, instead of a model file."""
+
+    @model_validator(mode="after")
+    def _one_plant(self) -> RobotFile:
+        plants = ("model", "lagrangian", "functions")
+        given = [name for name in plants if getattr(self, name) is not None]
+        if len(given) != 1:
+            came = " and ".join(given) or "none of them"
+            raise InputError(f"needs exactly one of {', '.join(plants)}; got {came}.")
+        if self.model is None:
+            wrong = {
+                "gravity": self.gravity,
+                "floating_base": self.floating_base,
+                "frame": self.frame,
+            }
+            for name, value in wrong.items():
+                if value:
+                    raise InputError(f"{name} goes with a model file; {_INSTEAD[name]}.")
+        return self
+
+
+_INSTEAD = {
+    "gravity": "write gravity into the formulas, as a parameter",
+    "floating_base": "give the base coordinates of its own",
+    "frame": "a plant without bodies has no frames; write constraints as expressions",
+}

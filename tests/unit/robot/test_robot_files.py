@@ -84,7 +84,10 @@ def test_a_broken_model_file_is_refused_in_one_line(folder, content, message):
         ('title = "a"\nmodel = 7', "model: must be the name of a file; got 7"),
         ('title = ""\nmodel = "arm.urdf"', "title: must be text"),
         (TOML + MOTOR.replace('"j"', '"k"'), "actuator[0]: no joint named 'k'"),
-        (TOML + MOTOR.replace("joint", "jont", 1), "actuator[0]: kind must be one of joint"),
+        (
+            TOML + MOTOR.replace("joint", "jont", 1),
+            "actuator[0]: kind must be one of formula, joint",
+        ),
         (TOML + '[[actuator]]\njoint = "j"', "actuator[0]: needs kind"),
         (TOML + MOTOR + "gaer = 2", "actuator[0].gaer: unknown key; did you mean 'gear'?"),
         (TOML + MOTOR + 'limit = "-3"', "actuator[0].limit: must be positive"),

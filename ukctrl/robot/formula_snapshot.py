@@ -1,0 +1,72 @@
+"""A plant of formulas or functions at one state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.errors import ModelError
+from ukctrl.robot.snapshot import PointMotion, Snapshot
+
+if TYPE_CHECKING:
+    from ukctrl.robot.formula import FormulaStructure
+    from ukctrl.robot.robot import Robot
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@final
+class FormulaSnapshot(Snapshot):
+    """A robot whose structure has coordinates and no bodies, at one state."""
+
+    __slots__ = ("_M", "_fill", "_nle", "_own", "_structure")
+
+    def __init__(
+        self, robot: Robot, structure: FormulaStructure, q: Vector, v: Vector, t: float = 0.0
+    ) -> None:
+        """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
+        nv, own = structure.nv, structure.own
+        self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
+        self.M[range(own, nv), range(own, nv)] = structure.rotors
+        self._M, self._nle, self._own = self.M[:own, :own], self.nle[:own], own
+        self._structure, self._fill = structure, structure.plant.fill
+        self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
+        self.rotations, self.translations = np.eye(3)[None].copy(), np.zeros((1, 3))
+        super().__init__(robot, q, v, t)
+
+    def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
+        """Evaluate the robot at another state, in place; see `Snapshot.move`."""
+        self.q[:] = q
+        self.v[:] = v
+        self.t = t
+        own = self._own
+        self._fill(q[:own], v[:own], t, self._M, self._nle)
+        if self._forces is not None:
+            self._forces.evaluate(self)
+        if self._moving_B is not None:
+            self._moving_B.evaluate(self)
+
+    @property
+    def gravity(self) -> Vector:
+        """Return ``nle`` at rest, shape ``(nv,)``."""
+        own = self._own
+        M, nle = np.zeros((own, own)), np.zeros(len(self.v))
+        self._fill(self.q[:own], np.zeros(own), self.t, M, nle[:own])
+        return nle
+
+    def com(self) -> PointMotion:
+        """Refuse: there are no bodies.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError(
+            f"{self._structure.plant.kind} plant has no bodies, so no centre of mass; write what "
+            'must hold with kind = "expression" in its coordinates.'
+        )
+
+    def _own_potential(self) -> float:
+        return self._structure.plant.potential(self.q[: self._own], self.t)
