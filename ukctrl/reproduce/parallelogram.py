@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ellipj, ellipk
 
+from ukctrl.compiled import compiled
 from ukctrl.factor import Matrix, Vector
 
 LENGTH, MASS, INERTIA = 1.0, 1.0, 0.1
@@ -41,27 +43,72 @@ def arrays(theta: float, rate: float, loops: int = 2) -> Arrays:
         rate: Its rate [rad/s].
         loops: Parallelograms side by side; 2 is the paper's, with coupler mass 2 and inertia 0.2.
     """
-    links = loops + 1
-    n = 3 * (links + 1)
-    mass = np.tile([MASS, MASS, INERTIA], links + 1)
+    q, v = assembled(theta, rate, loops)
+    A, b = rows(q, v)
+    return Arrays(np.diag(masses(loops)), gravity(loops), A, b)
+
+
+def masses(loops: int = 2) -> Vector:
+    """Return the diagonal of the mass matrix [kg, kg m^2]."""
+    mass = np.tile([MASS, MASS, INERTIA], loops + 2)
     mass[-3:] *= loops  # the coupler is as long as the row of ground joints
-    Q = np.zeros(n)
-    Q[1::3] = -GRAVITY * mass[1::3]
-    A, b = np.zeros((4 * links, n)), np.zeros(4 * links)
-    along = np.array([np.cos(theta), np.sin(theta)])
-    across = np.array([-np.sin(theta), np.cos(theta)])
-    half = 0.5 * LENGTH
+    return mass
+
+
+def gravity(loops: int = 2) -> Vector:
+    """Return the weights [N]."""
+    return np.tile([0.0, -GRAVITY, 0.0], loops + 2) * masses(loops)
+
+
+def assembled(theta: float, rate: float = 0.0, loops: int = 2) -> tuple[Vector, Vector]:
+    """Return coordinates and velocities that close every joint, at a link angle and its rate."""
+    along = LENGTH * np.array([np.cos(theta), np.sin(theta)])
+    across = LENGTH * rate * np.array([-np.sin(theta), np.cos(theta)])
+    q = [np.append(np.array([i, 0.0]) + 0.5 * along, theta) for i in range(loops + 1)]
+    v = [np.append(0.5 * across, rate)] * (loops + 1)
+    middle = np.append(np.array([0.5 * loops, 0.0]) + along, 0.0)
+    return np.concatenate([*q, middle]), np.concatenate([*v, np.append(across, 0.0)])
+
+
+@compiled
+def positions(q: Vector) -> Vector:
+    r"""Return how far each joint is open, $\Psi(q)$, closed or not, shape ``(4 links,)`` [m]."""
+    links = q.shape[0] // 3 - 1
+    x, y, angle = q[3 * links], q[3 * links + 1], q[3 * links + 2]
+    psi = np.empty(4 * links)
     for i in range(links):
-        x, ground, top = 3 * i, 2 * i, 2 * (links + i)
-        A[ground : ground + 2, x : x + 2] = np.eye(2)
-        A[ground : ground + 2, x + 2] = -half * across
-        b[ground : ground + 2] = -half * along * rate**2
-        A[top : top + 2, x : x + 2] = np.eye(2)
-        A[top : top + 2, x + 2] = half * across
-        A[top : top + 2, n - 3 : n - 1] = -np.eye(2)
-        A[top + 1, n - 1] = -(i - 0.5 * loops)  # the joint lies this far along the coupler
-        b[top : top + 2] = half * along * rate**2
-    return Arrays(np.diag(mass), Q, A, b)
+        half_x, half_y = 0.5 * LENGTH * np.cos(q[3 * i + 2]), 0.5 * LENGTH * np.sin(q[3 * i + 2])
+        arm = i - 0.5 * (links - 1)  # the joint lies this far along the coupler
+        psi[2 * i] = q[3 * i] - half_x - i
+        psi[2 * i + 1] = q[3 * i + 1] - half_y
+        psi[2 * (links + i)] = q[3 * i] + half_x - x - arm * np.cos(angle)
+        psi[2 * (links + i) + 1] = q[3 * i + 1] + half_y - y - arm * np.sin(angle)
+    return psi
+
+
+@compiled
+def rows(q: Vector, v: Vector) -> tuple[Matrix, Vector]:
+    r"""Return $A = \Psi_q$, shape ``(4 links, 3 links + 3)``, and $b = \gamma = -\dot A v$."""
+    links = q.shape[0] // 3 - 1
+    n = 3 * links + 3
+    A, b = np.zeros((4 * links, n)), np.empty(4 * links)
+    for i in range(links):
+        cos, sin = 0.5 * LENGTH * np.cos(q[3 * i + 2]), 0.5 * LENGTH * np.sin(q[3 * i + 2])
+        square = v[3 * i + 2] ** 2
+        arm = i - 0.5 * (links - 1)
+        arm_cos, arm_sin = arm * np.cos(q[n - 1]), arm * np.sin(q[n - 1])
+        ground, top = 2 * i, 2 * (links + i)
+        for k in range(2):
+            A[ground + k, 3 * i + k] = 1.0
+            A[top + k, 3 * i + k] = 1.0
+            A[top + k, n - 3 + k] = -1.0
+        A[ground, 3 * i + 2], A[ground + 1, 3 * i + 2] = sin, -cos
+        A[top, 3 * i + 2], A[top + 1, 3 * i + 2] = -sin, cos
+        A[top, n - 1], A[top + 1, n - 1] = arm_sin, -arm_cos
+        b[ground], b[ground + 1] = -cos * square, -sin * square
+        b[top] = cos * square - arm_cos * v[n - 1] ** 2
+        b[top + 1] = sin * square - arm_sin * v[n - 1] ** 2
+    return A, b
 
 
 def angular_acceleration(theta: float, loops: int = 2) -> float:
@@ -70,10 +117,29 @@ def angular_acceleration(theta: float, loops: int = 2) -> float:
 
     Links turn about their ground joints, and the coupler adds its mass at their ends.
     """
+    inertia, moment = pendulum(loops)
+    return float(-moment * GRAVITY * np.cos(theta) / inertia)
+
+
+def pendulum(loops: int = 2) -> tuple[float, float]:
+    """Return the inertia [kg m^2] and the moment of mass [kg m] of the one freedom."""
     links = loops + 1
     inertia = links * (INERTIA + MASS * (0.5 * LENGTH) ** 2) + loops * MASS * LENGTH**2
-    moment = (links * 0.5 + loops) * MASS * LENGTH
-    return float(-moment * GRAVITY * np.cos(theta) / inertia)
+    return inertia, (links * 0.5 + loops) * MASS * LENGTH
+
+
+def angle_from_rest(t: Vector, start: float, loops: int = 2) -> Vector:
+    r"""Return $\theta(t)$ [rad] from rest at ``start``, by Jacobi's elliptic functions.
+
+    With $\varphi = \theta + \pi/2$ the linkage is the pendulum
+    $\ddot\varphi = -\omega_0^2 \sin\varphi$, and
+    $\sin(\varphi / 2) = k\, \mathrm{sn}(K(k) + \omega_0 t, k)$ with $k = \sin(\varphi_0 / 2)$.
+    """
+    inertia, moment = pendulum(loops)
+    k = np.sin(0.5 * start + 0.25 * np.pi)
+    turns = ellipk(k**2) + np.sqrt(moment * GRAVITY / inertia) * np.asarray(t)
+    angle: Vector = 2.0 * np.arcsin(k * ellipj(turns, k**2)[0]) - 0.5 * np.pi
+    return angle
 
 
 def acceleration(theta: float, rate: float, loops: int = 2) -> Vector:
