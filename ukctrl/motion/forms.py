@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from ukctrl.factor import Matrix, Vector
 
@@ -160,7 +160,9 @@ def null_space(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rto
     held = np.zeros(len(M))
     basis = np.eye(len(M))
     if rank:
-        held[:rank] = lapack.dtrtrs(factored[:rank, :rank], b[order[:rank]], lower=0, trans=1)[0]
+        held[:rank] = blas.dtrsm(
+            1.0, factored[:rank, :rank], b[order[:rank], None], trans_a=1
+        ).ravel()
         basis = lapack.dormqr("L", "N", factored[:, : len(tau)], tau, basis, 64 * len(M))[0]
     Z, a_p = basis[:, rank:], basis @ held
     reduced, info = lapack.dpotrf(Z.T @ M @ Z, lower=1)
@@ -259,11 +261,17 @@ def _cholesky(M: Matrix) -> Matrix:
 def _lower(L: Matrix, X: Matrix | Vector) -> Matrix:
     if not X.size:
         return np.zeros(X.shape)
-    return np.asarray(lapack.dtrtrs(L, X, lower=1)[0], dtype=np.float64)
+    return _triangular(L, X, 0)
 
 
 def _upper(L: Matrix, x: Vector) -> Vector:
-    return np.asarray(lapack.dtrtrs(L, x, lower=1, trans=1)[0], dtype=np.float64)
+    return _triangular(L, x, 1)
+
+
+def _triangular(L: Matrix, X: Matrix | Vector, trans: int) -> Matrix:
+    """Solve by BLAS: OpenBLAS runs LAPACK's ``trtrs`` on threads however small it is."""
+    columns = X if X.ndim == 2 else X[:, None]
+    return np.asarray(blas.dtrsm(1.0, L, columns, lower=1, trans_a=trans)).reshape(X.shape)
 
 
 def _squared(rtol: float, size: int) -> float:

@@ -1,4 +1,8 @@
-"""Methods on orthogonal factors, by LAPACK: SVD, two QRs, least squares, complete orthogonal."""
+"""Methods on orthogonal factors, by LAPACK: SVD, two QRs, least squares, complete orthogonal.
+
+Triangles are solved by BLAS ``trsm``: OpenBLAS runs LAPACK's ``trtrs`` on threads whatever the
+size, and beside other work a 12 by 12 system then took 10 ms instead of a microsecond.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from ukctrl.factor import Matrix, Vector
 from ukctrl.pseudoinverse.found import Found, cut
@@ -71,7 +75,7 @@ def varga(A: Matrix, rtol: float) -> Found:
     G1 = np.triu(qr.packed[:r])
     second, tau, _, _ = lapack.dgeqrf(G1.T, lwork=BLOCK * r)
     inner = np.zeros((n, A.shape[0]), order="F")
-    inner[:r] = lapack.dtrtrs(second[:r], range_basis(qr).T, trans=1)[0]
+    inner[:r] = blas.dtrsm(1.0, second[:r], range_basis(qr).T, trans_a=1)
     rows = lapack.dormqr("L", "N", second, tau, inner, lwork=BLOCK * A.shape[0])[0]
     return Found(unpivot(qr, rows), r, qr.kept, qr.dropped)
 
@@ -90,10 +94,10 @@ def complete_orthogonal(A: Matrix, rtol: float) -> Found:
     R = np.asfortranarray(np.triu(qr.packed[:r]))
     rows = np.zeros((n, A.shape[0]), order="F")
     if r == n:
-        rows[:r] = lapack.dtrtrs(R, range_basis(qr).T)[0]
+        rows[:r] = blas.dtrsm(1.0, R, range_basis(qr).T)
     else:
         rz, tau, _ = lapack.dtzrzf(R, lwork=BLOCK * r)
-        rows[:r] = lapack.dtrtrs(rz[:, :r], range_basis(qr).T)[0]
+        rows[:r] = blas.dtrsm(1.0, rz[:, :r], range_basis(qr).T)
         rows = lapack.dormrz(rz, tau, rows, trans="T", lwork=BLOCK * A.shape[0])[0]
     return Found(unpivot(qr, rows), r, qr.kept, qr.dropped)
 

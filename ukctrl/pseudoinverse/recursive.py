@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas
 
 from ukctrl.compiled import compiled
 from ukctrl.errors import UnresolvedRank
@@ -113,11 +113,11 @@ def gram_schmidt(A: Matrix, rtol: float) -> Found:
     rest = np.sqrt((first.Q[r:] ** 2).sum(axis=1).max(initial=0.0)) if r < min(A.shape) else 0.0
     L = np.ascontiguousarray(first.L[:, :r])
     if r == m:
-        inner = lapack.dtrtrs(L, np.eye(m), lower=1)[0]
+        inner = blas.dtrsm(1.0, L, np.eye(m), lower=1)
     else:
         second = factor_rows(np.ascontiguousarray(L.T), 0.0)
         inner = np.empty((r, m))
-        inner[second.order] = lapack.dtrtrs(second.L[:, :r], second.Q, lower=1, trans=1)[0]
+        inner[second.order] = blas.dtrsm(1.0, second.L[:, :r], second.Q, lower=1, trans_a=1)
     X = np.empty((A.shape[1], m))
     X[:, first.order] = first.Q[:r].T @ inner
     return Found(X, r, kept, float(rest / diagonal[0]) if r else 0.0)
