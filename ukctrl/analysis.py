@@ -9,8 +9,8 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.certify import RANK
-from ukctrl.constraints import Stack
-from ukctrl.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.constraints import Integrability, Stack, classify_parts
+from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError
 from ukctrl.factor import Matrix
 from ukctrl.scenario import Monitor, Scenario
 from ukctrl.simulation import Loop
@@ -36,6 +36,8 @@ class RowCheck:
     relative_degree: int | None
     """How often the row is differentiated until the input appears: 2 (1 for a nonholonomic
     row), or None where it is more, or the input never appears."""
+    integrable: bool | None
+    """Whether the row is, or integrates to, one on positions; None where that is undecided."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,9 @@ class Check:
     grip: RankReport
     """Ranks of ``H = A G``: how the motors hold the rows."""
     rows: tuple[RowCheck, ...]
+    velocity_rows: Integrability | None
+    """Which rows on velocities are truly nonholonomic, the passive rows given; None where there
+    is no row on velocities."""
     inputs: dict[str, float]
     """Input at the start by actuator [N m or N]; empty when none is possible."""
     over_limit: tuple[str, ...]
@@ -100,6 +105,8 @@ def check(scenario: Scenario) -> Check:
     actuation = _actuation(truth.G, mobility)
     residual = uk.reach_residual(H, d)
     reached = np.abs(H).max(axis=1, initial=0.0) > 0.0
+    velocity_rows, remarks = _velocity_rows(passive, servo)
+    integrable = _integrable(servo, velocity_rows)
     row_checks = tuple(
         RowCheck(
             name=name,
@@ -108,10 +115,12 @@ def check(scenario: Scenario) -> Check:
             beta=float(rows.beta[i]),
             reach=float(abs(residual[i])),
             relative_degree=(2 if servo.holonomic[i] else 1) if reached[i] else None,
+            integrable=integrable[i],
         )
         for i, name in enumerate(servo.names)
     )
     problems, notes = _ranks(servo_rank, grip, row_checks)
+    notes.extend(remarks)
     inputs: dict[str, float] = {}
     try:
         command = loop.command(loop.t0, q, v, loop.state.memory)
@@ -139,12 +148,31 @@ def check(scenario: Scenario) -> Check:
         servo=servo_rank,
         grip=grip,
         rows=row_checks,
+        velocity_rows=velocity_rows,
         inputs=inputs,
         over_limit=over,
         findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
         problems=tuple(problems),
         notes=tuple(notes),
     )
+
+
+def _velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, list[str]]:
+    """Classify the rows on velocities, passive and servo; the paths of the task are left out."""
+    parts = [*passive.attached, *(part for part in servo.attached if not all(part.holonomic))]
+    try:
+        return classify_parts(parts, servo.robot, closed_form=True), []
+    except InputError as error:
+        return None, [f"the velocity rows cannot be classified: {error}"]
+
+
+def _integrable(servo: Stack, found: Integrability | None) -> list[bool | None]:
+    kinds = {row.name: row.kind for row in found.rows} if found is not None else {}
+    known: dict[str, bool | None] = {"holonomic": True, "nonholonomic": False}
+    return [
+        True if holonomic else known.get(kinds.get(name, "undecided"))
+        for name, holonomic in zip(servo.names, servo.holonomic, strict=True)
+    ]
 
 
 def _actuation(G: Matrix, mobility: int) -> Actuation:

@@ -35,8 +35,8 @@ SHORTHANDS = {("scenario", "loading")}
 module when it is called."""
 
 HEAVY = {
-    "control", "h5netcdf", "h5py", "jinja2", "matplotlib", "numba", "pandas", "pinocchio",
-    "scipy", "sympy", "xarray",
+    "control", "h5netcdf", "h5py", "jinja2", "matplotlib", "mpmath", "numba", "pandas",
+    "pinocchio", "scipy", "sympy", "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 

@@ -92,3 +92,25 @@ def test_a_joint_motion_out_of_reach_is_an_input_error():
     changes = {"controller": {"use": "computed-torque"}, "servo": (far_away,)}
     with pytest.raises(StartError, match="no position near the start meets all constraints"):
         check(Scenario.load("scara-helix").replace(changes))
+
+
+def test_velocity_rows_are_told_apart_by_whether_they_integrate():
+    robot = Robot.load("floating_arm")
+    turning = Expression(psi=("v.root_wx", "v.root_wz - root_y*v.elbow"), name="turning")
+    found = check(scenario_of(robot, turning, hold("elbow")))
+    assert found.velocity_rows is not None
+    assert found.velocity_rows.kind == "nonholonomic"
+    assert [row.integrable for row in found.rows] == [False, False, True]
+    assert json.loads(json.dumps(found.to_dict()))["velocity_rows"]["nonholonomic"] == 2
+
+
+def test_a_velocity_row_in_disguise_is_integrable():
+    row = Expression(psi="cos(x2)*v.x1 + v.x2", name="speed")
+    found = check(scenario_of(chain("x1", "x2"), row))
+    assert found.velocity_rows is not None
+    assert found.velocity_rows.rows[0].integral.startswith("x1")
+    assert found.rows[0].integrable is True
+
+
+def test_positions_alone_have_no_velocity_rows():
+    assert check(Scenario.load("scara-helix")).velocity_rows is None

@@ -15,6 +15,12 @@ from ukctrl.constraints.frames import (
     RelativePoseFollows,
 )
 from ukctrl.constraints.geometry import ComFollows, Distance, OnSurface
+from ukctrl.constraints.integrability import (
+    Integrability,
+    RowIntegrability,
+    classify,
+    classify_parts,
+)
 from ukctrl.constraints.joints import Expression, JointFollows, LinearVelocity
 
 AnyConstraint = Annotated[
@@ -41,6 +47,7 @@ __all__ = [
     "Constraint",
     "Distance",
     "Expression",
+    "Integrability",
     "JointFollows",
     "LinearVelocity",
     "OnSurface",
@@ -48,7 +55,10 @@ __all__ = [
     "PointFollows",
     "PoseFollows",
     "RelativePoseFollows",
+    "RowIntegrability",
     "Rows",
     "Stack",
     "Trace",
+    "classify",
+    "classify_parts",
 ]

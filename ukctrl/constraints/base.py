@@ -19,6 +19,7 @@ from ukctrl.fields import spec
 from ukctrl.files import blaming
 
 if TYPE_CHECKING:
+    from ukctrl.expression import DerivedRows
     from ukctrl.robot import Robot, Snapshot
 
 
@@ -65,6 +66,10 @@ class Attached(abc.ABC):
 
         None where no frame is held; the arrays are those of this object.
         """
+        return None
+
+    def formulas(self) -> DerivedRows | None:
+        """Return the rows as symbols; None where they are not written as text."""
         return None
 
 

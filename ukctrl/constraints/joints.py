@@ -17,7 +17,7 @@ from ukctrl.files import blaming
 from ukctrl.reference import AnyReference
 
 if TYPE_CHECKING:
-    from ukctrl.expression.rows import Form
+    from ukctrl.expression.rows import DerivedRows, Form
     from ukctrl.robot import Robot, Snapshot
 
 
@@ -188,12 +188,15 @@ class _Expression(Attached):
                 rates=robot.rates,
                 constants=robot.structure.parameters,
             )
-        self._evaluate = derived.evaluate
+        self._derived, self._evaluate = derived, derived.evaluate
         self._split = count * robot.nv
         # Most rows in text are linear in q; their A is written once, not at every tick.
         constant = all(entry.is_number for row in derived.A for entry in row)
         self._A = np.array(derived.A, dtype=np.float64) if constant else None
         self._filled: Matrix | None = None
+
+    def formulas(self) -> DerivedRows:
+        return self._derived
 
     def write(self, s: Snapshot, rows: Rows) -> None:
         values = self._evaluate(s.q.tolist(), s.v.tolist(), s.t)

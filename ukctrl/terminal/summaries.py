@@ -132,6 +132,8 @@ def show_check(found: Check, as_json: bool) -> None:
     ]
     if found.rows:
         facts.append(("grip H = A G", _ranks(found.grip)))
+    if found.velocity_rows is not None:
+        facts.append(("velocity rows", found.velocity_rows.sentence()))
     for name, value in facts:
         lines += hanging(f"  {name:<14}", value, "cyan")
     if found.rows and found.inputs:
@@ -142,7 +144,10 @@ def show_check(found: Check, as_json: bool) -> None:
     ]
     for row in found.rows:
         unit = row.unit or "1"
-        phi = "nonholonomic" if math.isnan(row.phi) else _with_unit(row.phi, unit)
+        phi = _with_unit(row.phi, unit)
+        if math.isnan(row.phi):
+            words = {True: "integrable", False: "nonholonomic", None: "undecided"}
+            phi = words[row.integrable]
         beyond = "-" if row.name in found.servo.dependent else "above 2"
         degree = str(row.relative_degree) if row.relative_degree else beyond
         beta, reach = _with_unit(row.beta, f"{unit}/s"), f"{row.reach:.1e}"
