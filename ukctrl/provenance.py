@@ -37,9 +37,7 @@ def provenance(
         "scenario": scenario.name or scenario.title,
         "robot": robot.name,
         "controller": controller.name or type(controller).__name__,
-        "versions": {"python": platform.python_version(), **_versions()},
-        "machine": f"{platform.system()} {platform.machine()}",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **origin(),
         "seed": scenario.seed,
         "gains": "given",
         "rank": dc.asdict(RANK),
@@ -51,6 +49,15 @@ def provenance(
             "mean_tick_us": 1e6 * tick_seconds / ticks if ticks else float("nan"),
         },
         "audit": [finding._asdict() for finding in robot.audit],
+    }
+
+
+def origin() -> dict[str, Any]:
+    """Return which versions computed something, on what machine, and when."""
+    return {
+        "versions": {"python": platform.python_version(), **_versions()},
+        "machine": f"{platform.system()} {platform.machine()}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 

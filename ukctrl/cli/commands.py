@@ -9,6 +9,7 @@ import typer
 
 from ukctrl.cli.inputs import about, card_of, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Cards, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.reproduction import reproduce
 from ukctrl.errors import InputError
 
 app = typer.Typer(
@@ -143,6 +144,9 @@ def compare(
             terminal.show_comparison(comparison, folder, as_json)
     completed = all(result.status == "completed" for result in comparison.results.values())
     raise typer.Exit(0 if completed else 1)
+
+
+app.command()(reproduce)
 
 
 @app.command()

@@ -1,8 +1,30 @@
 """Published numbers beside ours: what ``ukctrl reproduce`` recomputes.
 
 One module a paper; each holds a `Paper` whose claims are computed when asked for.
+
+    from ukctrl.reproduce import recompute
+
+    found = recompute(["scara"])
+    print(found.summary)
+    found.save("out")
 """
 
-from ukctrl.reproduce.base import Claim, Paper, Verdict
+from ukctrl.reproduce.base import Claim, Drawing, InParts, Paper, Verdict, in_parts
+from ukctrl.reproduce.outcome import Failure, Outcome, Reproduction
+from ukctrl.reproduce.recompute import recompute
+from ukctrl.reproduce.registry import load, papers
 
-__all__ = ["Claim", "Paper", "Verdict"]
+__all__ = [
+    "Claim",
+    "Drawing",
+    "Failure",
+    "InParts",
+    "Outcome",
+    "Paper",
+    "Reproduction",
+    "Verdict",
+    "in_parts",
+    "load",
+    "papers",
+    "recompute",
+]

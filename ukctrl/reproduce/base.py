@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Verdict = Literal[
     "agrees",
@@ -16,6 +19,9 @@ Verdict = Literal[
     "differs",
 ]
 """What can come of a comparison. A bare ``differs`` has no explanation, and is a failure."""
+
+ROUNDING = 1e-12
+"""Relative difference that the computer's own rounding makes."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -51,12 +57,54 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """Return ``agrees``, or what the difference means."""
+        """Return ``agrees``, or what the difference means.
+
+        What `otherwise` explains is a difference: a number of ours that is none stays a bare
+        ``differs``, unless nothing was to be had in the first place.
+        """
         if self.holds is not None:
             return "agrees" if self.holds else self.otherwise
         if isinstance(self.printed, str) or isinstance(self.ours, str) or self.printed is None:
             return "agrees" if self.printed == self.ours else self.otherwise
-        return "agrees" if abs(self.ours - self.printed) <= self.within else self.otherwise
+        if not math.isfinite(self.ours) and self.otherwise != "not reproducible":
+            return "agrees" if self.ours == self.printed else "differs"
+        allowed = self.within + ROUNDING * abs(self.printed)
+        return "agrees" if abs(self.ours - self.printed) <= allowed else self.otherwise
+
+
+Claims = Callable[[], Iterable[Claim]]
+"""Computes claims and yields them one by one, so that progress can be shown."""
+
+
+class Drawing(NamedTuple):
+    """A figure of a paper, ours; drawn when asked for."""
+
+    name: str
+    """A file name without its ending, such as ``drift``."""
+    title: str
+    """Such as ``Figure 5: displacement errors``."""
+    caption: str
+    draw: Callable[[], Figure]
+
+
+@dc.dataclass(frozen=True)
+class InParts:
+    """Claims in parts that need nothing of each other: when one fails, the others are computed.
+
+    What a part is about is the first line of its docstring.
+    """
+
+    parts: tuple[Claims, ...]
+
+    def __call__(self) -> Iterator[Claim]:
+        """Compute every part in turn."""
+        for part in self.parts:
+            yield from part()
+
+
+def in_parts(*parts: Claims) -> InParts:
+    """Return the claims of several functions, for `Paper.claims`."""
+    return InParts(parts)
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -66,5 +114,12 @@ class Paper:
     key: str
     """What ``ukctrl reproduce KEY`` calls it."""
     citation: str
-    claims: Callable[[], Iterable[Claim]]
-    """Computes and yields them one by one, so that progress can be shown."""
+    claims: Claims
+    """A generator function without arguments, or several of them `in_parts`."""
+    figures: Callable[[], Iterable[Drawing]] | None = None
+    """The figures of the paper, drawn from our numbers."""
+
+    @property
+    def parts(self) -> tuple[Claims, ...]:
+        """Return what is computed independently."""
+        return self.claims.parts if isinstance(self.claims, InParts) else (self.claims,)

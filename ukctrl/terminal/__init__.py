@@ -1,7 +1,8 @@
 """What the command line shows, and how it is stopped."""
 
+from ukctrl.terminal.claims import show_reproduction
 from ukctrl.terminal.lines import clean, write, write_json
-from ukctrl.terminal.stop import progress, stoppable
+from ukctrl.terminal.stop import progress, stoppable, working
 from ukctrl.terminal.summaries import (
     show_catalogue,
     show_check,
@@ -16,9 +17,11 @@ __all__ = [
     "show_catalogue",
     "show_check",
     "show_comparison",
+    "show_reproduction",
     "show_result",
     "show_workspace",
     "stoppable",
+    "working",
     "write",
     "write_json",
 ]

@@ -13,6 +13,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 UNLIMITED = 100_000
@@ -105,3 +106,8 @@ def table(rows: Sequence[Sequence[Part | str]], align: str) -> list[Line]:
         ]
         for row in cells
     ]
+
+
+def files(folder: Path, *files: tuple[str, str]) -> list[Line]:
+    """Return where files are, each with a label."""
+    return [[Part(f"{label:<8}", "bold"), Part(clean(str(folder / name)))] for label, name in files]

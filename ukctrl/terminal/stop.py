@@ -10,9 +10,11 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import final
+from typing import ParamSpec, final
 
 from ukctrl.terminal.lines import clean
+
+P = ParamSpec("P")
 
 Progress = Callable[[float, float], None]
 """Called with the time reached and the duration [s]."""
@@ -52,13 +54,13 @@ class Stop:
         if insists:
             raise KeyboardInterrupt
 
-    def watch(self, progress: Progress) -> Progress:
+    def watch(self, progress: Callable[P, None]) -> Callable[P, None]:
         """Return the callback, with a check whether the user has asked to stop."""
 
-        def watched(reached: float, duration: float) -> None:
+        def watched(*reached: P.args, **named: P.kwargs) -> None:
             if self._asked_at < math.inf:
                 raise KeyboardInterrupt
-            progress(reached, duration)
+            progress(*reached, **named)
 
         return watched
 
@@ -118,3 +120,30 @@ def progress(title: str, hidden: bool) -> Iterator[Progress]:
         yield show
     finally:
         bar.stop()
+
+
+@contextlib.contextmanager
+def working(hidden: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a callback that shows on one line what is being computed, and for how long."""
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda words: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    line = Progress(
+        SpinnerColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+    )
+    task = line.add_task("", total=None)
+
+    def show(words: str) -> None:
+        room = max(10, console.width - 16)
+        line.update(task, description=textwrap.shorten(clean(words), room, placeholder=" ..."))
+
+    with line:
+        yield show

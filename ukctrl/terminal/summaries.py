@@ -7,7 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.terminal.lines import Line, Part, clean, hanging, show, table, width, write_json
+from ukctrl.terminal.lines import (
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    table,
+    width,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ukctrl.analysis import Check
@@ -56,7 +66,7 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
         if "." not in name and math.isfinite(value)
     ]
     lines += table(rows, "<><") if rows else []
-    lines += _files(folder, ("report", "report.html"), ("data", "result.nc"))
+    lines += files(folder, ("report", "report.html"), ("data", "result.nc"))
     show(lines)
 
 
@@ -84,7 +94,7 @@ def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None
     for name, result in comparison.results.items():
         if result.message:
             lines += hanging(f"  {clean(name)}: ", result.message)
-    lines += _files(folder, ("report", "report.html"), ("data", "compare.csv"))
+    lines += files(folder, ("report", "report.html"), ("data", "compare.csv"))
     show(lines)
 
 
@@ -110,10 +120,6 @@ def _beside_each_other(names: Sequence[str], room: int) -> Iterator[list[str]]:
         chosen.append(name)
         used += needed
     yield chosen
-
-
-def _files(folder: Path, *files: tuple[str, str]) -> list[Sequence[Part]]:
-    return [[Part(f"{label:<8}", "bold"), Part(clean(str(folder / name)))] for label, name in files]
 
 
 def show_check(found: Check, as_json: bool) -> None:

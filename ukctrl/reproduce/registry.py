@@ -1,0 +1,38 @@
+"""Which papers there are, each found in a module of its own when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+from ukctrl.errors import unknown_name
+from ukctrl.reproduce.base import Paper
+
+KEYS = ("scara", "pseudoinverses", "review", "servo", "recursive")
+"""The papers in the order in which they are shown; ``ukctrl.reproduce.KEY`` holds ``PAPER``."""
+
+
+def papers() -> tuple[str, ...]:
+    """Return the keys of the papers whose claims can be computed."""
+    return tuple(key for key in KEYS if importlib.util.find_spec(f"ukctrl.reproduce.{key}"))
+
+
+def known(key: str) -> str:
+    """Return the key of a paper that exists.
+
+    Raises:
+        UnknownName: There is no such paper.
+    """
+    if key not in papers():
+        raise unknown_name("paper", key, papers())
+    return key
+
+
+def load(key: str) -> Paper:
+    """Return a paper.
+
+    Raises:
+        UnknownName: There is no such paper.
+    """
+    paper: Paper = importlib.import_module(f"ukctrl.reproduce.{known(key)}").PAPER
+    return paper
