@@ -6,13 +6,18 @@ the constraints. `Hierarchy` builds a system from modules and enforces constrain
 """
 
 from ukctrl.motion.forms import FORMS, Card, Form, Inverse, svd_inverse
+from ukctrl.motion.hierarchy import Hierarchy
+from ukctrl.motion.level import Finding, Level
 from ukctrl.motion.solve import Motion, acceleration, solve, stabilised
 
 __all__ = [
     "FORMS",
     "Card",
+    "Finding",
     "Form",
+    "Hierarchy",
     "Inverse",
+    "Level",
     "Motion",
     "acceleration",
     "solve",

@@ -138,7 +138,7 @@ def kkt(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: floa
     factorisation of Bunch and Kaufman. ``M`` may be singular and rows redundant.
     """
     n = len(M)
-    _, _, order, rank = _pivoted(A.T, rtol)
+    _, _, order, rank = pivoted(A.T, rtol)
     chosen = order[:rank]
     K = np.zeros((n + rank, n + rank))
     K[:n, :n], K[n:, :n] = M, A[chosen]
@@ -156,7 +156,7 @@ def null_space(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rto
     pivoted QR factorisation of $A^\top$ gives together with the rank and $a_p$. ``M`` may be
     singular and rows redundant. Orsino (2017), eq (3.4) with an orthogonal complement for $S_r$.
     """
-    factored, tau, order, rank = _pivoted(A.T, rtol)
+    factored, tau, order, rank = pivoted(A.T, rtol)
     held = np.zeros(len(M))
     basis = np.eye(len(M))
     if rank:
@@ -279,7 +279,7 @@ def _squared(rtol: float, size: int) -> float:
     return max(rtol**2, 8.0 * size * EPS)
 
 
-def _pivoted(X: Matrix, rtol: float) -> tuple[Matrix, Vector, NDArray[np.intp], int]:
+def pivoted(X: Matrix, rtol: float) -> tuple[Matrix, Vector, NDArray[np.intp], int]:
     """Return the QR factorisation of ``X`` with column pivoting, and its rank."""
     if not X.size:
         return X, np.zeros(0), np.arange(X.shape[1]), 0
