@@ -5,7 +5,7 @@ each one needs and where it was published, and `stabilised` gives the right-hand
 the constraints. `Hierarchy` builds a system from modules and enforces constraints level by level.
 """
 
-from ukctrl.motion.forms import FORMS, Card, Form, Inverse, svd_inverse
+from ukctrl.motion.forms import FORMS, Card, Form, Inverse
 from ukctrl.motion.hierarchy import Hierarchy
 from ukctrl.motion.level import Finding, Level
 from ukctrl.motion.solve import Motion, acceleration, solve, stabilised
@@ -22,5 +22,4 @@ __all__ = [
     "acceleration",
     "solve",
     "stabilised",
-    "svd_inverse",
 ]

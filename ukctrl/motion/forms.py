@@ -23,7 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from ukctrl.errors import unknown_name
 from ukctrl.factor import Matrix, Vector
+from ukctrl.pseudoinverse import METHODS, MethodName, pinv
 
 Inverse = Callable[[Matrix, float], Matrix]
 """``inverse(X, rtol)`` returns the pseudoinverse of ``X``; singular values below ``rtol`` of the
@@ -47,11 +49,18 @@ MASSLESS = 1e-11
 EPS = float(np.finfo(np.float64).eps)
 
 
-def svd_inverse(X: Matrix, rtol: float) -> Matrix:
-    """Return the pseudoinverse of ``X`` by its singular value decomposition (LAPACK gesdd)."""
-    if not X.size:
-        return np.zeros(X.shape[::-1])
-    return np.asarray(np.linalg.pinv(X, rcond=rtol), dtype=np.float64)
+def inverse_by(method: MethodName) -> Inverse:
+    """Return the pseudoinverse of `ukctrl.pseudoinverse` by a method.
+
+    A threshold below what the method can tell from rounding is raised to that.
+    """
+
+    def inverse(X: Matrix, rtol: float) -> Matrix:
+        return pinv(X, method, max(rtol, METHODS[method].least_rtol(X.shape))).matrix
+
+    if method not in METHODS:
+        raise unknown_name("pseudoinverse method", method, METHODS)
+    return inverse
 
 
 def schur(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: float) -> Vector:

@@ -31,7 +31,8 @@ from ukctrl.errors import (
     unknown_name,
 )
 from ukctrl.factor import Matrix, Vector
-from ukctrl.motion.forms import FORMS, MASSLESS, Form, Inverse, svd_inverse
+from ukctrl.motion.forms import FORMS, MASSLESS, Form, Inverse, inverse_by
+from ukctrl.pseudoinverse import MethodName
 from ukctrl.uk import rank_report
 
 SHARE = 1e-6
@@ -77,7 +78,7 @@ def acceleration(
     A: ArrayLike,
     b: ArrayLike,
     form: Form = "udwadia_kalaba",
-    inverse: Inverse = svd_inverse,
+    inverse: MethodName | Inverse = "svd",
     rank: RankPolicy = RANK,
 ) -> Vector:
     """Return the acceleration alone; see `solve`."""
@@ -90,7 +91,7 @@ def solve(
     A: ArrayLike,
     b: ArrayLike,
     form: Form = "udwadia_kalaba",
-    inverse: Inverse = svd_inverse,
+    inverse: MethodName | Inverse = "svd",
     rank: RankPolicy = RANK,
     rows: Sequence[str] | None = None,
     coordinates: Sequence[str] | None = None,
@@ -108,7 +109,8 @@ def solve(
         A: Constraint matrix, shape ``(m, n)``; its rows may be redundant.
         b: Constraint vector, shape ``(m,)``; for (32) pass it through `stabilised`.
         form: Which equation of motion, a key of `FORMS`.
-        inverse: How that form computes pseudoinverses.
+        inverse: How that form computes pseudoinverses: a method of `ukctrl.pseudoinverse`, or a
+            function of a matrix and a rank threshold.
         rank: Rank policy; its ``passive`` and ``reach`` thresholds count.
         rows: Names of the rows, for messages.
         coordinates: Names of the coordinates, for messages.
@@ -130,13 +132,14 @@ def solve(
     expect("A", A_.shape, (len(b_), n))
     if form not in FORMS:
         raise unknown_name("form", form, get_args(Form))
+    invert = inverse_by(inverse) if isinstance(inverse, str) else inverse
     names = _coordinate_names(coordinates, n)
     scaled = _scaled(M_, Q_, A_, b_, names)
     loose = _loose(scaled, form, names, rank)
     if loose.size:
         _require_least_norm(form, undetermined, loose, names, Q_)
     try:
-        a = scaled.s * FORMS[form].equation(*scaled[:4], inverse, rank.passive)
+        a = scaled.s * FORMS[form].equation(*scaled[:4], invert, rank.passive)
     except np.linalg.LinAlgError as error:
         raise _unsuitable(form, scaled, rank, rows) from error
     if loose.size:
