@@ -292,9 +292,7 @@ def test_bad_arguments_are_refused_with_what_must_hold():
     M, Q, A, b = np.eye(2), np.zeros(2), [[1.0, 1.0]], [0.0]
     with pytest.raises(UnknownName, match="did you mean 'kkt'"):
         motion.solve(M, Q, A, b, "ktt")
-    with pytest.raises(
-        UnknownName, match="named .sdv.; did you mean .svd."
-    ):
+    with pytest.raises(UnknownName, match="named .sdv.; did you mean .svd."):
         motion.solve(M, Q, A, b, inverse="sdv")
     with pytest.raises(ShapeError, match="A must have shape"):
         motion.solve(M, Q, [[1.0]], b)
