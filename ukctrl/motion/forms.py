@@ -70,12 +70,12 @@ def schur(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: fl
     Two Cholesky factorisations; ``M`` must be positive definite and the rows independent.
     """
     L = _cholesky(M)
-    D, free = _lower(L, A.T), _lower(L, Q)
+    D, free = triangular(L, A.T), triangular(L, Q)
     C, info = lapack.dpotrf(D.T @ D, lower=1)
     if info or (len(b) and float(C.diagonal().min()) ** 2 <= _squared(rtol, len(b))):
         raise np.linalg.LinAlgError("rows are dependent")
     lam = lapack.dpotrs(C, b - D.T @ free, lower=1)[0] if len(b) else b
-    return _upper(L, free + D @ lam)
+    return triangular(L, free + D @ lam, trans=True)
 
 
 def udwadia_kalaba(
@@ -89,8 +89,8 @@ def udwadia_kalaba(
     ``M`` must be positive definite; rows may be redundant.
     """
     L = _cholesky(M)
-    D, free = _lower(L, A.T).T, _lower(L, Q)
-    return _upper(L, free + inverse(D, rtol) @ (b - D @ free))
+    D, free = triangular(L, A.T).T, triangular(L, Q)
+    return triangular(L, free + inverse(D, rtol) @ (b - D @ free), trans=True)
 
 
 def multiplier(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: float) -> Vector:
@@ -102,9 +102,9 @@ def multiplier(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rto
     ``M`` must be positive definite; rows may be redundant.
     """
     L = _cholesky(M)
-    D, free = _lower(L, A.T), _lower(L, Q)
+    D, free = triangular(L, A.T), triangular(L, Q)
     lam = inverse(D.T @ D, _squared(rtol, max(A.shape))) @ (b - D.T @ free)
-    return _upper(L, free + D @ lam)
+    return triangular(L, free + D @ lam, trans=True)
 
 
 def partitioned(
@@ -169,9 +169,8 @@ def null_space(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rto
     held = np.zeros(len(M))
     basis = np.eye(len(M))
     if rank:
-        held[:rank] = blas.dtrsm(
-            1.0, factored[:rank, :rank], b[order[:rank], None], trans_a=1
-        ).ravel()
+        R = factored[:rank, :rank]
+        held[:rank] = triangular(R, b[order[:rank]], lower=False, trans=True)
         basis = lapack.dormqr("L", "N", factored[:, : len(tau)], tau, basis, 64 * len(M))[0]
     Z, a_p = basis[:, rank:], basis @ held
     reduced, info = lapack.dpotrf(Z.T @ M @ Z, lower=1)
@@ -208,7 +207,7 @@ def recursive(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol
     `ukctrl.motion.Hierarchy` does this level by level and tells what it found.
     """
     L = _cholesky(M)
-    H, x = _lower(L, A.T).T, _lower(L, Q)
+    H, x = triangular(L, A.T).T, triangular(L, Q)
     P = np.eye(len(M))
     for h, right in zip(H, b, strict=True):
         length = float(np.sqrt(h @ h))
@@ -220,7 +219,7 @@ def recursive(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol
         new /= np.sqrt(new @ new)
         x = x + new * ((right - h @ x) / (h @ new))
         P -= np.outer(new, new)
-    return _upper(L, x)
+    return triangular(L, x, trans=True)
 
 
 class Card(NamedTuple):
@@ -267,20 +266,17 @@ def _cholesky(M: Matrix) -> Matrix:
     return np.asarray(L, dtype=np.float64)
 
 
-def _lower(L: Matrix, X: Matrix | Vector) -> Matrix:
+def triangular(T: Matrix, X: Matrix | Vector, lower: bool = True, trans: bool = False) -> Matrix:
+    """Return ``T^-1 X``, or ``T^-T X``, for a triangular ``T``.
+
+    By BLAS: OpenBLAS runs LAPACK's trtrs on all cores whatever the size, and on a busy machine a
+    9 by 9 system then waits milliseconds for them.
+    """
     if not X.size:
         return np.zeros(X.shape)
-    return _triangular(L, X, 0)
-
-
-def _upper(L: Matrix, x: Vector) -> Vector:
-    return _triangular(L, x, 1)
-
-
-def _triangular(L: Matrix, X: Matrix | Vector, trans: int) -> Matrix:
-    """Solve by BLAS: OpenBLAS runs LAPACK's ``trtrs`` on threads however small it is."""
-    columns = X if X.ndim == 2 else X[:, None]
-    return np.asarray(blas.dtrsm(1.0, L, columns, lower=1, trans_a=trans)).reshape(X.shape)
+    if X.ndim == 1:
+        return np.asarray(blas.dtrsv(T, X, lower=lower, trans=trans), dtype=np.float64)
+    return np.asarray(blas.dtrsm(1.0, T, X, lower=lower, trans_a=trans), dtype=np.float64)
 
 
 def _squared(rtol: float, size: int) -> float:

@@ -25,6 +25,7 @@ from scipy.linalg import block_diag, lapack
 from ukctrl.certify import RANK, RankPolicy, expect, matrix, raise_if_conflicting, vector
 from ukctrl.errors import InputError, UndeterminedMotion, unknown_name
 from ukctrl.factor import Matrix, Vector
+from ukctrl.motion.forms import triangular
 from ukctrl.motion.level import Finding, Level, enforced, row_size, softened
 from ukctrl.motion.solve import solve
 
@@ -92,8 +93,7 @@ class Hierarchy:
             raise UndeterminedMotion(
                 ["the module"], 1, "Give them mass, or constrain them within the module."
             )
-        S = lapack.dtrtrs(root, Z.T, lower=1)[0].T if Z.size else Z
-        S = np.ascontiguousarray(S)
+        S = np.ascontiguousarray(triangular(root, Z.T).T)
         return cls(M=M_, Q=Q_, a=a, S=S, S_free=S, columns={}, rank=rank)
 
     @classmethod

@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 from ukctrl.certify import expect, matrix, vector
 from ukctrl.errors import GainError, ShapeError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.motion.forms import pivoted
+from ukctrl.motion.forms import pivoted, triangular
 
 
 @dc.dataclass(frozen=True)
@@ -94,7 +94,8 @@ def enforced(
     rank = int(np.sum(np.abs(factored.diagonal()) > rtol)) if X.size else 0
     if not rank:
         return np.zeros(len(S)), S, range(len(X))
-    y = lapack.dtrtrs(factored[:rank, :rank], missing[order[:rank]], lower=0, trans=1)[0]
+    R = factored[:rank, :rank]
+    y = triangular(R, missing[order[:rank]], lower=False, trans=True)
     turned = lapack.dormqr("R", "N", factored[:, : len(tau)], tau, S, 64 * len(S))[0]
     left = np.ascontiguousarray(turned[:, rank:])
     return turned[:, :rank] @ y, left, sorted(order[rank:].tolist())
@@ -115,7 +116,7 @@ def softened(S: Matrix, X: Matrix, missing: Vector, R: Matrix) -> tuple[Vector, 
         )
     if not X.size:
         return np.zeros(len(S)), S
-    white = lapack.dtrtrs(root, np.column_stack([X, missing]), lower=1)[0]
+    white = triangular(root, np.column_stack([X, missing]))
     U, sigma, V = np.linalg.svd(white[:, :-1])
     S_turned = S @ V.T
     found = len(sigma)
