@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ukctrl.constraints import Constraint, Stack
+from ukctrl.constraints.joints import dof_index
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.expression import constant
 from ukctrl.factor import Vector
@@ -60,9 +61,8 @@ def start_state(
         InputError: The state does not fit the robot.
         StartError: The constraints cannot be met from there.
     """
-    q = _state(
-        "q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, robot.neutral
-    )
+    home = robot.neutral if robot.home is None else robot.home
+    q = _state("q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, home)
     for block in robot.blocks:  # a rotation is given by numbers without unit: (cos, sin) or xyzw
         at = [block.iq + i for i, unit in enumerate(block.coordinate_units) if unit in ("", "1")]
         if at and not abs(np.linalg.norm(q[at]) - 1.0) < NOT_UNIT:
@@ -73,7 +73,9 @@ def start_state(
     v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
     if not start.solve:
         return q, v, {}
-    solved = solve_start(Stack(constraints, robot), q, v, start.t)
+    with blaming("start.hold"):
+        held = [dof_index(robot, name) for name in start.hold]
+    solved = solve_start(Stack(constraints, robot), q, v, start.t, held, home)
     return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
 
 

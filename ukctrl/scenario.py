@@ -90,6 +90,14 @@ class StartState:
     """Time of the start [s]."""
     solve: bool = False
     """Move this state onto the constraints first, by the smallest change."""
+    hold: tuple[Text, ...] = ()
+    """Joints that ``solve`` leaves where they are, with their velocity; the others must yield."""
+
+    @model_validator(mode="after")
+    def _hold_is_for_solve(self) -> Self:
+        if self.hold and not self.solve:
+            raise InputError("hold needs solve = true; nothing is moved without it.")
+        return self
 
 
 @spec

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +12,13 @@ from ukctrl.certify import RANK
 from ukctrl.constraints import Stack
 from ukctrl.errors import StartError
 from ukctrl.factor import Matrix, Vector, least_norm_into
-from ukctrl.robot import Snapshot
+from ukctrl.robot import Robot, Snapshot
 
 TOLERANCE = 1e-12
 """Largest position error that counts as none, relative to 1 + |A| |q|."""
 MAX_ITERATIONS = 50
+STRIDE = 0.2
+"""How far held coordinates move at a time on their way to where they are wanted [rad, m]."""
 
 
 class Start(NamedTuple):
@@ -28,7 +32,14 @@ class Start(NamedTuple):
     """Length of the velocity correction."""
 
 
-def solve_start(stack: Stack, q: Vector, v: Vector, t: float = 0.0) -> Start:
+def solve_start(
+    stack: Stack,
+    q: Vector,
+    v: Vector,
+    t: float = 0.0,
+    held: Sequence[int] = (),
+    home: Vector | None = None,
+) -> Start:
     r"""Move a guess onto all constraints: $\phi(q, t) = 0$, then $A v = c$.
 
     Gauss-Newton along the smallest motion, $q \leftarrow q \oplus (-A^+ \phi)$; then the
@@ -39,13 +50,26 @@ def solve_start(stack: Stack, q: Vector, v: Vector, t: float = 0.0) -> Start:
         q: Guess of the configuration, shape ``(nq,)``.
         v: Guess of the velocity, shape ``(nv,)``.
         t: Time [s].
+        held: Indices of velocities along which nothing may be moved.
+        home: A configuration near the constraints, shape ``(nq,)``. From there the held ones go
+            to where the guess has them in small strides, and the others follow.
 
     Raises:
         StartError: The constraints cannot be met from here; the worst row is named.
     """
     robot = stack.robot
     snapshot = robot.snapshot(q, v, t)
-    solved = solve_positions(stack, snapshot, q, t)
+    solved = q
+    if held and home is not None:
+        way = np.zeros(robot.nv)
+        way[held] = robot.difference(home, np.ascontiguousarray(q))[held]
+        strides = math.ceil(np.abs(way).max() / STRIDE)
+        solved = robot.integrate(q, -way)
+        for _ in range(strides):
+            solved = solve_positions(stack, snapshot, solved, t, held)
+            solved = robot.integrate(solved, way / strides)
+        solved = _with(robot, solved, q, held)
+    solved = solve_positions(stack, snapshot, solved, t, held)
     velocity = v
     for _ in range(MAX_ITERATIONS):  # more than once only where psi is not linear in v
         snapshot.move(solved, velocity, t)
@@ -53,7 +77,7 @@ def solve_start(stack: Stack, q: Vector, v: Vector, t: float = 0.0) -> Start:
         scale = 1.0 + np.abs(velocity).max(initial=0.0)
         if np.abs(rows.beta).max(initial=0.0) <= TOLERANCE * scale:
             break
-        velocity = velocity - _least_norm(rows.A, rows.beta)
+        velocity = velocity - _least_norm(rows.A, rows.beta, held)
     else:
         _refuse(stack, rows.beta, t, "velocity")
     moved = robot.difference(np.ascontiguousarray(q), solved)
@@ -62,7 +86,16 @@ def solve_start(stack: Stack, q: Vector, v: Vector, t: float = 0.0) -> Start:
     )
 
 
-def solve_positions(stack: Stack, snapshot: Snapshot, q: Vector, t: float) -> Vector:
+def _with(robot: Robot, q: Vector, given: Vector, held: Sequence[int]) -> Vector:
+    """Return ``q`` with the held coordinates as given, to the last digit."""
+    step = np.zeros(robot.nv)
+    step[held] = robot.difference(q, given)[held]
+    return robot.integrate(q, step)
+
+
+def solve_positions(
+    stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int] = ()
+) -> Vector:
     """Return the configuration near ``q`` that meets the holonomic rows at time ``t``.
 
     ``snapshot`` is moved about; the other arguments and errors are those of `solve_start`.
@@ -76,7 +109,7 @@ def solve_positions(stack: Stack, snapshot: Snapshot, q: Vector, t: float) -> Ve
         scale = 1.0 + np.abs(q).max(initial=0.0) * np.abs(rows.A).max(initial=0.0)
         if np.abs(phi).max(initial=0.0) <= TOLERANCE * scale:
             return q
-        step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic])
+        step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic], held)
         length = np.abs(step).max()
         if not np.isfinite(length):
             break
@@ -85,7 +118,10 @@ def solve_positions(stack: Stack, snapshot: Snapshot, q: Vector, t: float) -> Ve
     raise AssertionError  # _refuse always raises
 
 
-def _least_norm(A: Matrix, d: Vector) -> Vector:
+def _least_norm(A: Matrix, d: Vector, held: Sequence[int]) -> Vector:
+    if held:
+        A = A.copy()
+        A[:, held] = 0.0  # a column of zeros gets no part of the least-norm solution
     x: Vector = np.empty(A.shape[1])
     least_norm_into(A, d, RANK.passive, x)
     return x

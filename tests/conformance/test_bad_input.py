@@ -25,7 +25,11 @@ from ukctrl.cli import main
 BAD = Path(__file__).parent / "bad"
 TASK = "scenarios/task.toml"
 URDF = "robots/arm/arm.urdf"
-SWAPPED = {"robot": "robots/arm/robot.toml", "model": URDF}
+SWAPPED = {
+    "robot": "robots/arm/robot.toml",
+    "linkage": "robots/bars/robot.toml",
+    "model": URDF,
+}
 """The file that a table's swaps are about, where it is not the task."""
 PATIENCE = 20.0
 """Longer than this counts as hanging [s]; it is no measure of speed."""

@@ -22,14 +22,19 @@ from ukctrl.robot.composite import without_composites
 from ukctrl.robot.forces import forces
 from ukctrl.robot.formula_load import Recipe
 from ukctrl.robot.functions import PlantFunctions
+from ukctrl.robot.linkage import Linkage
+from ukctrl.robot.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.source import Source, build, read
+from ukctrl.robot.source import Built, Source, build, read
 from ukctrl.robot.spec import ExtraFrame, Extras, Options, RobotFile
 from ukctrl.robot.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.tables import merged
+
+NO_TEXT = "<robot name='none'><link name='world'/></robot>"
+"""Model text of a robot that is not made of any."""
 
 
 def load(
@@ -44,8 +49,10 @@ def load(
     name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
     if spec.model is not None:
         return _assemble(read(spec.model), spec, name, spec.title, spec.source, path)
+    if spec.linkage is not None:
+        return _linked(spec, spec.linkage, name, path, label)
     table = spec.lagrangian or spec.functions
-    assert table is not None  # the schema asks for one of the three
+    assert table is not None  # the schema asks for one of the four
     functions = None
     if isinstance(table, FunctionsTable):
         functions = _trusted(table, path, trust)
@@ -119,6 +126,19 @@ def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFuncti
     return functions
 
 
+def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str) -> Robot:
+    """Return the robot of a ``[linkage]``."""
+    with blaming(f"{label}: linkage"):
+        made = maximal(linkage, name)
+    motors, closures = (*made.actuator, *(spec.actuator or ())), (*made.passive, *spec.passive)
+    options = dc.replace(spec, actuator=motors, passive=closures)
+    source = dc.replace(read(NO_TEXT), label=label)
+    built = Built(made.model, ())
+    robot = _assemble(source, options, name, spec.title, spec.source, path, built)
+    audit = tuple(finding for finding in robot.audit if finding.code not in BY_CONSTRUCTION)
+    return dc.replace(robot, home=made.home, audit=audit)
+
+
 def from_source(source: str | Path, options: Options, name: str | None = None) -> Robot:
     """Build a robot from the text or the path of a model; see `Robot.from_urdf`."""
     checked = read(source)
@@ -128,10 +148,16 @@ def from_source(source: str | Path, options: Options, name: str | None = None) -
 
 
 def _assemble(
-    source: Source, options: Options, name: str, title: str, origin: str, path: Path | None
+    source: Source,
+    options: Options,
+    name: str,
+    title: str,
+    origin: str,
+    path: Path | None,
+    built: Built | None = None,
 ) -> Robot:
     refuse_what_parsers_take(source)
-    built = build(source, options.floating_base)
+    built = built or build(source, options.floating_base)
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
         raise ModelError(f"{source.label}: must have at least one joint that moves.")

@@ -51,6 +51,8 @@ class Robot:
     """The file it was loaded from."""
     override: Mapping[str, Any] = dc.field(default_factory=dict)
     """What was laid over that file."""
+    home: Vector | None = None
+    """Where a start begins that says nothing else, shape ``(nq,)``; None: at `neutral`."""
 
     def __repr__(self) -> str:
         return f"Robot({self.name!r}, nq={self.nq}, nv={self.nv}, nu={self.nu})"

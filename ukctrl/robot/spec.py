@@ -21,6 +21,7 @@ from ukctrl.fields import (
     Vec3,
     spec,
 )
+from ukctrl.robot.linkage import Linkage
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 
 
@@ -277,15 +278,19 @@ class RobotFile(Options):
     """A plant written as a Lagrangian, instead of a model file."""
     functions: FunctionsTable | None = None
     """A plant given as Python functions, instead of a model file."""
+    linkage: Linkage | None = None
+    """A planar linkage, instead of a model file."""
 
     @model_validator(mode="after")
     def _one_plant(self) -> RobotFile:
-        plants = ("model", "lagrangian", "functions")
+        plants = ("model", "lagrangian", "functions", "linkage")
         given = [name for name in plants if getattr(self, name) is not None]
         if len(given) != 1:
             came = " and ".join(given) or "none of them"
             raise InputError(f"needs exactly one of {', '.join(plants)}; got {came}.")
-        if self.model is None:
+        if self.linkage is not None and self.floating_base:
+            raise InputError("floating_base: the bodies of a [linkage] move freely already.")
+        if self.lagrangian is not None or self.functions is not None:
             wrong = {
                 "gravity": self.gravity,
                 "floating_base": self.floating_base,

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ukctrl.robot import audit, perturb, plant_spec, spec
+from ukctrl.robot import audit, linkage, perturb, plant_spec, spec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")
 SPECS = [
     spec.RobotFile, spec.ExtraFrame, spec.JointMotor, spec.Transmission, spec.TorqueBetween,
     spec.Wrench, spec.JointSpring, spec.JointDamper, spec.DryFriction, spec.Spring,
     spec.GivenForce, spec.FormulaInput, plant_spec.LagrangianTable, plant_spec.FunctionsTable,
+    linkage.Linkage, linkage.Body, linkage.Prismatic, linkage.Motor, linkage.Repeat,
     perturb.Perturbation, perturb.Payload,
 ]  # fmt: skip
 
