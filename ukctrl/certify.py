@@ -111,13 +111,14 @@ def raise_if_missed(
     found: int,
     rank: RankPolicy,
     rows: Sequence[str] | None,
+    advice: str | None = None,
 ) -> None:
     """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
     bad = np.flatnonzero(~(np.abs(miss) <= _tolerance(A, b, a_free, rank)))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
         raise InfeasibleConstraint(
-            [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b)
+            [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b), advice
         )
 
 

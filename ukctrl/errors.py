@@ -91,12 +91,24 @@ class ConflictingConstraints(UkctrlError, RuntimeError):
 class InfeasibleConstraint(UkctrlError, RuntimeError):
     """The actuators cannot produce the acceleration that a servo constraint asks for."""
 
-    def __init__(self, rows: Sequence[str], miss: Sequence[float], rank: int, count: int) -> None:
+    ADVICE = (
+        "Drop those rows, add an actuator, or accept the closest motion with on_infeasible = "
+        '"least_squares".'
+    )
+
+    def __init__(
+        self,
+        rows: Sequence[str],
+        miss: Sequence[float],
+        rank: int,
+        count: int,
+        advice: str | None = None,
+    ) -> None:
         self.rows, self.miss, self.rank, self.count = tuple(rows), tuple(miss), rank, count
+        self.advice = advice
         super().__init__(
             f"servo rows {quoted(rows)} are out of the actuators' reach (worst miss "
-            f"{max(miss):.1e}; rank {rank} of {count} rows). Drop those rows, add an actuator, "
-            'or accept the closest motion with on_infeasible = "least_squares".'
+            f"{max(miss):.1e}; rank {rank} of {count} rows). {advice or self.ADVICE}"
         )
 
 

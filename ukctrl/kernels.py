@@ -84,6 +84,20 @@ def affine_answer(
 
 
 @compiled
+def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
+    """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
+    n, nu = B.shape
+    column = np.empty(n)
+    for k in range(nu):
+        for i in range(n):
+            column[i] = B[i, k]
+        solve_lower(L, column)
+        solve_upper(L, column)
+        for i in range(n):
+            answer[i, k] = column[i]
+
+
+@compiled
 def motor_metric(L: Matrix, B: Matrix, power: int, R: Matrix) -> None:
     """Write ``R = B' M^-power B`` for power 1 (Gauss) or 2 (resolved acceleration)."""
     nu = B.shape[1]

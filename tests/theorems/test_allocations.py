@@ -1,0 +1,218 @@
+"""Allocations on closed chains: who meets the rows, who is smallest, and what a squeeze changes."""
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot, Scenario, Task
+from ukctrl.constraints import Stack
+from ukctrl.control import Chen, Damping, InternalForce, LeastNorm
+from ukctrl.control.allocation import reaction_answer
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import GainError, InfeasibleConstraint, InputError, UnknownName
+from ukctrl.reference import Expression as Path
+from ukctrl.start import solve_start
+
+EXACT = {"rtol": 0.0, "atol": 1e-10}  # accelerations of some 10 rad/s^2, torques of some 100 N m
+READINGS = {
+    "least_norm": LeastNorm(),
+    "gauss": LeastNorm(metric=tuple(map(tuple, np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).tolist()))),
+    "chen": Chen(),
+    "stacked": LeastNorm(coupling="stacked"),
+}
+SQUEEZE = InternalForce(rows="grip.x", value=(20.0,))
+
+
+@pytest.fixture(scope="module")
+def scenario():
+    return Scenario.load("coordinated-arms-squeeze")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return Robot.load("coordinated_arms_grip")
+
+
+class Arms:
+    """The two arms at a moving state of the closed chain, with a demand on the three rows."""
+
+    def __init__(self, robot, scenario, seed):
+        rng = np.random.default_rng(seed)
+        self.dynamics = Dynamics(robot)
+        guess = np.radians([60.0, -120.0, 60.0, -60.0, 120.0]) + 0.2 * rng.standard_normal(5)
+        start = solve_start(self.dynamics.passive, guess, rng.standard_normal(5))
+        self.task = Task(robot=robot, servo=scenario.servo, q=start.q, v=start.v)
+        self.dynamics.move(0.4, start.q, start.v)
+        self.stack = Stack(scenario.servo, robot)
+        self.rows = self.stack.write(self.dynamics.snapshot)
+        self.demand = rng.standard_normal(3)
+
+    def input(self, allocation):
+        allocator = allocation.attach(self.task, self.stack.names)
+        return allocator.input(self.rows, self.demand, self.dynamics)
+
+    def miss(self, u):
+        return self.rows.A @ self.dynamics.acceleration(u) - self.demand
+
+    def reaction(self, u):
+        answer = reaction_answer(self.dynamics)
+        return answer.lam_free + answer.Lam @ u
+
+
+@pytest.fixture(params=range(5))
+def arms(request, robot, scenario):
+    return Arms(robot, scenario, request.param)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_every_exact_reading_meets_the_rows_on_a_closed_chain(arms, name):
+    u = arms.input(READINGS[name])
+    np.testing.assert_allclose(arms.miss(u), 0.0, **EXACT)
+
+
+def test_the_least_norm_is_least(arms):
+    least = np.linalg.norm(arms.input(LeastNorm()))
+    others = [np.linalg.norm(arms.input(READINGS[name])) for name in ("chen", "stacked")]
+    assert least < min(others)
+
+
+def test_chens_input_lies_in_the_row_space_of_the_free_chain(arms):
+    s = arms.dynamics.snapshot
+    N = (arms.rows.A @ np.linalg.solve(s.M, s.B)).T
+    u = arms.input(Chen())
+    mu = np.linalg.lstsq(N, u)[0]
+    np.testing.assert_allclose(N @ mu, u, **EXACT)
+
+
+def test_chens_input_is_a_fixed_point_of_the_papers_steps(arms):
+    """With the reaction of the input itself, ``u = (C B_bar)^+ b_bar`` gives the input back."""
+    s = arms.dynamics.snapshot
+    u = arms.input(Chen())
+    reaction = s.M @ arms.dynamics.acceleration(u) - (s.f - s.nle) - s.B @ u
+    b_bar = arms.demand - arms.rows.A @ np.linalg.solve(s.M, s.f - s.nle + reaction)
+    again = np.linalg.pinv(arms.rows.A @ np.linalg.solve(s.M, s.B)) @ b_bar
+    np.testing.assert_allclose(again, u, **EXACT)
+
+
+def test_the_literal_steps_take_the_reaction_of_motors_at_rest_and_miss(arms):
+    s = arms.dynamics.snapshot
+    u = arms.input(LeastNorm(coupling="frozen"))
+    believed = arms.dynamics.a_free + np.linalg.solve(s.M, s.B @ u)
+    np.testing.assert_allclose(arms.rows.A @ believed, arms.demand, **EXACT)
+    assert np.abs(arms.miss(u)).max() > 0.1
+
+
+def test_stacked_rows_leave_the_reaction_as_with_motors_at_rest(arms):
+    u = arms.input(LeastNorm(coupling="stacked"))
+    np.testing.assert_allclose(arms.reaction(u), arms.reaction(np.zeros(6)), **EXACT)
+
+
+@pytest.mark.parametrize("name", ["chen", "frozen", "stacked"])
+def test_on_an_open_chain_all_readings_are_one(name, arms):
+    opened = dc.replace(arms.task.robot, passive=())
+    task = dc.replace(arms.task, robot=opened)
+    dynamics = Dynamics(opened)
+    dynamics.move(0.4, arms.task.q, arms.task.v)
+    rows = arms.stack.write(dynamics.snapshot)
+    allocation = Chen() if name == "chen" else LeastNorm(coupling=name)
+    u, least = (
+        each.attach(task, arms.stack.names).input(rows, arms.demand, dynamics)
+        for each in (allocation, LeastNorm())
+    )
+    np.testing.assert_allclose(u, least, **EXACT)
+
+
+def test_reactions_answer_the_input_as_the_equation_of_motion_says(arms):
+    rng = np.random.default_rng(1)
+    s, u = arms.dynamics.snapshot, rng.standard_normal(6)
+    force = s.M @ arms.dynamics.acceleration(u) + s.nle - s.f - s.B @ u
+    A_p = arms.dynamics.passive.rows.A
+    np.testing.assert_allclose(A_p.T @ arms.reaction(u), force, **EXACT)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_a_squeeze_is_held_and_leaves_the_motion_alone(arms, name):
+    alone = arms.input(READINGS[name])
+    squeezed = arms.input(dc.replace(READINGS[name], null_space=SQUEEZE))
+    np.testing.assert_allclose(arms.reaction(squeezed)[0], 20.0, **EXACT)
+    before, after = (arms.dynamics.acceleration(u) for u in (alone, squeezed))
+    np.testing.assert_allclose(after, before, **EXACT)
+
+
+def test_both_forces_of_the_grip_can_be_held_along_a_path(arms):
+    path = Path(components=("10 + t", "-5*t"))
+    force = InternalForce(rows=("grip.x", "grip.y"), path=path)
+    u = arms.input(LeastNorm(null_space=force))
+    np.testing.assert_allclose(arms.reaction(u), [10.4, -2.0], **EXACT)
+    np.testing.assert_allclose(arms.miss(u), 0.0, **EXACT)
+
+
+def test_no_other_input_with_that_squeeze_is_smaller(arms):
+    rng = np.random.default_rng(3)
+    u = arms.input(LeastNorm(null_space=SQUEEZE))
+    held = np.vstack((arms.rows.A @ arms.dynamics.G, reaction_answer(arms.dynamics).Lam[0]))
+    null = np.linalg.svd(held)[2][4:]
+    assert np.linalg.norm(u) <= np.linalg.norm(u + null.T @ rng.standard_normal(2))
+
+
+def test_chens_input_comes_nearest_to_a_preference_within_its_space(arms):
+    u0 = arms.input(LeastNorm(null_space=Damping(gain=2.0)))
+    np.testing.assert_allclose(arms.miss(u0), 0.0, **EXACT)
+    u = arms.input(Chen(null_space=Damping(gain=2.0)))
+    np.testing.assert_allclose(arms.miss(u), 0.0, **EXACT)
+
+
+def test_a_squeeze_beyond_the_motors_is_refused_and_the_task_not_traded_for_it(arms):
+    """With as many motors as freedoms the task takes them all."""
+    robot = arms.task.robot
+    few = dc.replace(
+        robot,
+        actuation=dc.replace(
+            robot.actuation,
+            names=robot.actuators[:3],
+            units=robot.actuator_units[:3],
+            limits=robot.effort_limit[:3],
+            constant=robot.actuation.constant[:, :3],
+            moving=(),
+        ),
+    )
+    task = dc.replace(arms.task, robot=few)
+    dynamics = Dynamics(few)
+    dynamics.move(0.4, task.q, task.v)
+    allocator = LeastNorm(null_space=SQUEEZE).attach(task, arms.stack.names)
+    with pytest.raises(InfeasibleConstraint, match="internal force"):
+        allocator.input(arms.stack.write(dynamics.snapshot), arms.demand, dynamics)
+
+
+def test_an_internal_force_needs_a_closed_chain():
+    task = Task(robot=Robot.load("scara"), servo=(), q=np.zeros(4), v=np.zeros(4))
+    with pytest.raises(GainError, match="needs a closed chain; robot 'scara'"):
+        LeastNorm(null_space=SQUEEZE).attach(task, ())
+
+
+def test_an_unknown_passive_row_is_named_with_its_near_miss(arms):
+    wrong = InternalForce(rows="grip.z", value=(1.0,))
+    with pytest.raises(UnknownName, match=r"no passive row .* named 'grip.z'; did you mean"):
+        arms.input(LeastNorm(null_space=wrong))
+
+
+def test_a_reaction_that_redundant_rows_share_is_refused(robot, arms):
+    twice = dc.replace(robot, passive=(*robot.passive, {**robot.passive[0], "name": "again"}))
+    with pytest.raises(GainError, match="'grip.x' must be determined"):
+        LeastNorm(null_space=SQUEEZE).attach(dc.replace(arms.task, robot=twice), arms.stack.names)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "either a value or a path"),
+        ({"value": (1.0,), "path": Path(components=("t",))}, "either a value or a path"),
+        ({"value": (1.0, 2.0)}, "value must have one component a row, 1; got 2"),
+        ({"rows": (), "value": (1.0,)}, "at least one passive row"),
+        ({"rows": ("grip.x", "grip.x"), "value": (1.0, 2.0)}, "every passive row once"),
+    ],
+)
+def test_an_internal_force_without_one_value_a_row_is_refused(fields, says):
+    with pytest.raises(InputError, match=says):
+        InternalForce(**{"rows": "grip.x", **fields})

@@ -1,0 +1,41 @@
+r"""Allocation: which input gives the row acceleration that the feedback asks for.
+
+All inputs that meet the rows differ by null-space motion. `LeastNorm` takes the smallest in a
+metric, `Chen` the one in the row space of $A M^{-1} B$; a null-space input says what to do with
+what is left. On an open chain with the metric ``effort`` the two are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.control.allocation.base import Allocation, Allocator
+from ukctrl.control.allocation.chen import Chen
+from ukctrl.control.allocation.coupling import Coupling
+from ukctrl.control.allocation.internal_force import (
+    InternalForce,
+    ReactionAnswer,
+    reaction_answer,
+)
+from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture
+
+AnyAllocation = Annotated[LeastNorm | Chen, Field(discriminator="kind")]
+"""Any allocation of the catalogue, told apart by its ``kind``."""
+
+__all__ = [
+    "Allocation",
+    "Allocator",
+    "AnyAllocation",
+    "AnyNullSpace",
+    "Chen",
+    "Coupling",
+    "Damping",
+    "InternalForce",
+    "LeastNorm",
+    "Posture",
+    "ReactionAnswer",
+    "reaction_answer",
+]

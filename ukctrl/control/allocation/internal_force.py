@@ -1,0 +1,173 @@
+r"""Internal forces: what closed chains carry without moving for it.
+
+The reaction of the passive rows is affine in the input, as the acceleration is:
+
+$$ \lambda = \lambda_0 + \Lambda u, \qquad
+   \Lambda = -(A_p M^{-1} A_p^\top)^+ A_p M^{-1} B . $$
+
+So "the bar is squeezed with 20 N" is a row in the input like any servo row, and where the motors
+outnumber the freedoms it can be met beside them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Self, final
+
+import numpy as np
+from pydantic import model_validator
+
+from ukctrl import kernels, uk
+from ukctrl.certify import raise_if_missed
+from ukctrl.control.base import Task
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import GainError, InputError, quoted, unknown_name
+from ukctrl.factor import Matrix, Vector
+from ukctrl.fields import Components, spec
+from ukctrl.reference import AnyReference, Constant
+
+UNDETERMINED = 1e-6
+"""A reaction whose row has a larger part than this in a dependency among rows is not unique."""
+NOTHING_LEFT = (
+    "The task leaves the motors no freedom that changes this reaction; hold fewer reactions, or "
+    "add a motor."
+)
+"""What to do where the null space does not reach a reaction."""
+
+
+class ReactionAnswer(NamedTuple):
+    """How the reactions of the passive rows answer the input: ``lam = lam_free + Lam u``."""
+
+    lam_free: Vector
+    """Multipliers at zero input, shape ``(m,)`` [N or N m, row by row]."""
+    Lam: Matrix
+    """Multipliers per unit input, shape ``(m, nu)``."""
+    determined: Vector
+    """0 where a row's reaction is unique, up to 1 where redundant rows share it, ``(m,)``."""
+
+
+def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
+    r"""Return the multipliers of the passive rows as an affine function of the input.
+
+    With $M = L L^\top$ and $Z = A_p L^{-\top}$ the reaction obeys
+    $Z^\top \lambda = L^\top a - L^{-1} (f - \mathrm{nle} + B u)$; of several solutions, where
+    rows are redundant, this is the one of least norm.
+    """
+    s, L, A_p = dynamics.snapshot, dynamics.L, dynamics.passive.rows.A
+    Z = np.linalg.solve(L, A_p.T).T
+    lengths = np.linalg.norm(Z, axis=1)
+    scale = np.where(lengths > 0.0, lengths, 1.0)
+    U, sigma, Vt = np.linalg.svd(Z / scale[:, None], full_matrices=True)
+    rank = int(np.sum(sigma > dynamics.rank.passive * sigma.max(initial=0.0)))
+    inverse = U[:, :rank] / sigma[:rank] @ Vt[:rank] / scale[:, None]
+    free = L.T @ dynamics.a_free - np.linalg.solve(L, s.f - s.nle)
+    moved = L.T @ dynamics.G - np.linalg.solve(L, s.B)
+    shared: Vector = np.linalg.norm(U[:, rank:], axis=1)
+    return ReactionAnswer(inverse @ free, inverse @ moved, shared)
+
+
+@spec
+class InternalForce:
+    r"""Hold reactions of closures at given values, in the motors' null space.
+
+    The task is served first; then the least addition $s$ with $H s = 0$ brings the reactions of
+    the named passive rows to their values. A closure's row is named after it, such as ``grip.x``,
+    and its reaction is the force on the first of its frames along that axis of the second.
+    """
+
+    kind: Literal["internal_force"] = "internal_force"
+    rows: tuple[str, ...] | str
+    """Passive rows whose reactions are held."""
+    value: Components | None = None
+    """The reactions, one number a row [N or N m]; instead of ``path``."""
+    path: AnyReference | None = None
+    """The reactions over time, one component a row [N or N m]."""
+
+    @model_validator(mode="after")
+    def _one_value(self) -> Self:
+        if (self.value is None) == (self.path is None):
+            raise InputError("must have either a value or a path.")
+        wanted, path = len(self.names), self.reference
+        if not wanted:
+            raise InputError("rows must name at least one passive row; got none.")
+        if len(set(self.names)) < wanted:
+            raise InputError(f"rows must name every passive row once; got {quoted(self.names)}.")
+        if path.size != wanted:
+            key = "value" if self.path is None else "path"
+            raise InputError(f"{key} must have one component a row, {wanted}; got {path.size}.")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The passive rows."""
+        return (self.rows,) if isinstance(self.rows, str) else self.rows
+
+    @property
+    def reference(self) -> AnyReference:
+        """The reactions over time."""
+        return Constant(value=self.value or ()) if self.path is None else self.path
+
+
+@final
+class BoundInternalForce:
+    """Internal forces of one robot, added to inputs that serve a task."""
+
+    def __init__(self, spec: InternalForce, task: Task) -> None:
+        dynamics = Dynamics(task.robot, task.rank)
+        passive = dynamics.passive.names
+        if not passive:
+            raise GainError(
+                f"null_space 'internal_force' needs a closed chain; robot '{task.robot.name}' "
+                "has no passive rows."
+            )
+        for name in spec.names:
+            if name not in passive:
+                raise unknown_name("passive row (in null_space.rows)", name, passive)
+        self._at = np.array([passive.index(name) for name in spec.names])
+        self._names = tuple(f"internal force {name}" for name in spec.names)
+        self._path = spec.reference.compile()
+        self._size = len(self._at)
+        dynamics.move(task.start, task.q, task.v)
+        self._refuse_shared(dynamics)
+
+    def _refuse_shared(self, dynamics: Dynamics) -> None:
+        shared = reaction_answer(dynamics).determined[self._at]
+        if shared.max() > UNDETERMINED:
+            name = dynamics.passive.names[self._at[int(np.argmax(shared))]]
+            raise GainError(
+                f"the reaction of passive row '{name}' must be determined to be held; redundant "
+                "rows share it. Close the chain with the rows it needs and no more, such as "
+                'type = "planar_point" in a planar mechanism.'
+            )
+
+    def added(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
+        """Return ``u`` plus the least ``s`` with ``H s = 0`` that gives the reactions.
+
+        Raises:
+            InfeasibleConstraint: No such addition exists: what the motors have left does not
+                reach the reaction.
+        """
+        answer = reaction_answer(dynamics)
+        Lam = answer.Lam[self._at]
+        value = np.array(self._path(dynamics.snapshot.t)[: self._size])
+        gap = value - answer.lam_free[self._at] - Lam @ u
+        free = _null_space(uk.servo_matrix(A, dynamics.G, dynamics.rank), dynamics.rank.servo)
+        metric = free.T @ R @ free if R.size else R
+        share: Vector = np.empty(free.shape[1])
+        still, miss = np.zeros(len(u)), np.empty(len(gap))
+        found = kernels.servo_input(
+            Lam, gap, still, free, metric, np.zeros(len(share)), dynamics.rank.servo, share, miss
+        )
+        if found < len(gap):
+            raise_if_missed(
+                Lam, gap, still, miss, found, dynamics.rank, self._names, advice=NOTHING_LEFT
+            )
+        total: Vector = u + free @ share
+        return total
+
+
+def _null_space(H: Matrix, rtol: float) -> Matrix:
+    """Return orthonormal columns that span what ``H`` does not feel, shape ``(nu, k)``."""
+    lengths = np.linalg.norm(H, axis=1, keepdims=True)
+    _, sigma, Vt = np.linalg.svd(H / np.where(lengths > 0.0, lengths, 1.0))
+    rank = int(np.sum(sigma > rtol * sigma.max(initial=0.0)))
+    return np.ascontiguousarray(Vt[rank:].T)

@@ -1,0 +1,127 @@
+r"""The input of least norm, in a metric.
+
+All inputs that meet the rows differ by null-space motion; the metric $R$ and the null-space
+input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. With one motor a freedom:
+
+| metric | R | the classical name |
+|---|---|---|
+| ``effort`` | $I$ | least torque norm |
+| ``gauss`` | $B^\top M^{-1} B$ | Udwadia-Kalaba force, operational space |
+| ``resolved_acceleration`` | $B^\top M^{-2} B$ | resolved acceleration (least $|a - a_0|$) |
+"""
+
+from __future__ import annotations
+
+from typing import Literal, final
+
+import numpy as np
+
+from ukctrl import kernels, uk
+from ukctrl.certify import raise_if_missed
+from ukctrl.constraints import Rows
+from ukctrl.control.actuation import InverseActuation
+from ukctrl.control.allocation.base import Allocation, Allocator
+from ukctrl.control.allocation.coupling import Coupling, equation
+from ukctrl.control.allocation.null_space import AnyNullSpace, bind
+from ukctrl.control.base import Task
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import GainError
+from ukctrl.factor import Matrix, Vector
+from ukctrl.fields import Number, spec
+
+
+@spec
+class LeastNorm(Allocation):
+    r"""The input of least norm, $u_0 + R^{-1} H^\top (H R^{-1} H^\top)^+ (d - H u_0)$.
+
+    On a closed chain the reaction moves with the input, and ``coupling`` says whether the law
+    knows:
+
+    | coupling | H | what comes of it |
+    |---|---|---|
+    | ``exact`` | $A W B$ | the rows and the closures hold |
+    | ``frozen`` | $A M^{-1} B$ | the rows are missed: the reaction is taken as with motors off |
+    | ``stacked`` | $[A; A_p] M^{-1} B$ | both hold; the motors leave the reaction where it was |
+    """
+
+    kind: Literal["least_norm"] = "least_norm"
+    metric: Literal["effort", "gauss", "resolved_acceleration"] | tuple[tuple[Number, ...], ...] = (
+        "effort"
+    )
+    """Input metric ``R``: a name, or a symmetric positive definite matrix ``(nu, nu)``."""
+    null_space: AnyNullSpace | None = None
+    """What the motors do where the task leaves them free; absent: nothing."""
+    coupling: Coupling = "exact"
+    """How the reaction of passive rows is thought to answer the input; ``frozen`` is there to
+    show what goes wrong."""
+    on_infeasible: Literal["raise", "least_squares"] = "raise"
+    """What to do when the motors cannot give the demand: stop, or come as close as possible."""
+
+    def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
+        return _LeastNorm(self, task, rows)
+
+
+@final
+class _LeastNorm(Allocator):
+    def __init__(self, spec: LeastNorm, task: Task, rows: tuple[str, ...]) -> None:
+        self._null_space = bind(spec.null_space, task)
+        self._adjusts = spec.null_space is not None
+        self._rank = task.rank
+        self._coupling = spec.coupling
+        self._names = rows
+        if spec.coupling == "stacked":
+            self._names = (*rows, *Dynamics(task.robot, task.rank).passive.names)
+        self._raise = spec.on_infeasible == "raise"
+        self._power = {"gauss": 1, "resolved_acceleration": 2}.get(str(spec.metric), 0)
+        self._miss = np.empty(len(self._names))
+        if self._power:
+            _require_independent_motors(task, str(spec.metric))
+        self._R = uk.NO_METRIC
+        if not isinstance(spec.metric, str):
+            self._R = _metric(spec.metric, task.robot.nu)
+
+    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
+        A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._R
+        if self._coupling != "exact":
+            A, b, a_free, G = equation(self._coupling, A, demand, dynamics)
+        if self._power:
+            nu = dynamics.robot.nu
+            R = np.empty((nu, nu))
+            kernels.motor_metric(dynamics.L, dynamics.snapshot.B, self._power, R)
+        u0 = self._null_space.preference(dynamics)
+        u: Vector = np.empty(len(u0))
+        miss = self._miss
+        found = kernels.servo_input(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
+        if found < 0:
+            raise GainError(
+                "metric must be positive definite on the inputs; it is not here, because motors "
+                'are redundant. Use metric = "effort" or a matrix.'
+            )
+        if found < len(b):
+            if self._raise:
+                raise_if_missed(A, b, a_free, miss, found, self._rank, self._names)
+            else:
+                d = b - A @ a_free - A @ G @ u0
+                u = u0 + uk.least_squares_input(A @ G, d, R if R.size else None, self._rank)
+        if self._adjusts:
+            u = self._null_space.adjust(u, rows.A, R, dynamics)
+        return u
+
+
+def _require_independent_motors(task: Task, metric: str) -> None:
+    rank = InverseActuation(task).rank
+    if rank < task.robot.nu:
+        raise GainError(
+            f'metric = "{metric}" needs motors that do not repeat each other, or it leaves their '
+            f"shares open; robot '{task.robot.name}' has {task.robot.nu} motors of rank {rank}. "
+            'Use metric = "effort" or a matrix.'
+        )
+
+
+def _metric(given: tuple[tuple[float, ...], ...], nu: int) -> Matrix:
+    if len(given) != nu or any(len(row) != nu for row in given):
+        raise GainError(f"metric must be a matrix of {nu} rows and columns.")
+    R = np.array(given, dtype=np.float64)
+    if not np.array_equal(R, R.T) or np.linalg.eigvalsh(R)[0] <= 0.0:
+        raise GainError("metric must be symmetric positive definite; it is not.")
+    return R
