@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ukctrl import kernels
+from ukctrl import kernels, large
 from ukctrl.certify import RANK, RankPolicy, raise_if_conflicting, raise_if_singular
 from ukctrl.constraints import AnyConstraint, Constraint, Stack
 from ukctrl.errors import ShapeError
@@ -64,6 +64,7 @@ class Dynamics:
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
         self._inputs = robot.nu
+        self._answer = (large if n >= large.SIZE else kernels).affine_answer
         self._count = len(self.passive)
         self._A_p, self._b_p = self.passive.rows.A, self.passive.rows.b
 
@@ -80,9 +81,7 @@ class Dynamics:
         if self._count:
             self.passive.write(s)
             self._stabilise()
-        found = kernels.affine_answer(
-            s.M, s.nle, s.f, s.B, A_p, b_p, rtol, self.L, self.a_free, self.G
-        )
+        found = self._answer(s.M, s.nle, s.f, s.B, A_p, b_p, rtol, self.L, self.a_free, self.G)
         if found < 0:
             raise_if_singular(found)
         if found < self._count:

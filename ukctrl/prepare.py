@@ -53,7 +53,7 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
 
 
 def start_state(
-    start: StartState, robot: Robot, constraints: Sequence[Constraint]
+    start: StartState, robot: Robot, constraints: Sequence[Constraint], seed: int = 0
 ) -> tuple[Vector, Vector, dict[str, float]]:
     """Return ``q``, ``v``, and how far they were moved onto the constraints, where asked for.
 
@@ -70,6 +70,9 @@ def start_state(
             raise InputError(f"start.q: {names} must have unit length; got {q[at].tolist()}.")
     if not robot.is_euclidean:
         q = robot.normalize(q)
+    if start.spread:
+        step = np.random.default_rng(seed).uniform(-start.spread, start.spread, robot.nv)
+        q = robot.integrate(q, step)
     v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
     if not start.solve:
         return q, v, {}

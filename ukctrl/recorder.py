@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl import large
 from ukctrl.certify import RankPolicy
 from ukctrl.constraints import Stack
 from ukctrl.control import Command, Law
@@ -19,6 +20,10 @@ from ukctrl.integrate import State
 from ukctrl.samples import Labels, Signal
 from ukctrl.start import solve_positions
 from ukctrl.uk import servo_matrix
+
+BATCH = 4_000_000
+"""Entries of matrices that wait for their products: more take memory and save nothing."""
+GRIP = ("rank", "sigma_min", "reach")
 
 
 @final
@@ -66,16 +71,23 @@ class Recorder:
         self.time: Vector = np.zeros(n)
         self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
         self.arrays["frame_reference"].fill(np.nan)
-        # Products of these are formed for all samples at once when the run is over.
-        self._M: Matrix = np.zeros((n, robot.nv, robot.nv))
-        self._A, self._demand = np.zeros((n, m, robot.nv)), np.zeros((n, m))
-        self._G, self._a_free = np.zeros((n, robot.nv, robot.nu)), np.zeros((n, robot.nv))
+        # Products of these are formed for many samples at once.
+        size = min(n, max(1, BATCH // (robot.nv * (robot.nv + m + robot.nu) + 1)))
+        self._M: Matrix = np.zeros((size, robot.nv, robot.nv))
+        self._A, self._demand = np.zeros((size, m, robot.nv)), np.zeros((size, m))
+        self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
+        self._worked_out = 0
+        self._kinetic: Vector = np.zeros(n)
+        self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in GRIP}
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str]] = {}
 
     def keep(self, t: float, state: State, command: Command, belief: Dynamics) -> None:
         """Keep one sample; both robots must have been moved to the state, and the law stepped."""
         k, arrays, truth, u = self.count, self.arrays, self.truth, command.u
+        if k - self._worked_out == len(self._M):
+            self._work_out()
+        at = k - self._worked_out
         s = truth.snapshot
         # A law that returns its demand has just written its rows, here.
         shared = self._shared and command.demand is not None
@@ -89,7 +101,7 @@ class Recorder:
         arrays["phi"][k] = rows.phi
         arrays["beta"][k] = rows.beta
         arrays["actuator_rate"][k] = s.v @ s.B
-        self._M[k] = s.M
+        self._M[at] = s.M
         arrays["energy"][k] = s.potential_energy()
         if len(truth.passive):
             passive = truth.passive.rows
@@ -98,16 +110,16 @@ class Recorder:
             arrays["passive_force"][k] = truth.passive_force(a, u)
         if self._forced:
             arrays["power"][k] = truth.power(a, u)
-        self._A[k] = rows.A
-        self._G[k] = truth.G
-        self._a_free[k] = truth.a_free
-        self._demand[k] = command.demand if shared else rows.b
+        self._A[at] = rows.A
+        self._G[at] = truth.G
+        self._a_free[at] = truth.a_free
+        self._demand[at] = command.demand if shared else rows.b
         for trace in self.servo.traces():
-            at = self.frames.index(trace.frame)
-            arrays["frame_position"][k, at] = trace.position
-            arrays["frame_reference"][k, at] = trace.reference
-        for at, site in self._watched:
-            arrays["frame_position"][k, at] = s.point(site)
+            place = self.frames.index(trace.frame)
+            arrays["frame_position"][k, place] = trace.position
+            arrays["frame_reference"][k, place] = trace.reference
+        for place, site in self._watched:
+            arrays["frame_position"][k, place] = s.point(site)
         for name, signal in self.law.signals(belief, state.memory).items():
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = (signal.units, signal.long_name)
@@ -125,15 +137,30 @@ class Recorder:
         """Return the times and arrays so far, with rank, grip and reach worked out."""
         n = self.count
         arrays = {name: array[:n] for name, array in self.arrays.items()}
-        A = self._A[:n]
-        v = arrays["v"]
         if not self._forced:
             arrays["power"] = np.einsum("ki,ki->k", arrays["u"], arrays["actuator_rate"])
-        arrays["kinetic_energy"] = 0.5 * np.einsum("ki,kij,kj->k", v, self._M[:n], v)
+        self._work_out()
+        arrays["kinetic_energy"] = self._kinetic[:n]
         arrays["energy"] = arrays["energy"] + arrays["kinetic_energy"]
-        d = self._demand[:n] - np.einsum("kij,kj->ki", A, self._a_free[:n])
-        arrays.update(_grip(servo_matrix(A, self._G[:n], self.truth.rank), d, self.truth.rank))
+        if self._grip is not None and n:
+            arrays.update({name: array[:n] for name, array in self._grip.items()})
         return self.time[:n], arrays
+
+    def _work_out(self) -> None:
+        """Form the products of the samples that wait for it, and make room for others."""
+        first, last = self._worked_out, self.count
+        size = last - first
+        A, M, a_free = self._A[:size], self._M[:size], self._a_free[:size]
+        v = self.arrays["v"][first:last]
+        self._kinetic[first:last] = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
+        if self._grip is not None and size:
+            d = self._demand[:size] - np.einsum("kij,kj->ki", A, a_free)
+            H = servo_matrix(A, self._G[:size], self.truth.rank)
+            found = _grip(H, d, self.truth.rank)
+            for name, values in found.items():
+                self._grip[name][first:last] = values
+            self._grip = self._grip if found else None
+        self._worked_out = last
 
     def signals(self) -> dict[str, Signal]:
         """Return the law's own signals so far."""
@@ -171,6 +198,14 @@ def _grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
     n = len(H)
     if not H.size or not np.isfinite(H).all():
         return {}
+    if H.shape[1] >= large.SIZE and all(large.rows_are_separate(each) for each in H):
+        sigma = np.linalg.norm(H, axis=2)
+        kept = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+        return {
+            "rank": kept.sum(axis=1).astype(np.float64),
+            "sigma_min": np.where(kept.any(axis=1), np.where(kept, sigma, np.inf).min(axis=1), 0.0),
+            "reach": np.linalg.norm(np.where(kept, 0.0, d), axis=1),
+        }
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
     kept = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
     found = kept.sum(axis=1)

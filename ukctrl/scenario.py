@@ -16,7 +16,18 @@ from pydantic import PlainValidator, WithJsonSchema, model_validator
 from ukctrl.constraints import AnyConstraint, Constraint
 from ukctrl.control import AnyController, Controller, NoControl
 from ukctrl.errors import InputError
-from ukctrl.fields import Index, Instance, Positive, Quantity, Seconds, Text, Time, spec, written
+from ukctrl.fields import (
+    Index,
+    Instance,
+    NonNegative,
+    Positive,
+    Quantity,
+    Seconds,
+    Text,
+    Time,
+    spec,
+    written,
+)
 from ukctrl.files import blaming
 from ukctrl.robot import Perturbation, Robot
 
@@ -88,6 +99,9 @@ class StartState:
     """Velocity [rad/s, m/s]; left out: at rest."""
     t: Time = 0.0
     """Time of the start [s]."""
+    spread: NonNegative = 0.0
+    """Move every degree of freedom by a random amount up to this first, drawn with the scenario's
+    seed [rad, m]."""
     solve: bool = False
     """Move this state onto the constraints first, by the smallest change."""
     hold: tuple[Text, ...] = ()

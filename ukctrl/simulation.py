@@ -104,7 +104,7 @@ class Loop:
         self.belief = self.truth if believed is self.robot else Dynamics(believed, rank=RANK)
         servo = Stack(scenario.servo, self.robot)
         every = (*self.truth.passive.constraints, *scenario.servo)
-        q, v, self.moved = start_state(scenario.start, self.robot, every)
+        q, v, self.moved = start_state(scenario.start, self.robot, every, scenario.seed)
         self.t0, self.t1 = scenario.start.t, scenario.start.t + scenario.timing.duration
         task = Task(
             robot=believed,

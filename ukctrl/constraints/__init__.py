@@ -22,6 +22,7 @@ from ukctrl.constraints.integrability import (
     classify_parts,
 )
 from ukctrl.constraints.joints import Expression, JointFollows, LinearVelocity
+from ukctrl.constraints.swarm import Aggregation
 
 AnyConstraint = Annotated[
     PointFollows
@@ -34,12 +35,14 @@ AnyConstraint = Annotated[
     | OnSurface
     | JointFollows
     | LinearVelocity
+    | Aggregation
     | Expression,
     Field(discriminator="kind"),
 ]
 """Any constraint of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
+    "Aggregation",
     "AnyConstraint",
     "Attached",
     "Closure",

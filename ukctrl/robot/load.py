@@ -51,6 +51,9 @@ def load(
         return _assemble(read(spec.model), spec, name, spec.title, spec.source, path)
     if spec.linkage is not None:
         return _linked(spec, spec.linkage, name, path, label)
+    if spec.particles is not None:
+        urdf = read(spec.particles.urdf())
+        return _assemble(urdf, spec, name, spec.title, spec.source, path)
     table = spec.lagrangian or spec.functions
     assert table is not None  # the schema asks for one of the four
     functions = None

@@ -22,6 +22,7 @@ from ukctrl.fields import (
     spec,
 )
 from ukctrl.robot.linkage import Linkage
+from ukctrl.robot.particles import Particles
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 
 
@@ -280,10 +281,12 @@ class RobotFile(Options):
     """A plant given as Python functions, instead of a model file."""
     linkage: Linkage | None = None
     """A planar linkage, instead of a model file."""
+    particles: Particles | None = None
+    """A swarm of particles, instead of a model file."""
 
     @model_validator(mode="after")
     def _one_plant(self) -> RobotFile:
-        plants = ("model", "lagrangian", "functions", "linkage")
+        plants = ("model", "lagrangian", "functions", "linkage", "particles")
         given = [name for name in plants if getattr(self, name) is not None]
         if len(given) != 1:
             came = " and ".join(given) or "none of them"

@@ -16,7 +16,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl import kernels, uk
+from ukctrl import kernels, large, uk
 from ukctrl.certify import raise_if_missed
 from ukctrl.constraints import Rows
 from ukctrl.control.actuation import InverseActuation
@@ -74,6 +74,7 @@ class _LeastNorm(Allocator):
         self._raise = spec.on_infeasible == "raise"
         self._power = {"gauss": 1, "resolved_acceleration": 2}.get(str(spec.metric), 0)
         self._miss = np.empty(len(self._names))
+        self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
         if self._power:
             _require_independent_motors(task, str(spec.metric))
         self._R = uk.NO_METRIC
@@ -91,7 +92,7 @@ class _LeastNorm(Allocator):
         u0 = self._null_space.preference(dynamics)
         u: Vector = np.empty(len(u0))
         miss = self._miss
-        found = kernels.servo_input(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
+        found = self._solve(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
         if found < 0:
             raise GainError(
                 "metric must be positive definite on the inputs; it is not here, because motors "
