@@ -94,9 +94,13 @@ class Repeat:
     count: Index
     """How many times."""
     ground: dict[str, Any] = Field(default_factory=dict)
+    """Points of the ground."""
     body: tuple[dict[str, Any], ...] = ()
+    """Bodies, as in the linkage itself."""
     joint: tuple[dict[str, Any], ...] = ()
+    """Joints, as in the linkage itself."""
     motor: tuple[dict[str, Any], ...] = ()
+    """Motors, as in the linkage itself."""
 
 
 @spec
