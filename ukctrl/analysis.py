@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.certify import RANK
 from ukctrl.constraints import Integrability, Stack, classify_parts
 from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError
 from ukctrl.factor import Matrix
@@ -54,7 +53,7 @@ class Check:
     actuation: Actuation
     """Whether the motors reach all of the mobility, part of it, or all in more than one way."""
     passive: RankReport
-    """Ranks of the passive rows ``A_p``."""
+    """Ranks of the passive rows ``A_p``, of unit length in mass-weighted coordinates."""
     servo: RankReport
     """Ranks of the servo rows ``A``."""
     grip: RankReport
@@ -96,14 +95,14 @@ def check(scenario: Scenario) -> Check:
     truth.move(loop.t0, q, v)
     rows = servo.write(truth.snapshot)
     passive = truth.passive
-    H = uk.servo_matrix(rows.A, truth.G)
+    H = uk.servo_matrix(rows.A, truth.G, scenario.rank)
     d = rows.b - rows.A @ truth.a_free
-    grip = uk.rank_report(H, servo.names)
-    servo_rank = uk.rank_report(rows.A, servo.names)
-    passive_rank = uk.rank_report(passive.rows.A, passive.names, RANK.passive)
+    grip = uk.rank_report(H, servo.names, scenario.rank.servo)
+    servo_rank = uk.rank_report(rows.A, servo.names, scenario.rank.servo)
+    passive_rank = truth.passive_report()
     mobility = loop.robot.nv - passive_rank.rank
     actuation = _actuation(truth.G, mobility)
-    residual = uk.reach_residual(H, d)
+    residual = uk.reach_residual(H, d, scenario.rank)
     reached = np.abs(H).max(axis=1, initial=0.0) > 0.0
     velocity_rows, remarks = _velocity_rows(passive, servo)
     integrable = _integrable(servo, velocity_rows)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.drift import SMALL_ACCELERATION
 from ukctrl.errors import (
     ConflictingConstraints,
     InfeasibleConstraint,
@@ -16,29 +17,35 @@ from ukctrl.errors import (
     SingularMass,
 )
 from ukctrl.factor import Matrix, Vector
+from ukctrl.fields import Quantity, spec
+
+Threshold = Annotated[float, Quantity("1", minimum=0.0, open_minimum=True, maximum=1.0)]
+"""Fraction above zero, up to 1."""
 
 
-@dc.dataclass(frozen=True, kw_only=True)
+@spec
 class RankPolicy:
     """When a row counts as dependent on others, and when it counts as missed.
 
     One object for the whole run; results record it with the smallest value kept.
     """
 
-    servo: float = 1e-9
+    servo: Threshold = 1e-9
     """A servo row, scaled to unit length, is dependent when less than this is left of it outside
     the span of the others; and without grip when ``|H_i|`` is less than this of ``|A_i| |G|``."""
-    passive: float = 1e-7
-    """The same for passive rows. It must sit well above the closure error that integration
-    leaves, or a redundant row of a linkage is taken for an independent one."""
-    reach: float = 1e-8
+    passive: Threshold = 1e-4
+    """A direction that passive rows constrain counts as none when its singular value, of rows
+    scaled to unit length in mass-weighted coordinates, is less than this; fully from ten times
+    this on, and by a smooth weight between. It must sit well above the closure error that
+    integration leaves, or a redundant row of a linkage is taken for an independent one."""
+    reach: Threshold = 1e-8
     """A row is missed by more than this fraction of its terms ``|b| + |A| |a|``."""
 
 
-SMALL_ACCELERATION = 1e-3
-"""An acceleration this small is rounding beside those that robots have [rad/s^2 or m/s^2]."""
-RANK = RankPolicy()
-"""The default policy."""
+RUN_RANK = RankPolicy()
+"""The default policy of a run, whose states carry the errors of their integration."""
+RANK = RankPolicy(passive=1e-7)
+"""The default policy for plain arrays, which carry rounding alone."""
 
 
 def matrix(name: str, value: ArrayLike) -> Matrix:
@@ -91,13 +98,22 @@ def raise_if_singular(code: int) -> None:
 
 
 def raise_if_conflicting(
-    A: Matrix, b: Vector, a: Vector, rank: RankPolicy, rows: Sequence[str] | None
+    A: Matrix,
+    b: Vector,
+    a: Vector,
+    rank: RankPolicy,
+    rows: Sequence[str] | None,
+    allowed: Vector | None = None,
 ) -> None:
-    """Raise `ConflictingConstraints` when ``a`` misses a passive row."""
+    """Raise `ConflictingConstraints` when ``a`` misses a passive row.
+
+    By more than ``allowed``, row by row, where that is given; else than the policy allows.
+    """
     if not len(b):
         return
     miss = np.abs(A @ a - b)
-    bad = np.flatnonzero(~(miss <= _tolerance(A, b, a, rank)))  # NaN is bad too
+    bound = _tolerance(A, b, a, rank) if allowed is None else allowed
+    bad = np.flatnonzero(~(miss <= bound))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
         raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())

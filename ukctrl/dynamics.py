@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl import kernels, large
-from ukctrl.certify import RANK, RankPolicy, raise_if_conflicting, raise_if_singular
+from ukctrl import drift, kernels, large
+from ukctrl.certify import RUN_RANK, RankPolicy, raise_if_conflicting, raise_if_singular
 from ukctrl.constraints import AnyConstraint, Constraint, Stack
 from ukctrl.errors import ShapeError
-from ukctrl.factor import Vector
+from ukctrl.factor import Vector, independent_rows
 from ukctrl.fields import spec
 from ukctrl.files import read_spec
 from ukctrl.robot import Robot
+from ukctrl.rowspace import GRADUAL, mass_weighted
+from ukctrl.uk import RankReport
 
-STABILISATION = 20.0
-"""Rate at which the error of a passive constraint decays [1/s]."""
+
+class Gains(NamedTuple):
+    r"""How the error of a passive row decays.
+
+    $\ddot\varphi + \alpha\dot\varphi + \beta\varphi = 0$; a nonholonomic row has no $\varphi$ and
+    obeys $\dot\beta + \alpha\beta = 0$.
+    """
+
+    alpha: float = 40.0
+    """[1/s]."""
+    beta: float = 400.0
+    """[1/s^2]."""
+
+
+GAINS = Gains()
+"""Critical damping at 20 1/s."""
 
 
 @spec
@@ -49,24 +65,31 @@ class Dynamics:
         robot: The robot.
         snapshot: The robot at the current state.
         passive: The passive constraints.
+        rank: When passive rows count as dependent.
+        gains: How errors of the passive rows decay.
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
+        passive_rank: Directions that the passive rows constrain.
+        margins: The smallest singular value of the passive rows that counts as constraining, and
+            the largest that does not; of rows of unit length in mass-weighted coordinates.
     """
 
-    def __init__(self, robot: Robot, rank: RankPolicy = RANK) -> None:
+    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK, gains: Gains = GAINS) -> None:
         self.robot = robot
         self.passive = Stack(
             passive_constraints(robot), robot, key=f"robot '{robot.name}': passive"
         )
-        self.rank = rank
+        self.rank, self.gains = rank, gains
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
+        self.passive_rank, self.margins = 0, np.zeros(2)
+        self._regular = 0  # the highest rank so far: less is a singular position
         self._inputs = robot.nu
-        self._answer = (large if n >= large.SIZE else kernels).affine_answer
+        self._answer = (large if n >= large.SIZE else kernels).plain_answer
         self._count = len(self.passive)
-        self._A_p, self._b_p = self.passive.rows.A, self.passive.rows.b
+        self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
         """Evaluate at another state.
@@ -77,21 +100,54 @@ class Dynamics:
         """
         s = self.snapshot
         s.move(q, v, t)
-        A_p, b_p, rtol = self._A_p, self._b_p, self.rank.passive
         if self._count:
-            self.passive.write(s)
-            self._stabilise()
-        found = self._answer(s.M, s.nle, s.f, s.B, A_p, b_p, rtol, self.L, self.a_free, self.G)
+            self._move_constrained()
+            return
+        found = self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G)
         if found < 0:
             raise_if_singular(found)
-        if found < self._count:
-            raise_if_conflicting(A_p, b_p, self.a_free, self.rank, self.passive.names)
 
-    def _stabilise(self) -> None:
-        """Let the error of a passive row decay, critically damped: ``b -= 2 w beta + w^2 phi``."""
-        w, holonomic = STABILISATION, self.passive.holonomic
-        _, b, beta, phi = self.passive.rows
-        b -= np.where(holonomic, 2.0 * w * beta + w * w * phi, w * beta)
+    def _move_constrained(self) -> None:
+        s, rank, gains = self.snapshot, self.rank, self.gains
+        A, b, rate, error = self.passive.write(s)
+        drift.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
+        found = kernels.passive_answer(
+            s.M, s.nle, s.f, s.B, A, self._b_p, rank.passive,
+            self.L, self.a_free, self.G, self._a_0, self.margins,
+        )  # fmt: skip
+        if found < 0:
+            raise_if_singular(found)
+        self.passive_rank = found
+        self._regular = max(self._regular, found)
+        if found == self._count:
+            return
+        kept, loose = self.margins.tolist()
+        if kept < GRADUAL * rank.passive or found < self._regular:
+            loose = GRADUAL * rank.passive  # near a singular position rows are met in part
+        a, allowed = self._a_0, np.empty(self._count)
+        if drift.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
+            raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
+
+    def passive_report(self) -> RankReport:
+        """Return which passive rows are independent at the current state, and by how much.
+
+        Of rows of unit length in mass-weighted coordinates, as the rank is decided in the loop.
+        """
+        rows, names = self.passive.rows, self.passive.names
+        if not self._count:
+            return RankReport(0, (), (), 0.0, 0.0)
+        weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
+        order = np.empty(self._count, dtype=np.int64)
+        independent_rows(weighted, self.rank.passive, order)
+        found = self.passive_rank
+        kept, dropped = sorted(order[:found].tolist()), sorted(order[found:].tolist())
+        return RankReport(
+            rank=found,
+            independent=tuple(names[i] for i in kept),
+            dependent=tuple(names[i] for i in dropped),
+            smallest_kept=float(self.margins[0]),
+            largest_dropped=float(self.margins[1]),
+        )
 
     def acceleration(self, u: Vector) -> Vector:
         """Return ``a_free + G u``, shape ``(nv,)``.

@@ -183,14 +183,3 @@ def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     factor = factor_rows(rows, rtol)
     order[:] = factor.order
     return factor.rank
-
-
-@compiled
-def remove_row_space(factor: RowFactor, x: Vector) -> None:
-    """Overwrite ``x`` with its part orthogonal to the rows of ``H``."""
-    for i in range(factor.rank):
-        dot = 0.0
-        for c in range(x.shape[0]):
-            dot += factor.Q[i, c] * x[c]
-        for c in range(x.shape[0]):
-            x[c] -= dot * factor.Q[i, c]

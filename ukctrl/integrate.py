@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, final
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -47,12 +47,23 @@ class System(Protocol):
         ...
 
 
-class Integrator(abc.ABC):
-    """Advances a state and reports it at chosen times."""
+Correction = Callable[[float, Vector, Vector], tuple[Vector, Vector]]
+"""Maps time, q and v to the q and v from which to go on: a projection onto constraints."""
 
-    def __init__(self, system: System, robot: Robot) -> None:
+
+class Integrator(abc.ABC):
+    """Advances a state and reports it at chosen times.
+
+    Args:
+        system: The closed loop.
+        robot: The robot whose configurations are integrated.
+        correction: Applied to the state after every step, and to every state that is reported.
+    """
+
+    def __init__(self, system: System, robot: Robot, correction: Correction | None = None) -> None:
         self.system = system
         self.robot = robot
+        self.correction = correction
         self.flat = robot.is_euclidean
         """Whether q_dot = v, so that plain addition integrates q."""
 
@@ -68,6 +79,14 @@ class Integrator(abc.ABC):
             IntegrationFailed: The motion cannot be continued.
         """
 
+    @final
+    def corrected(self, t: float, state: State) -> State:
+        """Return the state from which to go on."""
+        if self.correction is None:
+            return state
+        q, v = self.correction(t, state.q, state.v)
+        return State(q, v, state.memory)
+
 
 def check_bounded(t: float, state: State) -> None:
     """Raise `IntegrationFailed` when the state is no longer finite and bounded."""
@@ -82,9 +101,16 @@ class Adaptive(Integrator):
     """SciPy's integrators with error control: DOP853, RK45, Radau, BDF, LSODA."""
 
     def __init__(
-        self, system: System, robot: Robot, method: str, rtol: float, atol: float, max_step: float
+        self,
+        system: System,
+        robot: Robot,
+        method: str,
+        rtol: float,
+        atol: float,
+        max_step: float,
+        correction: Correction | None = None,
     ) -> None:
-        super().__init__(system, robot)
+        super().__init__(system, robot, correction)
         self._method, self._rtol, self._atol, self._max_step = method, rtol, atol, max_step
         self._nq, self._end = robot.nq, robot.nq + robot.nv
         # An explicit method survives a bad trial step: it is rejected and shortened.
@@ -128,14 +154,31 @@ class Adaptive(Integrator):
             self._fault = None
             check_bounded(solver.t, self._split(solver.y))
             upto = int(np.searchsorted(times, solver.t, side="right"))
-            if upto > done:
-                states = solver.dense_output()(times[done:upto]).T
+            between = solver.dense_output() if upto > done else None
+            if self.correction is not None:
+                self._go_on_from(solver)
+            if between is not None:
+                states = between(times[done:upto]).T
                 if self._fault is not None:
                     raise self._fault
                 for k, y in enumerate(states):
-                    at = times[done + k]
-                    yield float(at), self._split(solver.y if at == solver.t else y)
+                    at = float(times[done + k])
+                    if at == solver.t:
+                        yield at, self._split(solver.y)
+                    else:
+                        yield at, self.corrected(at, self._split(y))
                 done = upto
+
+    def _go_on_from(self, solver: Any) -> None:
+        """Correct the state that a one-step method has reached.
+
+        All that such a method keeps of the past are the state and its rate: both are replaced.
+        The interpolant of the step must have been made before.
+        """
+        solver.y = np.concatenate(self.corrected(solver.t, self._split(solver.y)))
+        solver.f = self._rate(solver.t, solver.y)
+        if self._fault is not None:
+            raise self._fault
 
     def _split(self, y: Vector) -> State:
         q = y[: self._nq]
@@ -174,8 +217,15 @@ Step = Callable[[float, State, float], State]
 class FixedStep(Integrator):
     """Steps of equal length between outputs: RK4 (order 4) or semi-implicit Euler (order 1)."""
 
-    def __init__(self, system: System, robot: Robot, method: str, step: float) -> None:
-        super().__init__(system, robot)
+    def __init__(
+        self,
+        system: System,
+        robot: Robot,
+        method: str,
+        step: float,
+        correction: Correction | None = None,
+    ) -> None:
+        super().__init__(system, robot, correction)
         self._length = step
         steps: dict[str, Step] = {"RK4": self._rk4, "semi_implicit_euler": self._euler}
         self._step = steps[method]
@@ -187,7 +237,7 @@ class FixedStep(Integrator):
             count = max(1, round(np.ceil((target - t) / self._length - 1e-9)))
             h = (target - t) / count
             for k in range(count):
-                state = self._step(t + k * h, state, h)
+                state = self.corrected(t + (k + 1) * h, self._step(t + k * h, state, h))
                 check_bounded(t + (k + 1) * h, state)
             t = target
             yield t, state

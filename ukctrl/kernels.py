@@ -16,71 +16,91 @@ from ukctrl.factor import (
     cholesky,
     factor_rows,
     least_norm,
-    remove_row_space,
     solve_lower,
     solve_upper,
     unit_rows,
 )
+from ukctrl.rowspace import add_solution, mass_weighted, remove_constrained, row_space
 
 
 @compiled
-def affine_answer(
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    A_p: Matrix,
-    b_p: Vector,
-    rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
+def plain_answer(
+    M: Matrix, nle: Vector, f: Vector, B: Matrix, L: Matrix, a_free: Vector, G: Matrix
 ) -> int:
-    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
+    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` for a robot without passive rows.
 
-    In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
-    which the reaction acts; removing their row space from every column is the projection ``W``.
-    Returns the rank of the passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    Returns 0, or ``-1 - i`` when ``M`` is not positive definite at i.
     """
     n, nu = B.shape
-    m = A_p.shape[0]
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
     for i in range(n):
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
-    column = np.empty(n)
-    if m == 0:  # the common case, spared the scratch arrays of the projection
-        solve_upper(L, a_free)
-        for k in range(nu):
-            for i in range(n):
-                column[i] = B[i, k]
-            solve_lower(L, column)
-            solve_upper(L, column)
-            for i in range(n):
-                G[i, k] = column[i]
-        return 0
-    weighted = A_p.copy()
-    for i in range(m):
-        solve_lower(L, weighted[i])
-    right = b_p.copy()
-    unit_rows(weighted, right)
-    factor = factor_rows(weighted, rtol)
-    remove_row_space(factor, a_free)
-    demanded = least_norm(factor, right)
-    for i in range(n):
-        a_free[i] += demanded[i]
     solve_upper(L, a_free)
+    column = np.empty(n)
     for k in range(nu):
         for i in range(n):
             column[i] = B[i, k]
         solve_lower(L, column)
-        remove_row_space(factor, column)
         solve_upper(L, column)
         for i in range(n):
             G[i, k] = column[i]
-    return factor.rank
+    return 0
+
+
+@compiled
+def passive_answer(
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    A_p: Matrix,
+    b_p: Matrix,
+    rtol: float,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+    a_0: Vector,
+    margins: Vector,
+) -> int:
+    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
+
+    ``b_p`` has two rows, which add up: what the constraints ask for and what stabilises them.
+    ``a_0`` receives the answer to the first alone.
+
+    In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
+    which the reaction acts; removing them from every column is the projection ``W``. ``margins``
+    receives the smallest singular value kept and the largest dropped. Returns the rank of the
+    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    """
+    n, nu = B.shape
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    for i in range(n):
+        a_free[i] = f[i] - nle[i]
+    solve_lower(L, a_free)
+    weighted, right = mass_weighted(L, A_p, b_p)
+    space = row_space(weighted, right, rtol)
+    margins[0], margins[1] = space.kept, space.dropped
+    remove_constrained(space, a_free)
+    add_solution(space, a_free, 0)
+    a_0[:] = a_free
+    solve_upper(L, a_0)
+    add_solution(space, a_free, 1)
+    solve_upper(L, a_free)
+    column = np.empty(n)
+    for k in range(nu):
+        for i in range(n):
+            column[i] = B[i, k]
+        solve_lower(L, column)
+        remove_constrained(space, column)
+        solve_upper(L, column)
+        for i in range(n):
+            G[i, k] = column[i]
+    return space.rank
 
 
 @compiled

@@ -18,25 +18,15 @@ SPARSE = 0.1
 """A matrix with a smaller share of entries other than zero is multiplied as a sparse one."""
 
 
-def affine_answer(
-    M: Matrix,
-    nle: Vector,
-    f: Vector,
-    B: Matrix,
-    A_p: Matrix,
-    b_p: Vector,
-    rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
+def plain_answer(
+    M: Matrix, nle: Vector, f: Vector, B: Matrix, L: Matrix, a_free: Vector, G: Matrix
 ) -> int:
-    """Write ``L``, ``a_free`` and ``G``; see `ukctrl.kernels.affine_answer`."""
+    """Write ``L``, ``a_free`` and ``G``; see `ukctrl.kernels.plain_answer`."""
     diagonal = M.diagonal()
-    separate = np.count_nonzero(M) == np.count_nonzero(diagonal)
     bad = np.flatnonzero(~(diagonal > 0.0))
     if bad.size:
         return -1 - int(bad[0])
-    if separate and not len(A_p):
+    if np.count_nonzero(M) == len(diagonal):
         L[:] = 0.0
         np.fill_diagonal(L, np.sqrt(diagonal))
         a_free[:] = (f - nle) / diagonal
@@ -46,20 +36,10 @@ def affine_answer(
     if failed:
         return -int(failed)
     L[:] = factor
-    right = np.column_stack((f - nle, B))
-    weighted = linalg.solve_triangular(L, right, lower=True, check_finite=False)
-    rank = 0
-    if len(A_p):
-        rows = linalg.solve_triangular(L, A_p.T, lower=True, check_finite=False).T.copy()
-        demanded = b_p.copy()
-        unit_rows(rows, demanded)
-        Q, R, order, rank = _factor(rows, rtol)
-        weighted -= Q @ (Q.T @ weighted)
-        weighted[:, 0] += _least_norm(Q, R, demanded[order[:rank]])
-    answer = linalg.solve_triangular(L, weighted, lower=True, trans=1, check_finite=False)
+    answer, _ = linalg.lapack.dpotrs(factor, np.column_stack((f - nle, B)), lower=1)
     a_free[:] = answer[:, 0]
     G[:] = answer[:, 1:]
-    return rank
+    return 0
 
 
 def servo_input(

@@ -11,13 +11,16 @@ import numpy as np
 
 from ukctrl.constraints import Constraint, Stack
 from ukctrl.constraints.joints import dof_index
+from ukctrl.dynamics import Dynamics, Gains
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.expression import constant
 from ukctrl.factor import Vector
 from ukctrl.files import blaming
 from ukctrl.integrate import Adaptive, FixedStep, Integrator, System
+from ukctrl.projection import Projector
 from ukctrl.robot import Robot
-from ukctrl.scenario import Believed, Scenario, StartState
+from ukctrl.scenario import Believed, Scenario, Stabilisation, StartState
+from ukctrl.scenario import Integrator as Integration
 from ukctrl.start import solve_start
 
 NOT_UNIT = 1e-3
@@ -165,16 +168,50 @@ def _longest_step(scenario: Scenario) -> float:
     return min(STEP_SAMPLES * timing.sample, timing.duration / MIN_STEPS)
 
 
-def integrator(scenario: Scenario, system: System, robot: Robot) -> Integrator:
+MAX_RATE = 100.0
+"""Errors of passive constraints decay no faster than this unless asked to [1/s]."""
+MIN_RATE = 5.0
+"""Nor slower: an unstabilised closure drifts apart by a factor of six a second and more."""
+RATE_STEP = 0.2
+"""Decay rate times the length of a fixed step: far inside the stable region of every method."""
+USUAL_RATE, USUAL_RTOL = 20.0, 1e-9
+"""Decay rate [1/s] at the usual tolerance; a DOP853 step is proportional to its eighth root."""
+
+
+def passive_gains(stabilisation: Stabilisation, chosen: Integration) -> Gains:
+    r"""Return the gains on errors of passive rows, chosen where the scenario does not say.
+
+    Critical damping at a rate $w$, $\alpha = 2w$ and $\beta = w^2$. With steps of length $h$,
+    $w = \min(0.2/h, 100\,\mathrm{s}^{-1})$; under error control
+    $w = 20\,(10^{-9}/\mathrm{rtol})^{1/8}\,\mathrm{s}^{-1}$, between 5 and 100: faster decay costs
+    shorter steps, and a coarse tolerance has bought long ones.
+    """
+    if stabilisation.kind != "baumgarte":
+        return Gains(0.0, 0.0)
+    if stabilisation.alpha is not None and stabilisation.beta is not None:
+        return Gains(stabilisation.alpha, stabilisation.beta)
+    rate = stabilisation.rate
+    if rate is None and chosen.step is not None:
+        rate = min(RATE_STEP / chosen.step, MAX_RATE)
+    elif rate is None:
+        rate = USUAL_RATE * (USUAL_RTOL / (chosen.rtol or USUAL_RTOL)) ** 0.125
+        rate = min(max(rate, MIN_RATE), MAX_RATE)
+    return Gains(2.0 * rate, rate * rate)
+
+
+def integrator(scenario: Scenario, system: System, truth: Dynamics) -> Integrator:
     """Return the integrator that a scenario asks for."""
-    chosen = scenario.integrator
+    chosen, robot = scenario.integrator, truth.robot
+    projected = scenario.stabilisation.kind == "projection" and len(truth.passive) > 0
+    correction = Projector(truth) if projected else None
     if chosen.step is not None:
-        return FixedStep(system, robot, chosen.method, chosen.step)
+        return FixedStep(system, robot, chosen.method, chosen.step, correction)
     return Adaptive(
         system,
         robot,
         chosen.method,
-        rtol=chosen.rtol or 1e-9,
+        rtol=chosen.rtol or USUAL_RTOL,
         atol=chosen.atol or 1e-11,
         max_step=chosen.max_step or _longest_step(scenario),
+        correction=correction,
     )

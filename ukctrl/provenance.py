@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.certify import RANK
+from ukctrl.dynamics import Gains
 from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
@@ -29,6 +29,8 @@ def provenance(
     ticks: int,
     tick_seconds: float,
     moved: Mapping[str, float],
+    gains: Gains,
+    passive: Mapping[str, object],
     beyond_limits: Sequence[str],
 ) -> dict[str, Any]:
     """Return what a result records beside its numbers."""
@@ -40,7 +42,8 @@ def provenance(
         **origin(),
         "seed": scenario.seed,
         "gains": "given",
-        "rank": dc.asdict(RANK),
+        "rank": dc.asdict(scenario.rank),
+        **_passive(scenario, gains, passive),
         "start_moved": dict(moved),
         "beyond_limits": list(beyond_limits),
         "timing": {
@@ -59,6 +62,16 @@ def origin() -> dict[str, Any]:
         "machine": f"{platform.system()} {platform.machine()}",
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _passive(
+    scenario: Scenario, gains: Gains, passive: Mapping[str, object]
+) -> dict[str, Mapping[str, object]]:
+    """Return what is to be known of passive constraints, where there are any."""
+    if not passive:
+        return {}
+    chosen = {"kind": scenario.stabilisation.kind, **gains._asdict()}
+    return {"stabilisation": chosen, "passive": passive}
 
 
 def _versions() -> dict[str, str]:

@@ -19,7 +19,7 @@ from ukctrl.factor import Matrix, Vector
 from ukctrl.integrate import State
 from ukctrl.samples import Labels, Signal
 from ukctrl.start import solve_positions
-from ukctrl.uk import servo_matrix
+from ukctrl.uk import RankReport, servo_matrix
 
 BATCH = 4_000_000
 """Entries of matrices that wait for their products: more take memory and save nothing."""
@@ -69,7 +69,10 @@ class Recorder:
             "frame_reference": (len(self.frames), 3),
         }
         self.time: Vector = np.zeros(n)
+        if mp:
+            shapes |= {"passive_rank": (), "passive_sigma_min": (), "passive_sigma_dropped": ()}
         self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
+        self._first: RankReport | None = None
         self.arrays["frame_reference"].fill(np.nan)
         # Products of these are formed for many samples at once.
         size = min(n, max(1, BATCH // (robot.nv * (robot.nv + m + robot.nu) + 1)))
@@ -108,6 +111,9 @@ class Recorder:
             arrays["passive_phi"][k] = passive.phi
             arrays["passive_beta"][k] = passive.beta
             arrays["passive_force"][k] = truth.passive_force(a, u)
+            arrays["passive_rank"][k] = truth.passive_rank
+            arrays["passive_sigma_min"][k], arrays["passive_sigma_dropped"][k] = truth.margins
+            self._first = self._first or truth.passive_report()
         if self._forced:
             arrays["power"][k] = truth.power(a, u)
         self._A[at] = rows.A
@@ -161,6 +167,20 @@ class Recorder:
                 self._grip[name][first:last] = values
             self._grip = self._grip if found else None
         self._worked_out = last
+
+    def passive(self) -> dict[str, object]:
+        """Return how the rank of the passive rows was decided; empty where there are none."""
+        n, first = self.count, self._first
+        if first is None:
+            return {}
+        return {
+            "rows": len(self.truth.passive),
+            "rank": first.rank,
+            "redundant": list(first.dependent),
+            "lowest_rank": int(self.arrays["passive_rank"][:n].min()),
+            "smallest_kept": float(self.arrays["passive_sigma_min"][:n].min()),
+            "largest_dropped": float(self.arrays["passive_sigma_dropped"][:n].max()),
+        }
 
     def signals(self) -> dict[str, Signal]:
         """Return the law's own signals so far."""

@@ -195,6 +195,13 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             (), "row acceleration out of reach, |(I - H H+) d|", _row_acceleration, False
         ),
         "rank": Field((), "rank of H = A G", _one("1"), always=False),
+        "passive_rank": Field((), "directions that the passive rows constrain", _one("1"), False),
+        "passive_sigma_min": Field(
+            (), "smallest singular value of the passive rows that counts", _one("1"), False
+        ),
+        "passive_sigma_dropped": Field(
+            (), "largest singular value of the passive rows that does not count", _one("1"), False
+        ),
         "sigma_min": Field((), "smallest singular value of H that was kept", _grip, always=False),
     }
 )

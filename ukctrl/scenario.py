@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self, final
 
 from pydantic import PlainValidator, WithJsonSchema, model_validator
 
+from ukctrl.certify import RUN_RANK, RankPolicy
 from ukctrl.constraints import AnyConstraint, Constraint
 from ukctrl.control import AnyController, Controller, NoControl
 from ukctrl.errors import InputError
@@ -22,6 +23,8 @@ from ukctrl.fields import (
     NonNegative,
     Positive,
     Quantity,
+    Rate,
+    RateSquared,
     Seconds,
     Text,
     Time,
@@ -174,6 +177,44 @@ class Integrator:
 
 
 @spec
+class Stabilisation:
+    r"""What keeps passive constraints from drifting apart.
+
+    | kind | what it does |
+    |---|---|
+    | ``baumgarte`` | lets errors decay: $\ddot\varphi + \alpha\dot\varphi + \beta\varphi = 0$ |
+    | ``projection`` | moves (q, v) onto the constraints after every step, by the smallest change |
+    | ``none`` | nothing |
+
+    A change of the state is measured by the mass matrix, $\delta^\top M \delta$, so that it
+    does not depend on the units of the coordinates.
+    """
+
+    kind: Literal["baumgarte", "projection", "none"] = "baumgarte"
+    """What is done."""
+    rate: Rate | None = None
+    """Rate $w$ of a critically damped decay, $\alpha = 2w$ and $\beta = w^2$ [1/s]; absent: chosen
+    from the step or the tolerance."""
+    alpha: Rate | None = None
+    """Gain on the velocity error [1/s]; given together with ``beta``, instead of ``rate``."""
+    beta: RateSquared | None = None
+    """Gain on the position error [1/s^2]."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        given = [name for name in ("rate", "alpha", "beta") if getattr(self, name) is not None]
+        if self.kind != "baumgarte" and given:
+            raise InputError(
+                f'kind = "{self.kind}" has no {given[0]}; remove it, or use kind = "baumgarte".'
+            )
+        if given not in ([], ["rate"], ["alpha", "beta"]):
+            raise InputError(
+                f"give either rate, or alpha and beta, or none of them; got {' and '.join(given)}."
+            )
+        return self
+
+
+@spec
 class Believed(Perturbation):
     """The robot that the controller believes in, as it differs from the true one."""
 
@@ -226,6 +267,10 @@ class Scenario:
     """What the controller believes; absent: the truth."""
     monitor: Monitor = Monitor()
     """When to stop early."""
+    stabilisation: Stabilisation = Stabilisation()
+    """What keeps the robot's passive constraints from drifting apart."""
+    rank: RankPolicy = RUN_RANK
+    """When rows count as dependent or missed."""
     seed: Index = 0
     """Seed of everything random."""
 
@@ -247,6 +292,12 @@ class Scenario:
             raise InputError(
                 f"servo blocks must have names of their own; '{repeated[0]}' names "
                 f"{names.count(repeated[0])} of them."
+            )
+        if self.stabilisation.kind == "projection" and self.integrator.method in ("BDF", "LSODA"):
+            raise InputError(
+                f'stabilisation.kind = "projection" needs a method that starts each step afresh; '
+                f"'{self.integrator.method}' goes by the history of past states, which projection "
+                "would contradict. Use DOP853, RK45, Radau or a fixed-step method."
             )
         step = self.integrator.step
         if step is not None and self.timing.duration / step > MAX_STEPS:

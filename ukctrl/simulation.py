@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ukctrl.certify import RANK
 from ukctrl.constraints import Stack
 from ukctrl.control import Command, Law, Task
 from ukctrl.dynamics import Dynamics
@@ -20,6 +19,7 @@ from ukctrl.prepare import (
     believed_robot,
     grid,
     integrator,
+    passive_gains,
     periods,
     start_state,
     true_robot,
@@ -72,6 +72,8 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
             ticks=loop.recorder.ticks,
             tick_seconds=loop.recorder.tick_seconds,
             moved=loop.moved,
+            gains=loop.truth.gains,
+            passive=loop.recorder.passive(),
             beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
         ),
     )
@@ -100,8 +102,9 @@ class Loop:
         self.scenario = scenario
         self.robot = true_robot(scenario.robot)
         believed = believed_robot(self.robot, scenario.believed)
-        self.truth = Dynamics(self.robot, rank=RANK)
-        self.belief = self.truth if believed is self.robot else Dynamics(believed, rank=RANK)
+        rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
+        self.truth = Dynamics(self.robot, rank, gains)
+        self.belief = self.truth if believed is self.robot else Dynamics(believed, rank, gains)
         servo = Stack(scenario.servo, self.robot)
         every = (*self.truth.passive.constraints, *scenario.servo)
         q, v, self.moved = start_state(scenario.start, self.robot, every, scenario.seed)
@@ -113,7 +116,8 @@ class Loop:
             v=v,
             start=self.t0,
             duration=scenario.timing.duration,
-            rank=RANK,
+            rank=rank,
+            gains=gains,
         )
         self.law: Law = scenario.controller.start(task)
         self.state = State(q, v, self.law.memory)
@@ -128,7 +132,7 @@ class Loop:
         if len(self.truth.passive):
             self._limits.append(("passive_phi", monitor.max_passive_phi))
             self._limits.append(("passive_beta", monitor.max_passive_beta))
-        self.integrator = integrator(scenario, self, self.robot)
+        self.integrator = integrator(scenario, self, self.truth)
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""

@@ -110,7 +110,14 @@ def affine_answer(
     expect("B", B_.shape, (n, B_.shape[1]))
     A_, b_ = _rows(A_p, b_p, n, "A_p", "b_p")
     L, a_free, G = np.empty((n, n)), np.empty(n), np.empty(B_.shape)
-    found = kernels.affine_answer(M_, np.zeros(n), Q_, B_, A_, b_, rank.passive, L, a_free, G)
+    none = np.zeros(n)
+    if len(b_):
+        right = np.vstack([b_, np.zeros(len(b_))])
+        found = kernels.passive_answer(
+            M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, np.empty(n), np.empty(2)
+        )
+    else:
+        found = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
     raise_if_singular(found)
     raise_if_conflicting(A_, b_, a_free, rank, rows)
     return AffineAnswer(a_free, G)

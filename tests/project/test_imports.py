@@ -22,8 +22,8 @@ ORDER = re.findall(
     r"\w+",
     """
     errors pretty catalog tables files expression fields plugin registry
-    compiled factor certify kernels large uk pseudoinverse motion
-    robot reference constraints dynamics start control effects scenario loading
+    compiled factor rowspace drift certify kernels large uk pseudoinverse motion
+    robot reference constraints dynamics projection start control effects scenario loading
     samples storage metrics result integrate prepare recorder provenance simulation analysis
     verdicts plot page report comparison study reproduce workspace terminal view cli
     """,

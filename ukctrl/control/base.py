@@ -15,9 +15,9 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.certify import RANK, RankPolicy
+from ukctrl.certify import RUN_RANK, RankPolicy
 from ukctrl.constraints import Constraint, Stack
-from ukctrl.dynamics import Dynamics
+from ukctrl.dynamics import GAINS, Dynamics, Gains
 from ukctrl.errors import ShapeError
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
@@ -65,8 +65,10 @@ class Task:
     """Time of the start [s]."""
     duration: float = np.inf
     """Length of the run [s]."""
-    rank: RankPolicy = RANK
+    rank: RankPolicy = RUN_RANK
     """When rows count as dependent or missed."""
+    gains: Gains = GAINS
+    """How errors of the robot's passive rows decay."""
 
 
 class Law(abc.ABC):
@@ -118,7 +120,7 @@ class Law(abc.ABC):
                 f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
             )
         if self._dynamics is None:
-            self._dynamics = Dynamics(self.task.robot, self.task.rank)
+            self._dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
         self._dynamics.move(t, q, v)
         return self.step(self._dynamics, memory)
 
