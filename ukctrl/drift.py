@@ -35,12 +35,16 @@ def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vec
 def stabilised(
     alpha: float, beta: float, b: Vector, rate: Vector, error: Vector, b_p: Matrix
 ) -> None:
-    """Write ``b`` and ``-alpha rate - beta error`` as rows; NaN errors count as none."""
+    """Write ``b`` and ``-alpha rate - beta error`` as rows, then add the second to ``b``.
+
+    Errors that are NaN count as none.
+    """
     for i in range(b.shape[0]):
         b_p[0, i] = b[i]
         b_p[1, i] = -alpha * rate[i]
         if error[i] == error[i]:
             b_p[1, i] -= beta * error[i]
+        b[i] += b_p[1, i]
 
 
 @compiled

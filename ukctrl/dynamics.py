@@ -64,7 +64,7 @@ class Dynamics:
     Attributes:
         robot: The robot.
         snapshot: The robot at the current state.
-        passive: The passive constraints.
+        passive: The passive constraints; ``passive.rows.b`` includes their stabilisation.
         rank: When passive rows count as dependent.
         gains: How errors of the passive rows decay.
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
@@ -124,7 +124,7 @@ class Dynamics:
         kept, loose = self.margins.tolist()
         if kept < GRADUAL * rank.passive or found < self._regular:
             loose = GRADUAL * rank.passive  # near a singular position rows are met in part
-        a, allowed = self._a_0, np.empty(self._count)
+        a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
         if drift.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
             raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
 
