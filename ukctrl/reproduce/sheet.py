@@ -107,7 +107,7 @@ def _paper(outcome: Outcome) -> dict[str, object]:
             {
                 "where": claim.where,
                 "quantity": words.quantity(claim),
-                "note": sentence(claim.note),
+                "note": _note(claim.note),
                 "printed": words.printed(claim) or "–",
                 "ours": words.ours(claim),
                 "difference": words.difference(claim),
@@ -120,3 +120,11 @@ def _paper(outcome: Outcome) -> dict[str, object]:
         "failures": outcome.failures,
         "figures": outcome.pictures,
     }
+
+
+def _note(text: str) -> str:
+    """Return a note as a sentence; a symbol that begins it keeps its letters."""
+    first = text.strip().split(" ")[0]
+    if len(first) > 1 and first.isalpha():
+        return sentence(text)
+    return text[:1] + sentence(text)[1:]

@@ -74,8 +74,11 @@ def _exact(value: float, form: Format) -> str:
 
 
 def _digits(value: float) -> int:
-    """Return the significant digits of a number that somebody has typed."""
-    mantissa = f"{value:.12g}".partition("e")[0]
+    """Return the significant digits of a number that somebody has typed, six at most.
+
+    What a printed formula gives has as many digits as the computer, and nobody reads them.
+    """
+    mantissa = f"{value:.6g}".partition("e")[0]
     return max(1, len(re.sub(r"\D", "", mantissa).strip("0")))
 
 

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
 
-import misprints
 import numpy as np
-import paper
-from paper import LEFT, LITERAL, NEAREST, OURS, RIGHT, STARTS, V_PRINTED, Vector
 
-from ukctrl import Result, Scenario, simulate
+from ukctrl.reproduce.scara import formulas as paper
+from ukctrl.reproduce.scara import misprints
+from ukctrl.reproduce.scara.formulas import (
+    LEFT,
+    LITERAL,
+    NEAREST,
+    OURS,
+    RIGHT,
+    STARTS,
+    V_PRINTED,
+)
+from ukctrl.reproduce.scara.ode45 import dormand_prince
+from ukctrl.reproduce.scara.runs import (
+    DRIFT,
+    ROWS,
+    STABILISED,
+    joint_peaks,
+    on_path,
+    peaks,
+    run,
+)
 
-DRIFT, STABILISED, EXACT = "scara-helix-drift", "scara-helix-baumgarte", "scara-helix"
-ROWS = [0, 1, 3, 2]
-"""From the paper's order x, y, orientation, z to the scenarios': x, y, z, orientation."""
-COARSE = {"method": "RK45", "rtol": 1e-3, "atol": 1e-6, "max_step": 20.0}
 PAPER = ["**paper**", "**0.8**", "**7**", "**10**"]
 """Its largest errors in x, y, z [mm]."""
-
-
-@functools.cache
-def run(scenario: str, start: str = "", coarse: bool = False) -> Result:
-    """Run a scenario of the catalogue, from one of `STARTS` or with a coarse integrator."""
-    changes: dict[str, object] = {"integrator": COARSE} if coarse else {}
-    if start:
-        changes["start.q"] = STARTS[start].tolist()
-    return simulate(Scenario.load(scenario, changes))
 
 
 def sig(value: float, digits: int = 3) -> str:
@@ -53,12 +56,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def milli(values: Iterable[float], digits: int = 3) -> list[str]:
     """Return numbers in thousandths, such as millimetres."""
     return [sig(1e3 * value, digits) for value in values]
-
-
-def peaks(result: Result, after: float = 0.0) -> Vector:
-    """Return the largest error of each row: x, y, z [m], orientation [rad]."""
-    worst: Vector = np.abs(result["phi"][result.time >= after]).max(axis=0)
-    return worst
 
 
 def printed() -> str:
@@ -126,7 +123,7 @@ def coarse() -> str:
     rows = [["**paper**", "", *PAPER[1:3], *PAPER[1:3]]]
     for name, q in STARTS.items():
         if name != LITERAL:
-            times, errors = paper.dormand_prince(q)
+            times, errors = dormand_prince(q)
             theirs, ours = np.abs(errors).max(axis=0), peaks(run(DRIFT, name, True))
             steps = str((len(times) - 1) // 10)
             rows.append([name, steps, *milli((*theirs[:2], *ours[:2]), 2)])
@@ -161,11 +158,8 @@ def joints() -> str:
         ("stabilised", STABILISED, 0.0),
         ("stabilised, from 10 s on", STABILISED, 10.0),
     ):
-        result = run(name)
-        late = result.time >= after
-        turn = np.degrees(np.abs(result["joint_error"][late]).max(axis=0))
-        slide = np.abs(result["slide_error"][late]).max()
-        rows.append([words, *(sig(error) for error in turn), *milli([slide])])
+        *turn, slide = joint_peaks(run(name), after)
+        rows.append([words, *(sig(error) for error in np.degrees(turn)), *milli([slide])])
     return table(["largest error", "q1 [deg]", "q2 [deg]", "q3 [deg]", "q4 [mm]"], rows)
 
 
@@ -173,10 +167,7 @@ def torques() -> str:
     """Return the constraint torques along the exact path and of the stabilised run."""
     runs = []
     for name, elbow in ((LEFT, 1.0), (RIGHT, -1.0)):
-        q, v = paper.exact_start(elbow)
-        changes = {"start.q": q.tolist(), "start.v": v.tolist()}
-        words = name.replace("exact", "on the path")
-        runs.append((words, simulate(Scenario.load(EXACT, changes))["u"]))
+        runs.append((name.replace("exact", "on the path"), on_path(elbow)["u"]))
     runs.append(("stabilised, " + OURS, run(STABILISED)["u"]))
     rows = []
     for words, u in runs:
@@ -203,10 +194,12 @@ def formulas() -> str:
                r"$\partial M / \partial q$, hence $C$"),
     }  # fmt: skip
     rows = []
-    for number, (as_printed, corrected) in misprints.misses().items():
-        assert corrected < 1e-8
+    for claim in misprints.formulas():
+        assert claim.verdict == "differs: misprint"
+        number = claim.where.strip("eq ()")
         before, after, what = texts[number]
-        rows.append([f"({number})", before, after, f"{what}, by {sig(as_printed, 2)}"])
+        miss = sig(abs(claim.printed - claim.ours), 2)
+        rows.append([f"({number})", before, after, f"{what}, by {miss}"])
     return table(["eq.", "printed", "correct", "as printed it misses"], rows)
 
 
@@ -219,7 +212,7 @@ TABLES = {
 
 def nearest() -> list[str]:
     """Return the x and y errors of the coarse run from the nearest whole degrees."""
-    _, errors = paper.dormand_prince(STARTS[NEAREST])
+    _, errors = dormand_prince(STARTS[NEAREST])
     return milli(np.abs(errors).max(axis=0)[:2], 2)
 
 

@@ -1,6 +1,6 @@
-"""What Xu & Liu (2017) say, in their own formulas: no ukctrl, no Pinocchio.
+"""What Xu & Liu (2017) say, in their own formulas: no robot model, no simulation.
 
-The other scripts of this folder set these numbers beside the simulated ones.
+The other modules of this package set these numbers beside the simulated ones.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import RK45
 from scipy.optimize import brentq
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
-L1, L2 = 0.2, 0.25
-"""Lengths of the links [m]."""
+L1, L2, R1, R2 = 0.2, 0.25, 0.1, 0.125
+"""Lengths of the links, and distances of their centres from the joints before them [m]."""
+MASSES, TURN = (20.0, 15.0, 15.0, 0.5), (0.27, 0.31, 0.02, 0.0001)
+"""Masses [kg] and moments of inertia about the vertical [kg m^2]."""
+GRAVITY = 9.81
+"""Not printed; it enters the force on the slide alone [m/s^2]."""
 OMEGA, RADIUS, CENTRE, CLIMB = 0.4 * np.pi, 0.05, 0.35, 0.02
 """The path (40) [rad/s, m, m, m/s]."""
 ALPHA, BETA = 0.5, 200.0
@@ -63,6 +67,81 @@ def violation(q: Vector, v: Vector, t: float = 0.0) -> tuple[Vector, Vector]:
         v[3] - CLIMB,
     ]
     return np.array(phi), np.array(rate)
+
+
+def mass(q: Vector) -> Matrix:
+    """Return M of (34)."""
+    m1, m2, m3, m4 = MASSES
+    alpha = TURN[0] + R1**2 * m1 + L1**2 * (m2 + m3 + m4)
+    beta = sum(TURN[1:]) + L2**2 * (m3 + m4) + m2 * R2**2
+    delta, coupling = TURN[2] + TURN[3], _coupling() * np.cos(q[1])
+    return np.array(
+        [
+            [alpha + beta + 2.0 * coupling, beta + coupling, delta, 0.0],
+            [beta + coupling, beta, delta, 0.0],
+            [delta, delta, delta, 0.0],
+            [0.0, 0.0, 0.0, m4],
+        ]
+    )
+
+
+def bias(q: Vector, v: Vector) -> Vector:
+    """Return C q' + G of (35) and (36)."""
+    h = _coupling() * np.sin(q[1])
+    turn = [-h * v[1] * v[0] - h * (v[0] + v[1]) * v[1], h * v[0] ** 2]
+    return np.array([*turn, 0.0, MASSES[3] * GRAVITY])
+
+
+def _coupling() -> float:
+    """Return gamma of (34)."""
+    return L1 * L2 * (MASSES[2] + MASSES[3]) + L1 * MASSES[1] * R2
+
+
+def tool(q: Vector) -> tuple[Vector, Matrix]:
+    """Return the position and the rotation of the tool by (39)."""
+    x = -L1 * np.sin(q[0]) - L2 * np.sin(q[0] + q[1])
+    y = L1 * np.cos(q[0]) + L2 * np.cos(q[0] + q[1])
+    c, s = np.cos(q[:3].sum()), np.sin(q[:3].sum())
+    return np.array([x, y, q[3]]), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def rows(q: Vector, v: Vector, t: float = 0.0) -> tuple[Matrix, Vector]:
+    """Return A and b of (49), in the order x, y, orientation, z."""
+    s1, c1 = L1 * np.sin(q[0]), L1 * np.cos(q[0])
+    s12, c12 = L2 * np.sin(q[0] + q[1]), L2 * np.cos(q[0] + q[1])
+    A = np.array(
+        [
+            [-c1 - c12, -c12, 0.0, 0.0],
+            [-s1 - s12, -s12, 0.0, 0.0],
+            [1.0, 1.0, 1.0, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+    turn, both, pull = v[0] ** 2, (v[0] + v[1]) ** 2, RADIUS * OMEGA**2
+    x = -turn * s1 - both * s12 - pull * np.sin(OMEGA * t)
+    y = turn * c1 + both * c12 - pull * np.cos(OMEGA * t)
+    return A, np.array([x, y, 0.0, 0.0])
+
+
+def stabilised(q: Vector, v: Vector, t: float = 0.0) -> Vector:
+    """Return the right-hand side of (54)."""
+    phi, rate = violation(q, v, t)
+    answer: Vector = rows(q, v, t)[1] - ALPHA * rate - BETA * phi
+    return answer
+
+
+def constraint_torque(q: Vector, v: Vector, b: Vector, exponent: float = 0.5) -> Vector:
+    """Return Q^c of (50) with Q = -C q' - G; (8) prints the exponent of M as -1/2."""
+    eigenvalues, vectors = np.linalg.eigh(mass(q))
+    A, Q = rows(q, v)[0], -bias(q, v)
+
+    def power(exponent: float) -> Matrix:
+        answer: Matrix = vectors * eigenvalues**exponent @ vectors.T
+        return answer
+
+    B = A @ power(-0.5)
+    answer: Vector = power(exponent) @ np.linalg.pinv(B) @ (b - A @ power(-1.0) @ Q)
+    return answer
 
 
 def drift(start: Vector, t: Vector) -> Vector:
@@ -116,66 +195,3 @@ def largest_y_error() -> float:
         y_error = np.maximum(np.abs(y0), np.abs(y0 + DURATION * y_rate))
         largest = max(largest, float(y_error[x_error <= 8.5e-4].max()))
     return largest
-
-
-def rate(t: float, state: Vector) -> Vector:
-    """Return the rate of (q, v) under (49): four rows fix all four accelerations."""
-    q, v = state[:4], state[4:]
-    s1, c1 = L1 * np.sin(q[0]), L1 * np.cos(q[0])
-    s12, c12 = L2 * np.sin(q[0] + q[1]), L2 * np.cos(q[0] + q[1])
-    A = np.array([[-c1 - c12, -c12, 0, 0], [-s1 - s12, -s12, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]])
-    turn, both, pull = v[0] ** 2, (v[0] + v[1]) ** 2, RADIUS * OMEGA**2
-    b = [
-        -turn * s1 - both * s12 - pull * np.sin(OMEGA * t),
-        turn * c1 + both * c12 - pull * np.cos(OMEGA * t),
-        0.0,
-        0.0,
-    ]
-    return np.concatenate([v, np.linalg.solve(A, b)])
-
-
-def dormand_prince(
-    start: Vector, rtol: float = 1e-3, atol: float = 1e-6
-) -> tuple[Vector, NDArray[np.float64]]:
-    """Integrate (49) from the printed velocities with the step control of MATLAB's ``ode45``.
-
-    The formula is that of SciPy's RK45. The control differs: the error of a step is measured by
-    its worst component, relative to the larger of the state before and after, and a step changes
-    by the rules of Shampine & Reichelt (1997).
-
-    Returns:
-        Times, shape ``(n,)``, and errors x, y, orientation, z at every tenth of a step.
-    """
-    y = np.concatenate([start, V_PRINTED])
-    t, slope, floor, longest = 0.0, rate(0.0, y), atol / rtol, DURATION / 10.0
-    h = min(
-        longest,
-        0.8 * rtol**0.2 / float(np.max(np.abs(slope) / np.maximum(np.abs(y), floor))),
-    )
-    times, errors = [t], [violation(y[:4], y[4:], t)[0]]
-    while t < DURATION:
-        if 1.1 * h >= DURATION - t:
-            h = DURATION - t
-        fresh = True
-        while True:
-            K = np.zeros((7, 8))
-            K[0] = slope
-            for i in range(1, 6):
-                K[i] = rate(t + RK45.C[i] * h, y + h * (RK45.A[i, :i] @ K[:i]))
-            after = y + h * (RK45.B @ K[:6])
-            K[6] = rate(t + h, after)
-            scale = np.maximum(np.maximum(np.abs(y), np.abs(after)), floor)
-            error = h * float(np.max(np.abs(RK45.E @ K) / scale))
-            if error <= rtol:
-                break
-            h *= max(0.1, 0.8 * (rtol / error) ** 0.2) if fresh else 0.5
-            fresh = False
-        for part in np.linspace(0.1, 1.0, 10):
-            between = y + h * (K.T @ RK45.P @ part ** np.arange(1, 5))
-            times.append(t + part * h)
-            errors.append(violation(between[:4], between[4:], times[-1])[0])
-        t, y, slope = t + h, after, K[6]
-        if fresh:
-            h *= min(5.0, 0.8 * (rtol / error) ** 0.2) if error > 0.0 else 5.0
-        h = min(h, longest)
-    return np.array(times), np.array(errors)
