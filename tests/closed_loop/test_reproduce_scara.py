@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
-from ukctrl.reproduce.scara import PAPER
+from ukctrl.reproduce.scara import PAPER, screws
 
 THREE_DIGITS = {"rtol": 5e-3}
 """The numbers below are rounded to three digits."""
@@ -94,3 +101,33 @@ def test_stabilised_errors_shrink_with_exp_of_minus_a_quarter_t(claims):
     np.testing.assert_allclose(found(claims, "eq (52)").ours, np.exp(-2.5), rtol=1e-3)
     late = found(claims, "Figure 9", "largest x error")
     np.testing.assert_allclose(late.ours, 4.64e-4, **THREE_DIGITS)
+
+
+def test_a_reproduction_that_is_stopped_keeps_what_it_has(tmp_path):
+    script = "from ukctrl.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "reproduce", "scara", "--out", "out"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60.0
+    while not (tmp_path / "out").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(2.0)  # somewhere between the imports and the runs
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60.0)
+    assert (process.returncode, err) == (1, "")
+    assert "stopped by the user; what was computed until then is kept" in out
+    found = json.loads((tmp_path / "out" / "reproduce.json").read_text(encoding="utf-8"))
+    assert found["interrupted"]
+    assert all(claim["verdict"] != "differs" for claim in found["papers"][0]["claims"])
+    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").endswith("</html>")
+
+
+@pytest.mark.parametrize("joint", range(4))
+def test_the_exponential_of_a_twist_is_that_of_its_matrix(joint):
+    twist = screws.TWISTS[joint]
+    expected = expm(0.7 * screws.hat(twist))
+    np.testing.assert_allclose(screws.exponential(twist, 0.7), expected, rtol=0.0, atol=1e-14)

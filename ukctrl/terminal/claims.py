@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ukctrl.reproduce import Outcome, Reproduction
 
 STYLES = {"good": "green", "note": "cyan", "warning": "yellow", "bad": "bold red"}
-NARROW = (11, 16, 10, 10, 7, 14)
+NARROW = (14, 15, 10, 10, 7, 14)
 """Widths to which the columns shrink; they and the gaps fill 80 columns of a terminal."""
 GROWTH = ((1, 40), (2, 24), (3, 24), (5, 28), (0, 24), (1, 1000))
 """Which column gets the room that is left, up to which width, in this order."""

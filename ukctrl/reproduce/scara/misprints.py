@@ -88,19 +88,19 @@ def reflected_as_printed(i: int) -> Matrix:
 
 def eq_26(inertia: Callable[[int], Matrix]) -> Matrix:
     """Return M by (27) with the reflected inertia of (26)."""
-    M = np.zeros((4, 4))
+    M, inner = np.zeros((4, 4)), [inertia(k) for k in range(4)]
     for i, j in np.ndindex(4, 4):
         for k in range(max(i, j), 4):
-            M[i, j] += TWISTS[i] @ link_at_q(k, i).T @ inertia(k) @ link_at_q(k, j) @ TWISTS[j]
+            M[i, j] += TWISTS[i] @ link_at_q(k, i).T @ inner[k] @ link_at_q(k, j) @ TWISTS[j]
     return M
 
 
 def eq_30(first: Callable[[int, int], int]) -> Matrix:
     """Return dM_ij/dq_k by (30), ``[i, j, k]``; its first A has the indices ``first(l, k)``, i."""
-    answer = np.zeros((4, 4, 4))
+    answer, inertia = np.zeros((4, 4, 4)), [reflected(body) for body in range(4)]
     for i, j, k in np.ndindex(4, 4, 4):
         for body in range(max(i, j), 4):
-            inner = reflected(body)
+            inner = inertia[body]
             left = bracket(link_at_q(first(body, k), i) @ TWISTS[i], TWISTS[k])
             right = bracket(link_at_q(k, j) @ TWISTS[j], TWISTS[k])
             answer[i, j, k] += left @ link_at_q(body, k).T @ inner @ link_at_q(body, j) @ TWISTS[j]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import expm
 
 from ukctrl.reproduce.scara.formulas import L1, L2, MASSES, R1, R2, TURN, Matrix, Vector
 
@@ -51,11 +50,19 @@ def bracket(a: Vector, b: Vector) -> Vector:
     return np.array([*w[:3, 3], w[2, 1], w[0, 2], w[1, 0]])
 
 
+def exponential(twist: Vector, angle: float) -> Matrix:
+    """Return the motion by (37), for an axis that the twist does not also slide along."""
+    H = hat(twist)
+    if not twist[3:].any():
+        return np.asarray(np.eye(4) + angle * H)
+    return np.asarray(np.eye(4) + np.sin(angle) * H + (1.0 - np.cos(angle)) * H @ H)
+
+
 def turned(first: int, last: int, q: Vector) -> Matrix:
     """Return the product of the exponentials of joints ``first`` to ``last``."""
     g = np.eye(4)
     for k in range(first, last + 1):
-        g = g @ expm(hat(TWISTS[k]) * q[k])
+        g = g @ exponential(TWISTS[k], float(q[k]))
     return g
 
 
