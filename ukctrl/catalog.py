@@ -62,9 +62,10 @@ def names(kind: Kind, beside: Path | None = None) -> tuple[str, ...]:
         if not folder.is_dir():
             continue
         if kind == "robots":
-            found.update(path.parent.name for path in folder.glob("*/robot.toml"))
+            files = filter(_is_file, folder.glob("*/robot.toml"))
+            found.update(path.parent.name for path in files)
         elif folder.name == kind:
-            found.update(path.stem for path in folder.glob("*.toml"))
+            found.update(path.stem for path in filter(_is_file, folder.glob("*.toml")))
     return tuple(sorted(found))
 
 

@@ -49,6 +49,18 @@ def test_the_working_folder_is_the_workspace_when_nothing_refers(workspace, monk
     assert "mine" in catalog.names("robots")
 
 
+def test_names_are_those_that_can_be_found(workspace):
+    for kind in ("controllers", "scenarios"):
+        (workspace / kind / "gone.toml").symlink_to("nowhere.toml")
+        (workspace / kind / "folder.toml").mkdir()
+    (workspace / "robots" / "gone").mkdir()
+    (workspace / "robots" / "gone" / "robot.toml").symlink_to("nowhere.toml")
+    for kind in catalog.KINDS:
+        names = catalog.names(kind, workspace / "scenarios" / "mine.toml")
+        assert {"gone", "folder"}.isdisjoint(names)
+        assert "mine" in names
+
+
 def test_a_path_is_relative_to_the_file_that_names_it(workspace):
     scenario = workspace / "scenarios" / "mine.toml"
     found = catalog.find("robots", "../robots/mine/robot.toml", scenario)

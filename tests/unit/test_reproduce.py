@@ -207,6 +207,14 @@ def test_a_module_that_cannot_be_imported_does_not_hide_the_other_papers(library
     assert (broken.ok, good.ok) == (False, True)
 
 
+def test_a_module_without_claims_is_reported(library):
+    library("empty", "")
+    (outcome,) = recompute().outcomes
+    assert outcome.failures[0].reason == (
+        "'ukctrl.reproduce.empty' must hold PAPER, a Paper; it holds none."
+    )
+
+
 def test_what_was_computed_before_a_stop_is_kept(library):
     library("stopped", STOPPED)
     library("good", GOOD)

@@ -24,6 +24,8 @@ HEIGHT = 3.7
 """Height of the figure [in]."""
 SMALLEST_BOX = 1e-3
 """The axes never show less than this [m], so that rest does not look like motion."""
+RESOLUTION = 1e-9
+"""Nor less than this fraction of how far away it all is: an axis needs numbers that differ."""
 AZIMUTH, ELEVATION = np.deg2rad(-56.0), np.deg2rad(24.0)
 """Where the eye is, as seen from the path."""
 
@@ -84,7 +86,9 @@ def _box(position: Array, reference: Array) -> tuple[Array, Array]:
     if len(points) == 0:
         return np.full(3, -0.5), np.full(3, 0.5)
     low, high = points.min(axis=0), points.max(axis=0)
-    lacking = np.maximum(SMALLEST_BOX, 0.02 * float((high - low).max())) - (high - low)
+    far = float(np.abs([low, high]).max())
+    smallest = max(SMALLEST_BOX, RESOLUTION * far, 0.02 * float((high - low).max()))
+    lacking = smallest - (high - low)
     return low - 0.5 * np.maximum(lacking, 0.0), high + 0.5 * np.maximum(lacking, 0.0)
 
 

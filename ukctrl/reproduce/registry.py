@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 
-from ukctrl.errors import unknown_name
+from ukctrl.errors import InputError, unknown_name
 from ukctrl.reproduce.base import Paper
 
 KEYS = ("scara", "pseudoinverses", "review", "servo", "recursive")
@@ -33,6 +33,10 @@ def load(key: str) -> Paper:
 
     Raises:
         UnknownName: There is no such paper.
+        InputError: Its module holds no claims.
     """
-    paper: Paper = importlib.import_module(f"ukctrl.reproduce.{known(key)}").PAPER
+    module = importlib.import_module(f"ukctrl.reproduce.{known(key)}")
+    paper = getattr(module, "PAPER", None)
+    if not isinstance(paper, Paper):
+        raise InputError(f"'{module.__name__}' must hold PAPER, a Paper; it holds none.")
     return paper

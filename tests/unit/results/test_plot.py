@@ -151,6 +151,21 @@ def test_the_flat_views_of_the_path_have_equal_axes(helix):
         np.testing.assert_allclose((x1 - x0) / width, (y1 - y0) / height, rtol=1e-9)
 
 
+@pytest.mark.parametrize("size", [0.0, 1e-4, 1.0])
+@pytest.mark.parametrize("far", [0.0, 1e6, 1e12, 1e17, 1e60, 9e99])
+def test_a_path_is_drawn_however_far_away_it_is(far, size):
+    time = np.linspace(0.0, 1.0, 50)
+    moved = far + size * np.stack([np.sin(time), np.cos(time), time], axis=1)
+    labels = Labels(frames=["tool"])
+    samples = {"frame_position": moved[:, None], "phi": np.zeros((50, 0))}
+    result = Result.build(time=time, samples=samples, labels=labels, status="completed")
+    figure = plot.path(result)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        assert np.ptp(axes.get_xlim()) > 0.0
+        assert np.ptp(axes.get_ylim()) > 0.0
+
+
 def test_a_curve_never_leaves_its_panel(helix):
     for axes in plot.inputs(helix()).axes:
         low, high = axes.get_ylim()
