@@ -1,0 +1,92 @@
+"""The pseudoinverse paper: its counts, its formulas, and how its simulations fail."""
+
+import numpy as np
+import pytest
+
+from ukctrl.reproduce import parallelogram
+from ukctrl.reproduce.pseudoinverses import PAPER, flops, formulas, runs, study
+from ukctrl.reproduce.pseudoinverses.printed import TABLE_1
+from ukctrl.reproduce.pseudoinverses.study import Case, run
+
+QUICK = [*flops.claims(), *formulas.claims()]
+
+
+@pytest.mark.parametrize("claim", QUICK, ids=lambda claim: f"{claim.where}: {claim.what}")
+def test_every_count_and_formula_is_right_or_its_fault_is_known(claim):
+    assert claim.verdict != "differs"
+    assert claim.verdict == "agrees" or claim.note
+
+
+def test_the_three_entries_of_table_6_with_the_missing_pseudoinverse():
+    wrong = [c.ours for c in QUICK if c.where == "Table 6, eq (43)"]
+    assert wrong == [1461, 346590, 1173284]
+
+
+@pytest.mark.parametrize("equation", ["31", "35", "41"])
+@pytest.mark.parametrize("size", [(1, 1), (7, 4), (4, 7), (30, 12)])
+def test_the_tables_of_operations_add_up_for_every_size(equation, size):
+    assert flops.total(equation, *size) == TABLE_1[equation](*size)
+
+
+def test_the_eleventh_singular_value_goes_to_zero_with_the_sine_of_the_angle():
+    assert formulas.eleventh() == pytest.approx(0.53452, abs=5e-6)
+    assert formulas.eleventh(1e-2) == pytest.approx(formulas.eleventh(), rel=1e-4)
+
+
+@pytest.mark.parametrize("method", study.METHODS)
+@pytest.mark.parametrize("integrator", ["LSODA", "VODE Adams"])
+def test_with_mild_stabilisation_every_method_follows_the_closed_form(method, integrator):
+    outcome = run(Case(method=method, integrator=integrator, alpha=10.0, beta=10.0, horizon=5.0))
+    assert outcome.words == "Correct"
+    assert outcome.error < 2e-6
+    assert outcome.psi_squared < 1e-13
+
+
+def test_a_threshold_at_the_tolerance_stalls_a_run_that_a_larger_one_lets_pass():
+    gains = {"alpha": 1000.0, "beta": 100.0, "horizon": 3.0}
+    at_tolerance, above = run(Case(**gains)), run(Case(threshold=1e-5, **gains))
+    assert at_tolerance.ended == "stalls"
+    assert at_tolerance.reached < 2.0
+    assert above.words == "Correct"
+
+
+def test_a_stiff_method_needs_a_threshold_above_the_steps_of_its_jacobian():
+    gains = {"alpha": 10.0, "beta": 10.0, "integrator": "Radau", "horizon": 0.5}
+    assert run(Case(**gains)).ended == "stalls"
+    assert run(Case(threshold=1e-3, **gains)).words == "Correct"
+
+
+def test_without_stabilisation_the_violation_grows_and_the_motion_goes_wrong():
+    outcome = run(Case(threshold=1e-3))
+    assert outcome.ended == "completed"
+    assert outcome.correct_until < study.HORIZON
+    assert outcome.words.startswith("Correct up to")
+
+
+def test_a_start_above_the_ground_line_passes_aligned_states_and_goes_wrong():
+    outcome = run(Case(start=-study.START, alpha=10.0, beta=10.0, threshold=1e-3, horizon=12.0))
+    assert outcome.words != "Correct"
+
+
+def test_off_the_manifold_a_full_rank_leaves_the_linkage_no_freedom():
+    rng = np.random.default_rng(0)
+    q, v = parallelogram.assembled(study.START)
+    open_by = 1e-6
+    y = np.concatenate([q + open_by * rng.standard_normal(12), v])
+    kept = study.Equation(Case(threshold=1e-4))(0.0, y)[14]
+    lost = study.Equation(Case(threshold=1e-9))(0.0, y)[14]
+    expected = parallelogram.angular_acceleration(study.START)
+    assert abs(kept - expected) < 1e-4
+    assert abs(lost - expected) > 1.0
+
+
+def test_an_unstabilised_violation_grows_sixfold_per_second_whatever_the_span():
+    factors = [runs.growth_rate(*span) for span in [(5.0, 7.0), (6.0, 8.0)]]
+    np.testing.assert_allclose(factors, 5.8, rtol=0.05)
+
+
+@pytest.mark.slow
+def test_every_claim_of_the_paper_has_a_verdict_that_is_explained():
+    for claim in PAPER.claims():
+        assert claim.verdict != "differs", claim
+        assert claim.verdict == "agrees" or claim.note, claim

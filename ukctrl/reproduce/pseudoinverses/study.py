@@ -1,0 +1,193 @@
+r"""Tables 7 to 12 run again: pseudoinverse, tolerance, threshold and stabilisation.
+
+The paper's linkage moves by its equation (32). Its pseudoinverse calls every singular value up to
+a threshold zero; the paper sets that equal to the tolerance of the integrator. The start is not in
+the paper; ours is at rest, 45 degrees below the ground line, from where
+the motion is known in closed form.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import integrate
+
+from ukctrl.errors import UnresolvedRank
+from ukctrl.factor import Matrix, Vector
+from ukctrl.motion import FORMS, stabilised
+from ukctrl.pseudoinverse import MethodName, pinv
+from ukctrl.reproduce import parallelogram
+
+START = math.radians(-45.0)
+"""At rest there; the linkage then never passes a state in which all links lie on one line."""
+HORIZON = 20.0
+"""As in the paper [s]."""
+FIRST_STEP = 0.66e-2
+"""As in the paper [s]."""
+CORRECT = 1e-2
+"""Largest error of a link's angle that still counts as correct [rad]."""
+WINDOW, PROGRESS = 5000, 0.05
+"""A run stalls when so many evaluations advance the time by less than this [s]."""
+
+METHODS: dict[str, MethodName] = {
+    "SVD": "svd",
+    "Varga": "varga",
+    "Greville": "greville",
+    "LS-Householder": "least_squares_householder",
+    "LS-Modified GS": "least_squares_gram_schmidt",
+}
+"""The paper's names of the methods."""
+INTEGRATORS = ("LSODA", "VODE Adams", "DOP853", "Radau")
+"""Today's; VODE's Adams-Moulton formulas are the descendant of the paper's DIVPAG."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Case:
+    """One run of the study."""
+
+    method: str = "SVD"
+    tolerance: float = 1e-8
+    """Relative and absolute tolerance of the integrator."""
+    threshold: float = 0.0
+    """Largest singular value of ``D`` that counts as zero; 0: the tolerance, as in the paper."""
+    alpha: float = 0.0
+    r"""Gain of (32) in the paper's letters, $\ddot\Psi + 2 \alpha \dot\Psi + \beta^2 \Psi = 0$."""
+    beta: float = 0.0
+    integrator: str = "LSODA"
+    start: float = START
+    """Angle of the links, at rest [rad]."""
+    offset: float = 0.0
+    """Size of a random error of the coordinates at the start [m, rad]."""
+    horizon: float = HORIZON
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a run."""
+
+    case: Case
+    ended: str
+    """``completed``, ``stalls``, ``halted`` by the integrator, or ``refused`` by the method."""
+    correct_until: float
+    """Last time before the angle of the first link is wrong by more than `CORRECT` [s]."""
+    reached: float
+    """Time at the end [s]."""
+    error: float
+    """Error of the angle at the end [rad]."""
+    psi_squared: float
+    r"""$\sum_i \Psi_i^2$ at the end [m^2]."""
+    steps: int
+    evaluations: int
+    seconds: float
+
+    @property
+    def words(self) -> str:
+        """Return the outcome in the words of the paper's tables."""
+        if self.ended == "completed" and self.correct_until >= self.reached:
+            return "Correct"
+        right = f"correct up to {self.correct_until:.1f} s"
+        return right.capitalize() if self.ended == "completed" else f"{self.ended}, {right}"
+
+
+def run(case: Case) -> Outcome:
+    """Integrate one case until its horizon, or until it gets nowhere."""
+    equation = Equation(case)
+    steps, right, correct = 0, True, 0.0
+    marks = [(0, 0.0)]
+    t, y, ended = 0.0, equation.start, "completed"
+    began = time.perf_counter()
+    try:
+        for t, y in _steps(case, equation):
+            steps += 1
+            error = abs(y[2] - float(parallelogram.angle_from_rest(np.array(t), case.start)))
+            right = right and error <= CORRECT
+            correct = t if right else correct
+            if equation.count - marks[-1][0] >= WINDOW:
+                if t - marks[-1][1] < PROGRESS:
+                    ended = "stalls"
+                    break
+                marks.append((equation.count, t))
+    except UnresolvedRank:
+        ended = "refused"
+    seconds = time.perf_counter() - began
+    if ended == "completed" and t < case.horizon:
+        ended = "halted"
+    exact = float(parallelogram.angle_from_rest(np.array(t), case.start))
+    return Outcome(
+        case=case,
+        ended=ended,
+        correct_until=float(correct),
+        reached=float(t),
+        error=abs(float(y[2]) - exact),
+        psi_squared=float((parallelogram.positions(y[:12]) ** 2).sum()),
+        steps=steps,
+        evaluations=equation.count,
+        seconds=seconds,
+    )
+
+
+class Equation:
+    """The right-hand side ``y' = f(t, y)`` of (32), ``y = (q, v)``, and how often it was asked."""
+
+    def __init__(self, case: Case) -> None:
+        self.count = 0
+        self.start: Vector = np.concatenate(parallelogram.assembled(case.start))
+        self.start[:12] += case.offset * np.random.default_rng(0).standard_normal(12)
+        self._mass, self._force = np.diag(parallelogram.masses()), parallelogram.gravity()
+        self._gains = 2.0 * case.alpha, case.beta**2
+        method = METHODS[case.method]
+        D = parallelogram.rows(*np.split(self.start, 2))[0] / np.sqrt(parallelogram.masses())
+        self._rtol = (case.threshold or case.tolerance) / float(np.linalg.norm(D, 2))
+        self._inverse: Callable[[Matrix, float], Matrix] = lambda D, rtol: (
+            pinv(D, method, rtol).matrix
+        )
+        self._equation = FORMS["udwadia_kalaba"].equation
+
+    def __call__(self, t: float, y: Vector) -> Vector:
+        self.count += 1
+        q, v = y[:12], y[12:]
+        A, b = parallelogram.rows(q, v)
+        if any(self._gains):
+            b = stabilised(b, A @ v, parallelogram.positions(q), *self._gains)
+        a = self._equation(self._mass, self._force, A, b, self._inverse, self._rtol)
+        return np.concatenate([v, a])
+
+    def jacobian(self, t: float, y: Vector) -> Matrix:
+        """Return its derivative by differences of one millionth, wide enough for zero entries."""
+        base, step = self(t, y), 1e-6
+        columns = [(self(t, y + step * unit) - base) / step for unit in np.eye(len(y))]
+        return np.array(columns).T
+
+
+def _steps(case: Case, equation: Equation) -> Iterator[tuple[float, Vector]]:
+    """Yield time and state after every step of the integrator, until it ends or gives up."""
+    tolerance = case.tolerance
+    if case.integrator == "VODE Adams":
+        adams = integrate.ode(equation).set_integrator(
+            "vode", rtol=tolerance, atol=tolerance, first_step=FIRST_STEP, nsteps=WINDOW
+        )
+        adams.set_initial_value(equation.start, 0.0)
+        while adams.t < case.horizon:
+            adams.integrate(case.horizon, step=True)
+            if not adams.successful():
+                return
+            yield float(adams.t), adams.y
+        return
+    options = {"jac": equation.jacobian} if case.integrator == "Radau" else {}
+    solver = getattr(integrate, case.integrator)(
+        equation,
+        0.0,
+        equation.start,
+        case.horizon,
+        rtol=tolerance,
+        atol=tolerance,
+        first_step=FIRST_STEP,
+        **options,
+    )
+    while solver.status == "running":
+        solver.step()
+        yield float(solver.t), solver.y
