@@ -85,6 +85,13 @@ def test_an_unstabilised_violation_grows_sixfold_per_second_whatever_the_span():
     np.testing.assert_allclose(factors, 5.8, rtol=0.05)
 
 
+def test_an_unstabilised_run_stalls_when_the_twelfth_singular_value_meets_the_threshold():
+    found = study.history(Case())
+    assert found.t[-1] < study.HORIZON
+    assert found.twelfth[-1] == pytest.approx(Case().tolerance, rel=0.5)
+    assert found.twelfth[found.t < found.t[-1] - 1.0].max() < 0.3 * Case().tolerance
+
+
 @pytest.mark.slow
 def test_every_claim_of_the_paper_has_a_verdict_that_is_explained():
     for claim in PAPER.claims():

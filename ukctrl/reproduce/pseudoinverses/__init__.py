@@ -1,25 +1,13 @@
 """De Falco, Pennestri & Vita: pseudoinverses, flop counts, and the overconstrained linkage."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-from ukctrl.reproduce.base import Claim, Paper
-
-
-def claims() -> Iterator[Claim]:
-    """Yield flop counts, formulas, and then the simulations, which take a while."""
-    from ukctrl.reproduce.pseudoinverses import flops, formulas, runs
-
-    yield from flops.claims()
-    yield from formulas.claims()
-    yield from runs.claims()
-
+from ukctrl.reproduce.base import Paper, in_parts
+from ukctrl.reproduce.pseudoinverses import figures, flops, formulas, runs
 
 PAPER = Paper(
     key="pseudoinverses",
     citation="De Falco, Pennestri & Vita, An investigation of the influence of pseudoinverse "
     "matrix calculations on multibody dynamics simulations by means of the Udwadia-Kalaba "
     "formulation, J. Aerosp. Eng. 22(4), 2009",
-    claims=claims,
+    claims=in_parts(flops.claims, formulas.claims, runs.claims),
+    figures=figures.drawings,
 )

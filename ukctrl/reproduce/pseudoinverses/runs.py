@@ -63,7 +63,7 @@ def _entries(table: Table) -> Iterator[Claim]:
                     otherwise="not reproducible",
                     note="the entry of Table 8, copied"
                     if what in copied.split(" and ")
-                    else UNKNOWN,
+                    else "see the result",
                 )
 
 

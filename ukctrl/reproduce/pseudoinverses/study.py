@@ -8,10 +8,12 @@ the motion is known in closed form.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy import integrate
@@ -19,7 +21,8 @@ from scipy import integrate
 from ukctrl.errors import UnresolvedRank
 from ukctrl.factor import Matrix, Vector
 from ukctrl.motion import FORMS, stabilised
-from ukctrl.pseudoinverse import MethodName, pinv
+from ukctrl.motion.forms import inverse_by
+from ukctrl.pseudoinverse import MethodName
 from ukctrl.reproduce import parallelogram
 
 START = math.radians(-45.0)
@@ -96,38 +99,67 @@ class Outcome:
 def run(case: Case) -> Outcome:
     """Integrate one case until its horizon, or until it gets nowhere."""
     equation = Equation(case)
-    steps, right, correct = 0, True, 0.0
-    marks = [(0, 0.0)]
     t, y, ended = 0.0, equation.start, "completed"
+    steps, right, correct = 0, True, 0.0
     began = time.perf_counter()
     try:
-        for t, y in _steps(case, equation):
+        for t, y in _moving(case, equation):
             steps += 1
-            error = abs(y[2] - float(parallelogram.angle_from_rest(np.array(t), case.start)))
-            right = right and error <= CORRECT
+            right = right and _error(case, t, y) <= CORRECT
             correct = t if right else correct
-            if equation.count - marks[-1][0] >= WINDOW:
-                if t - marks[-1][1] < PROGRESS:
-                    ended = "stalls"
-                    break
-                marks.append((equation.count, t))
+    except Stalled:
+        ended = "stalls"
     except UnresolvedRank:
         ended = "refused"
     seconds = time.perf_counter() - began
     if ended == "completed" and t < case.horizon:
         ended = "halted"
-    exact = float(parallelogram.angle_from_rest(np.array(t), case.start))
     return Outcome(
         case=case,
         ended=ended,
-        correct_until=float(correct),
-        reached=float(t),
-        error=abs(float(y[2]) - exact),
+        correct_until=correct,
+        reached=t,
+        error=_error(case, t, y),
         psi_squared=float((parallelogram.positions(y[:12]) ** 2).sum()),
         steps=steps,
         evaluations=equation.count,
         seconds=seconds,
     )
+
+
+class History(NamedTuple):
+    """What a run leaves behind, step by step."""
+
+    t: Vector
+    """Time [s]."""
+    violation: Vector
+    r"""$\sqrt{\sum_i \Psi_i^2}$ [m]."""
+    twelfth: Vector
+    """The singular value of ``D`` that is zero on the exact manifold."""
+
+
+def history(case: Case) -> History:
+    """Return how the violation and the twelfth singular value grow until a run ends or stalls."""
+    equation = Equation(case)
+    root = np.sqrt(parallelogram.masses())
+    states = [(0.0, equation.start.copy())]
+    with contextlib.suppress(Stalled, UnresolvedRank):
+        states += ((t, y.copy()) for t, y in _moving(case, equation))
+    found = []
+    for t, y in states:
+        A, _ = parallelogram.rows(y[:12], y[12:])
+        sigma = np.linalg.svd(A / root, compute_uv=False)
+        found.append((t, float(np.linalg.norm(parallelogram.positions(y[:12]))), sigma[11]))
+    return History(*np.array(found).T)
+
+
+def _error(case: Case, t: float, y: Vector) -> float:
+    exact = parallelogram.angle_from_rest(np.array(t), case.start)
+    return abs(float(y[2]) - float(exact))
+
+
+class Stalled(Exception):
+    """A run gets nowhere: many evaluations advance the time by next to nothing."""
 
 
 class Equation:
@@ -139,12 +171,9 @@ class Equation:
         self.start[:12] += case.offset * np.random.default_rng(0).standard_normal(12)
         self._mass, self._force = np.diag(parallelogram.masses()), parallelogram.gravity()
         self._gains = 2.0 * case.alpha, case.beta**2
-        method = METHODS[case.method]
         D = parallelogram.rows(*np.split(self.start, 2))[0] / np.sqrt(parallelogram.masses())
         self._rtol = (case.threshold or case.tolerance) / float(np.linalg.norm(D, 2))
-        self._inverse: Callable[[Matrix, float], Matrix] = lambda D, rtol: (
-            pinv(D, method, rtol).matrix
-        )
+        self._inverse = inverse_by(METHODS[case.method])
         self._equation = FORMS["udwadia_kalaba"].equation
 
     def __call__(self, t: float, y: Vector) -> Vector:
@@ -161,6 +190,17 @@ class Equation:
         base, step = self(t, y), 1e-6
         columns = [(self(t, y + step * unit) - base) / step for unit in np.eye(len(y))]
         return np.array(columns).T
+
+
+def _moving(case: Case, equation: Equation) -> Iterator[tuple[float, Vector]]:
+    """Yield the steps of a run while it gets somewhere."""
+    count, since = 0, 0.0
+    for t, y in _steps(case, equation):
+        yield t, y
+        if equation.count - count >= WINDOW:
+            if t - since < PROGRESS:
+                raise Stalled
+            count, since = equation.count, t
 
 
 def _steps(case: Case, equation: Equation) -> Iterator[tuple[float, Vector]]:
