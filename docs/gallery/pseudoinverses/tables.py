@@ -1,0 +1,191 @@
+"""The tables of the page: the paper's beside ours."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+from collections.abc import Iterable, Sequence
+
+import study
+from study import ABOVE, GAINS, THRESHOLDS
+
+from ukctrl.reproduce.pseudoinverses import flops, formulas, runs
+from ukctrl.reproduce.pseudoinverses.printed import RUNS, SIZES, TABLE_6, Run
+from ukctrl.reproduce.pseudoinverses.study import INTEGRATORS, METHODS, START, Case, Outcome
+
+
+@functools.cache
+def stored() -> tuple[str, dict[Case, Outcome]]:
+    """Return the study that was measured."""
+    return study.load()
+
+
+def outcome(case: Case) -> Outcome:
+    """Return what came of a case."""
+    return stored()[1][case]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def power(value: float | None) -> str:
+    """Return ``1.2·10⁻⁹`` for a number, a dash for none."""
+    if value is None:
+        return "–"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa}·10{raised}"
+
+
+def count(value: int | None) -> str:
+    """Return a count with its thousands apart."""
+    return "–" if value is None else f"{value:,}".replace(",", "\u202f")
+
+
+def operations() -> str:
+    """Return Table 6 beside the sums of Tables 2 to 5."""
+    rows = []
+    for equation, printed in TABLE_6.items():
+        ours = [flops.total(equation, m, n) for m, n in SIZES]
+        marks = [
+            count(b) if a == b else f"{count(a)} → **{count(b)}**"
+            for a, b in zip(printed, ours, strict=True)
+        ]
+        wide = flops.wide_svd(equation, *SIZES[-1])
+        rows.append([f"({equation})", *marks, count(wide)])
+    head = ["equation", *(f"m = {m}, n = {n}" for m, n in SIZES)]
+    return table([*head, "m = 19, n = 28, SVD of the transpose"], rows)
+
+
+def by_row(with_gains: bool) -> str:
+    """Return Tables 7 to 9 or 10 to 12, three runs of ours beside each row."""
+    rows = []
+    for paper in RUNS:
+        if any(paper.gains) is with_gains:
+            for method, printed in paper.rows.items():
+                rows.append([f"{paper.tolerance:.0e}", method, *_theirs(printed)])
+                case = runs.case(paper, method)
+                rows[-1] += _ours(outcome(case))
+                rows[-1] += _ours(outcome(dc.replace(case, threshold=ABOVE)))[:2]
+    theirs = ["paper: result", "Σψ² [m²]", "evaluations"]
+    ours = ["ours, threshold TOL: result", "Σψ²", "evaluations", "steps", "time [s]"]
+    return table(["TOL", "method", *theirs, *ours, "threshold 10⁻³: result", "Σψ²"], rows)
+
+
+def _theirs(row: Run) -> list[str]:
+    return [row.result, power(row.psi_squared), count(row.evaluations)]
+
+
+def _ours(found: Outcome) -> list[str]:
+    return [
+        found.words,
+        power(found.psi_squared),
+        count(found.evaluations),
+        count(found.steps),
+        f"{found.seconds:.2f}",
+    ]
+
+
+def mild() -> str:
+    """Return the runs with alpha = beta = 10."""
+    rows = []
+    for tolerance in sorted({paper.tolerance for paper in RUNS}):
+        for method in METHODS:
+            case = Case(method=method, tolerance=tolerance, alpha=10.0, beta=10.0)
+            rows.append([f"{tolerance:.0e}", method])
+            for each in (case, dc.replace(case, threshold=ABOVE)):
+                found = outcome(each)
+                rows[-1] += [found.words, power(found.error), count(found.evaluations)]
+    ours = ["error of θ [rad]", "evaluations"]
+    head = ["TOL", "method", "threshold TOL: result", *ours, "threshold 10⁻³: result", *ours]
+    return table(head, rows)
+
+
+def thresholds() -> str:
+    """Return how the threshold decides, from both sides of the ground line."""
+    rows = []
+    for start in (START, -START):
+        for alpha, beta in GAINS:
+            rows.append([f"{'−' if start < 0.0 else '+'}45°", f"{alpha:g}, {beta:g}"])
+            for threshold in THRESHOLDS:
+                found = outcome(Case(alpha=alpha, beta=beta, threshold=threshold, start=start))
+                right = found.words == "Correct"
+                rows[-1].append(
+                    f"{found.words}, θ to {power(found.error)}" if right else found.words
+                )
+    head = ["start", "α, β", *(f"threshold {threshold:.0e}" for threshold in THRESHOLDS)]
+    return table(head, rows)
+
+
+def integrators() -> str:
+    """Return the same runs by four integrators."""
+    rows = []
+    for alpha, beta in GAINS:
+        for name in INTEGRATORS:
+            rows.append([f"{alpha:g}, {beta:g}", name])
+            for threshold in (0.0, ABOVE):
+                case = Case(alpha=alpha, beta=beta, threshold=threshold, integrator=name)
+                found = outcome(case)
+                rows[-1] += [found.words, count(found.evaluations), f"{found.seconds:.2f}"]
+    ours = ["evaluations", "time [s]"]
+    return table(
+        ["α, β", "integrator", "threshold TOL: result", *ours, "threshold 10⁻³: result", *ours],
+        rows,
+    )
+
+
+def misprints() -> str:
+    """Return the formulas that do not hold as printed, and by how much they miss."""
+    correct = {
+        "eqs (12), (13)": r"$A^+ = P^\top B^+ Q^\top$: $P$ in (12) has the rows "
+        r"$P_1^\top$, $P_2^\top$",
+        "eqs (20), (21)": r"the QR of $A$ must be pivoted, $A = U (G_1; 0)\, \Pi^\top$; "
+        r"then $\Pi$ enters (21)",
+        "Greville, step 3": r"$A_i^+ = \left[ A_{i-1}^+ - b_i^\top d_i, \; b_i^\top \right]$",
+        "eq (18)": "full row rank; else minimum norm and least squares are needed together",
+        "eq (27)": r"$\lambda = S^+ (\Psi_q \ddot q_f - \gamma)$, the sign that (23) asks for",
+    }
+    rows = []
+    for claim in formulas.claims():
+        if claim.verdict != "agrees" and claim.where in correct:
+            ours = claim.ours
+            in_words = "singular" if claim.where == "eq (18)" else "shapes do not match"
+            missed = f"{ours:.1f}" if isinstance(ours, float) else in_words
+            rows.append([claim.where, claim.what, missed, correct[claim.where]])
+    return table(["place", "put to the test", "as printed", "correct"], rows)
+
+
+def free(what: str) -> list[float]:
+    """Return a quantity of every unstabilised run with the larger threshold."""
+    tolerances = {paper.tolerance for paper in RUNS}
+    cases = (Case(method=m, tolerance=t, threshold=ABOVE) for m in METHODS for t in tolerances)
+    return [getattr(outcome(case), what) for case in cases]
+
+
+TABLES = {
+    "operations": operations,
+    "misprints": misprints,
+    "unstabilised": lambda: by_row(with_gains=False),
+    "stabilised": lambda: by_row(with_gains=True),
+    "mild": mild,
+    "thresholds": thresholds,
+    "integrators": integrators,
+}
+"""Every table by the name that the page calls it by."""
+
+FACTS = {
+    "made": lambda: stored()[0],
+    "eleventh": lambda: f"{formulas.eleventh():.5f}",
+    "growth": lambda: f"{runs.growth_rate():.1f}",
+    "implied": lambda: f"{runs.implied_rate() / 1e9:.0f}",
+    "stall": lambda: f"{outcome(Case()).reached:.1f} s",
+    "free-until": lambda: f"{min(free('correct_until')):.1f} to {max(free('correct_until')):.1f} s",
+    "free-sum": lambda: (
+        f"{power(min(free('psi_squared')))} to {power(max(free('psi_squared')))} m²"
+    ),
+    "mild-error": lambda: power(outcome(Case(alpha=10.0, beta=10.0)).error),
+}
+"""Numbers that stand in a sentence of the page."""
