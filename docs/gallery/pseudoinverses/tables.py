@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import study
 from study import ABOVE, GAINS, THRESHOLDS
@@ -60,33 +60,35 @@ def operations() -> str:
     return table([*head, "m = 19, n = 28, SVD of the transpose"], rows)
 
 
-def by_row(with_gains: bool) -> str:
-    """Return Tables 7 to 9 or 10 to 12, three runs of ours beside each row."""
-    rows = []
+def rows_of(with_gains: bool) -> Iterator[tuple[list[str], Run, Case]]:
+    """Yield the head of each row of Tables 7 to 9 or 10 to 12, the row, and our run beside it."""
     for paper in RUNS:
         if any(paper.gains) is with_gains:
             for method, printed in paper.rows.items():
-                rows.append([f"{paper.tolerance:.0e}", method, *_theirs(printed)])
-                case = runs.case(paper, method)
-                rows[-1] += _ours(outcome(case))
-                rows[-1] += _ours(outcome(dc.replace(case, threshold=ABOVE)))[:2]
-    theirs = ["paper: result", "Σψ² [m²]", "evaluations"]
-    ours = ["ours, threshold TOL: result", "Σψ²", "evaluations", "steps", "time [s]"]
-    return table(["TOL", "method", *theirs, *ours, "threshold 10⁻³: result", "Σψ²"], rows)
+                yield [f"{paper.tolerance:.0e}", method], printed, runs.case(paper, method)
 
 
-def _theirs(row: Run) -> list[str]:
-    return [row.result, power(row.psi_squared), count(row.evaluations)]
+def results(with_gains: bool) -> str:
+    """Return what became of the runs: the paper's, and ours with two thresholds."""
+    rows = []
+    for head, printed, case in rows_of(with_gains):
+        rows.append([*head, printed.result, power(printed.psi_squared)])
+        for each in (case, dc.replace(case, threshold=ABOVE)):
+            rows[-1] += [outcome(each).words, power(outcome(each).psi_squared)]
+    ours = ["threshold TOL", "Σψ²", "threshold 10⁻³", "Σψ²"]
+    return table(["TOL", "method", "paper", "Σψ²", *ours], rows)
 
 
-def _ours(found: Outcome) -> list[str]:
-    return [
-        found.words,
-        power(found.psi_squared),
-        count(found.evaluations),
-        count(found.steps),
-        f"{found.seconds:.2f}",
-    ]
+def costs(with_gains: bool) -> str:
+    """Return what the runs cost: the paper's, and ours with its threshold."""
+    rows = []
+    for head, printed, case in rows_of(with_gains):
+        cpu = "–" if printed.cpu is None else f"{printed.cpu:g}"
+        rows.append([*head, count(printed.evaluations), count(printed.steps), cpu])
+        found = outcome(case)
+        rows[-1] += [count(found.evaluations), count(found.steps), f"{found.seconds:.2f}"]
+    theirs = ["paper: NFUNC", "NSTEPS", "CPU"]
+    return table(["TOL", "method", *theirs, "ours: evaluations", "steps", "time [s]"], rows)
 
 
 def mild() -> str:
@@ -168,8 +170,10 @@ def free(what: str) -> list[float]:
 TABLES = {
     "operations": operations,
     "misprints": misprints,
-    "unstabilised": lambda: by_row(with_gains=False),
-    "stabilised": lambda: by_row(with_gains=True),
+    "unstabilised": lambda: results(with_gains=False),
+    "unstabilised-cost": lambda: costs(with_gains=False),
+    "stabilised": lambda: results(with_gains=True),
+    "stabilised-cost": lambda: costs(with_gains=True),
     "mild": mild,
     "thresholds": thresholds,
     "integrators": integrators,

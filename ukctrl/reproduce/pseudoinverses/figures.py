@@ -69,9 +69,7 @@ def rank() -> Figure:
         found = history(case)
         axes.semilogy(found.t[1:], found.twelfth[1:], color=color, label=label, lw=1.2)
         axes.axhline(case.threshold or case.tolerance, color=color, lw=0.9, ls="--")
-    axes.plot(
-        found.t[-1], found.twelfth[-1], "o", color=RED, label=f"stalls at {found.t[-1]:.1f} s"
-    )
+    axes.plot(found.t[-1], found.twelfth[-1], "o", color=RED, label="stalls")
     axes.set(
         xlabel="time [s]", ylabel="twelfth singular value of D", xlim=(0.0, 20.0), ylim=(1e-13, 0.1)
     )

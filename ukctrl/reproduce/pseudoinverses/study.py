@@ -92,7 +92,8 @@ class Outcome:
         """Return the outcome in the words of the paper's tables."""
         if self.ended == "completed" and self.correct_until >= self.reached:
             return "Correct"
-        right = f"correct up to {self.correct_until:.1f} s"
+        digits = ".1f" if self.correct_until >= 1.0 else ".2g"
+        right = f"correct up to {self.correct_until:{digits}} s"
         return right.capitalize() if self.ended == "completed" else f"{self.ended}, {right}"
 
 
