@@ -226,6 +226,17 @@ def test_the_pseudoinverse_may_be_a_function_of_ones_own(rng, form):
     np.testing.assert_allclose(found, motion.acceleration(M, Q, A, b, form), **EXACT)
 
 
+@pytest.mark.parametrize("form", INVERTING)
+def test_a_wrong_pseudoinverse_is_not_believed(rng, form):
+    def sloppy(X, rtol):
+        return 1.001 * pinv(X, rtol=rtol)
+
+    M, Q = draw_mass(rng, 6), rng.standard_normal(6)
+    A, b = draw_rows(rng, 6, 3)
+    with pytest.raises(UnsuitableForm, match=f"'{form}' loses its accuracy"):
+        motion.solve(M, Q, A, b, form, inverse=sloppy)
+
+
 @every_form
 def test_stabilised_rows_make_the_violation_decay(rng, form):
     M, Q = draw_mass(rng, 6), rng.standard_normal(6)

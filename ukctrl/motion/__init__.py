@@ -8,7 +8,7 @@ the constraints. `Hierarchy` builds a system from modules and enforces constrain
 from ukctrl.motion.forms import FORMS, Card, Form, Inverse
 from ukctrl.motion.hierarchy import Hierarchy
 from ukctrl.motion.level import Finding, Level
-from ukctrl.motion.solve import Motion, acceleration, solve, stabilised
+from ukctrl.motion.solution import Motion, acceleration, solve, stabilised
 
 __all__ = [
     "FORMS",

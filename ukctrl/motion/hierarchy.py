@@ -27,7 +27,7 @@ from ukctrl.errors import InputError, UndeterminedMotion, unknown_name
 from ukctrl.factor import Matrix, Vector
 from ukctrl.motion.forms import triangular
 from ukctrl.motion.level import Finding, Level, enforced, row_size, softened
-from ukctrl.motion.solve import solve
+from ukctrl.motion.solution import solve
 
 
 @dc.dataclass(frozen=True)

@@ -9,9 +9,11 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lapack
 
 from ukctrl.certify import (
     RANK,
+    SMALL_ACCELERATION,
     RankPolicy,
     expect,
     matrix,
@@ -31,7 +33,7 @@ from ukctrl.errors import (
     unknown_name,
 )
 from ukctrl.factor import Matrix, Vector
-from ukctrl.motion.forms import FORMS, MASSLESS, Form, Inverse, inverse_by
+from ukctrl.motion.forms import FORMS, MASSLESS, Form, Inverse, inverse_by, pivoted
 from ukctrl.pseudoinverse import MethodName
 from ukctrl.uk import rank_report
 
@@ -150,6 +152,8 @@ def solve(
         nearest = np.linalg.lstsq(scaled.A, scaled.b, rcond=rank.passive)[0]
         raise_if_conflicting(A_, b_, scaled.s * nearest, rank, rows)
         raise _unsuitable(form, scaled, rank, rows) from None  # the rows agree; the form failed
+    if _stray_force(scaled, a / scaled.s, rank) > rank.reach:
+        raise _unsuitable(form, scaled, rank, rows)
     return Motion(a, M_ @ a - Q_, A_, rank)
 
 
@@ -261,6 +265,20 @@ def _sharing(directions: Matrix, names: Sequence[str]) -> list[str]:
     """Return the names of the coordinates that take part in any of the directions."""
     share = np.abs(directions).max(axis=1, initial=0.0)
     return [names[i] for i in np.flatnonzero(share > SHARE * share.max(initial=0.0)).tolist()]
+
+
+def _stray_force(scaled: Scaled, a: Vector, rank: RankPolicy) -> float:
+    """Return how much of ``M a - Q`` no row can exert, relative to what it is the difference of.
+
+    With the rows themselves this certifies the answer: the two together determine it.
+    """
+    force = scaled.M @ a - scaled.Q
+    size = float(np.linalg.norm(scaled.M @ a) + np.linalg.norm(scaled.Q))
+    factored, tau, _, found = pivoted(scaled.A.T, rank.passive)
+    if found:
+        reflectors = factored[:, : len(tau)]
+        force = lapack.dormqr("L", "T", reflectors, tau, force[:, None], 64)[0][found:, 0]
+    return float(np.linalg.norm(force)) / (size + SMALL_ACCELERATION)
 
 
 def _unsuitable(
