@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import pinv, sqrtm
 
-from ukctrl import motion
-from ukctrl.kernels import affine_answer
+from ukctrl import kernels, large, motion
 from ukctrl.motion.forms import inverse_by
 from ukctrl.pseudoinverse import METHODS
 from ukctrl.reproduce import parallelogram
@@ -46,7 +45,8 @@ TOO_LONG = 1.0
 """A single call beyond this is measured once [s]."""
 MARKS = (1, 10, 100, 1_000, 10_000, 100_000)
 """Marks of the time axis [us]."""
-KERNEL, CHECKED, SCRIPT = "compiled kernel", "solve(), with its checks", "script: sqrtm, pinv"
+KERNEL, LARGE = "compiled kernel", "the same, large robots"
+CHECKED, SCRIPT = "solve(), with its checks", "script: sqrtm, pinv"
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
 
@@ -89,13 +89,13 @@ def equation(form: motion.Form, system: System, method: str = "svd") -> Work:
     return lambda: call(*system, inverse, RTOL)
 
 
-def kernel(system: System) -> Work:
+def kernel(answer: Callable[..., int], system: System) -> Work:
     n = len(system.Q)
     B, nle = np.zeros((n, 0)), np.zeros(n)
     L, a, G = np.empty((n, n)), np.empty(n), np.empty((n, 0))
 
     def work() -> Array:
-        affine_answer(system.M, nle, system.Q, B, system.A, system.b, RTOL, L, a, G)
+        answer(system.M, nle, system.Q, B, system.A, system.b, RTOL, L, a, G)
         return a
 
     return work
@@ -113,7 +113,8 @@ def script(system: System) -> Work:
 
 def forms(system: System, independent: System) -> dict[str, Work]:
     """Return what is compared: every form, the kernel, the checked call, a user's script."""
-    works = {KERNEL: kernel(system)}
+    works = {KERNEL: kernel(kernels.affine_answer, system)}
+    works[LARGE] = kernel(large.affine_answer, system)
     for form, card in motion.FORMS.items():
         works[form] = equation(form, independent if card.independent else system)
     works[CHECKED] = lambda: motion.acceleration(*system, form="kkt")

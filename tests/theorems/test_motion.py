@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space, pinv, sqrtm
 
-from ukctrl import motion, uk
+from ukctrl import Robot, motion, uk
 from ukctrl.certify import RankPolicy
+from ukctrl.dynamics import Dynamics
 from ukctrl.errors import (
     ConflictingConstraints,
     DependentRows,
@@ -174,6 +175,16 @@ def test_the_kernel_of_the_control_loop_says_the_same(rng, form):
     np.testing.assert_allclose(found.a, loop.a_free, **EXACT)
     np.testing.assert_allclose(found.force, pushed.force, **EXACT)
     np.testing.assert_allclose(found.lam, pushed.lam, **EXACT)
+
+
+@pytest.mark.parametrize("form", REDUNDANT)
+def test_the_linkage_of_the_catalogue_moves_as_each_form_says(form):
+    dynamics = Dynamics(Robot.load("five_bar"))
+    dynamics.move(0.0, *parallelogram.assembled(-0.7, 1.3))
+    s, rows = dynamics.snapshot, dynamics.passive.rows
+    found = motion.solve(s.M, s.f - s.nle, rows.A, rows.b, form)
+    np.testing.assert_allclose(found.a, dynamics.a_free, **EXACT)
+    np.testing.assert_allclose(found.a, parallelogram.acceleration(-0.7, 1.3), **EXACT)
 
 
 @every_form
