@@ -11,6 +11,7 @@ from ukctrl import uk
 from ukctrl.constraints import Integrability, Stack, classify_parts
 from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError
 from ukctrl.factor import Matrix
+from ukctrl.relative_degree import PLANNED, RelativeDegree, relative_degrees
 from ukctrl.scenario import Monitor, Scenario
 from ukctrl.simulation import Loop
 from ukctrl.uk import RankReport
@@ -34,7 +35,11 @@ class RowCheck:
     """Part of the demanded acceleration that no input can give [unit/s^2]."""
     relative_degree: int | None
     """How often the row is differentiated until the input appears: 2 (1 for a nonholonomic
-    row), or None where it is more, or the input never appears."""
+    row) where the motors have grip, more where they have none; None where it is not certain."""
+    relative_degree_at_least: int
+    """The same number where it is certain; else a bound."""
+    relative_degree_note: str
+    """Why it is not certain; empty where it is."""
     integrable: bool | None
     """Whether the row is, or integrates to, one on positions; None where that is undecided."""
 
@@ -103,22 +108,25 @@ def check(scenario: Scenario) -> Check:
     mobility = loop.robot.nv - passive_rank.rank
     actuation = _actuation(truth.G, mobility)
     residual = uk.reach_residual(H, d, scenario.rank)
-    reached = np.abs(H).max(axis=1, initial=0.0) > 0.0
     velocity_rows, remarks = _velocity_rows(passive, servo)
     integrable = _integrable(servo, velocity_rows)
+    phi, beta = rows.phi.copy(), rows.beta.copy()  # the trials overwrite what they are given
+    degrees = relative_degrees(truth, servo, loop.t0, q, v)
     row_checks = tuple(
         RowCheck(
             name=name,
             unit=servo.units[i],
-            phi=float(rows.phi[i]),
-            beta=float(rows.beta[i]),
+            phi=float(phi[i]),
+            beta=float(beta[i]),
             reach=float(abs(residual[i])),
-            relative_degree=(2 if servo.holonomic[i] else 1) if reached[i] else None,
+            relative_degree=degrees[i].value,
+            relative_degree_at_least=degrees[i].at_least,
+            relative_degree_note=degrees[i].note,
             integrable=integrable[i],
         )
         for i, name in enumerate(servo.names)
     )
-    problems, notes = _ranks(servo_rank, grip, row_checks)
+    problems, notes = _ranks(servo_rank, grip, degrees)
     notes.extend(remarks)
     inputs: dict[str, float] = {}
     try:
@@ -182,7 +190,7 @@ def _actuation(G: Matrix, mobility: int) -> Actuation:
 
 
 def _ranks(
-    servo: RankReport, grip: RankReport, rows: tuple[RowCheck, ...]
+    servo: RankReport, grip: RankReport, degrees: tuple[RelativeDegree, ...]
 ) -> tuple[list[str], list[str]]:
     problems, notes = [], []
     if servo.dependent:
@@ -193,12 +201,11 @@ def _ranks(
             f"the motors hold {grip.rank} of {servo.rank} independent servo rows at the start: "
             "the rest has a higher relative degree, or is beyond the actuation."
         )
-    for row in rows:
-        if row.relative_degree is None and row.name not in servo.dependent:
-            problems.append(
-                f"no motor accelerates row '{row.name}': its relative degree is above 2, or the "
-                "input never reaches it."
-            )
+    for degree in degrees:
+        held = degree.value is not None and degree.value <= 2
+        if not held and degree.name not in servo.dependent:
+            beyond = f" {PLANNED}" if degree.value is not None else ""
+            problems.append(f"no motor accelerates row '{degree.name}': {degree.sentence}{beyond}")
     return problems, notes
 
 

@@ -26,6 +26,7 @@ from ukctrl.prepare import (
 )
 from ukctrl.provenance import beyond_limits, provenance
 from ukctrl.recorder import Recorder, joint_error
+from ukctrl.relative_degree import explain
 from ukctrl.result import Result, Status
 from ukctrl.samples import Samples, Signal
 from ukctrl.scenario import Scenario
@@ -167,7 +168,7 @@ class Loop:
         except KeyboardInterrupt:
             return "interrupted", f"stopped by the user at t = {self._reached():.6g} s."
         except InfeasibleConstraint as error:
-            return "infeasible", f"after t = {self._reached():.6g} s: {error}"
+            return "infeasible", f"after t = {self._reached():.6g} s: {error}{self._why(error)}"
         except Drifted as error:
             return "drifted", str(error)
         except (UkctrlError, ArithmeticError) as error:
@@ -176,6 +177,12 @@ class Loop:
             kind = type(error).__name__
             return "interrupted", f"after t = {self._reached():.6g} s: {kind}: {error}"
         return "completed", ""
+
+    def _why(self, error: InfeasibleConstraint) -> str:
+        """Return what the relative degree says about the rows, where it says something."""
+        s = self.truth.snapshot
+        told = explain(self.truth, self.recorder.servo, error.rows, s.t, s.q, s.v)
+        return f" {told}" if told else ""
 
     def _reached(self) -> float:
         count = self.recorder.count

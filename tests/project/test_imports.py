@@ -24,7 +24,8 @@ ORDER = re.findall(
     errors pretty catalog tables files expression fields plugin registry
     compiled factor rowspace drift certify kernels large uk pseudoinverse motion
     robot reference constraints dynamics projection start control effects scenario loading
-    samples storage metrics result integrate prepare recorder provenance simulation analysis
+    samples storage metrics result integrate prepare recorder provenance relative_degree simulation
+    analysis
     verdicts plot page report comparison study reproduce workspace terminal view cli
     """,
 )

@@ -62,6 +62,7 @@ def test_a_row_that_no_motor_reaches_is_a_problem_that_names_it():
     by_name = {row.name: row for row in found.rows}
     assert by_name["x1.x1"].relative_degree == 2
     assert by_name["x2.x2"].relative_degree is None
+    assert by_name["x2.x2"].relative_degree_at_least == 3
     assert any("'x2.x2'" in problem for problem in found.problems)
 
 

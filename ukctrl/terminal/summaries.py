@@ -154,7 +154,8 @@ def show_check(found: Check, as_json: bool) -> None:
         if math.isnan(row.phi):
             words = {True: "integrable", False: "nonholonomic", None: "undecided"}
             phi = words[row.integrable]
-        beyond = "-" if row.name in found.servo.dependent else "above 2"
+        beyond = f"at least {row.relative_degree_at_least}"
+        beyond = "-" if row.name in found.servo.dependent else beyond
         degree = str(row.relative_degree) if row.relative_degree else beyond
         beta, reach = _with_unit(row.beta, f"{unit}/s"), f"{row.reach:.1e}"
         rows.append([Part(clean(row.name), "cyan"), phi, beta, reach, degree])
