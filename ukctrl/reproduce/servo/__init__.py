@@ -1,1 +1,21 @@
 """Liu, Zhen, Huang, Zhao, Chen, Shao 2015: servo control of constrained systems."""
+
+from ukctrl.reproduce.base import Paper, in_parts
+from ukctrl.reproduce.servo import claims, equations
+
+PAPER = Paper(
+    key="servo",
+    citation="X. Liu, S. Zhen, K. Huang, H. Zhao, Y.-H. Chen, K. Shao, A systematic approach for "
+    "designing analytical dynamics and servo control of constrained mechanical systems, IEEE/CAA "
+    "J. Autom. Sinica 2(4), 2015",
+    claims=in_parts(
+        equations.matrices,
+        equations.misprints,
+        equations.theory,
+        claims.two_masses,
+        claims.motion,
+        claims.performance,
+        claims.torques,
+    ),
+)
+"""The closed form of the paper, the catalogue's scenarios, and integrations of their own."""
