@@ -126,3 +126,25 @@ def test_two_hundred_robots_run():
     assert result.status == "completed"
     expected = result["beta"][0] * np.exp(-3.0 * result.time)[:, None]
     np.testing.assert_allclose(result["beta"], expected, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["log-spiral-particle", "projectile"])
+def test_polar_coordinates_give_the_same_motion(name):
+    plane = simulate(Scenario.load(name))
+    r, theta = simulate(Scenario.load(f"{name}-polar"))["q"].T
+    turned = np.column_stack((r * np.cos(theta), r * np.sin(theta)))
+    np.testing.assert_allclose(turned, plane["q"], **WITHIN)
+
+
+def test_the_polar_forces_of_the_spiral_are_the_closed_form():
+    result = simulate(Scenario.load("log-spiral-particle-polar"))
+    theta, r = 30.0 - result.time, np.exp(0.1 * (30.0 - result.time))
+    expected = np.column_stack((-0.99 * r + G * np.sin(theta), 0.2 + G * np.cos(theta) / r))
+    force = result["u"] / np.column_stack((np.ones_like(r), r**2))  # the paper has M = I
+    np.testing.assert_allclose(force, expected, **WITHIN)
+
+
+def test_the_rates_of_the_flexible_arm_lose_their_sum_exponentially():
+    result = simulate(Scenario.load("flexible-joint-arm-links"))
+    expected = 0.9 * np.exp(-result.time / 0.4)
+    np.testing.assert_allclose(result["beta"][:, 0], expected, **WITHIN)

@@ -133,7 +133,8 @@ def classify(
         InputError: No velocity meets all the constraints, or no state makes sense of them.
 
     References:
-        Zhao, Yu, Chen et al., review of the Udwadia-Kalaba equation, eqs (10)-(17); Bloch,
+        Zhao, Chen, Zhao, Dong, Udwadia-Kalaba equation for constrained mechanical systems,
+        Chin. J. Mech. Eng. 31, 2018, eqs (10)-(17); Bloch,
         Nonholonomic Mechanics and Control, section 2.3 and chapter 4.
     """
     names = tuple(coordinates)

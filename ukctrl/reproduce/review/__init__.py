@@ -1,0 +1,23 @@
+"""The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm."""
+
+from ukctrl.reproduce.base import Paper, in_parts
+from ukctrl.reproduce.review import classification, flexible, formulas, particle, swarm
+
+PAPER = Paper(
+    key="review",
+    citation=(
+        "Zhao, Chen, Zhao, Dong, Udwadia-Kalaba equation for constrained mechanical systems: "
+        "formulation and applications, Chin. J. Mech. Eng. 31, 106 (2018)"
+    ),
+    claims=in_parts(
+        classification.claims,
+        formulas.claims,
+        formulas.body_claims,
+        particle.projectile_claims,
+        particle.spiral_claims,
+        swarm.claims,
+        swarm.rest_claims,
+        flexible.claims,
+        flexible.motor_claims,
+    ),
+)
