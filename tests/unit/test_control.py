@@ -181,3 +181,25 @@ def test_a_task_without_a_joint_motion_is_refused(robot, servo, changes, error, 
         )
     with pytest.raises(error, match=said):
         PdGravity(kp=1.0, kd=1.0).start(task)
+
+
+def test_the_feedback_may_have_a_metric_of_its_own():
+    """The law (72) of the review paper: u = A'(A M^-1 A')^-1 (...) - M A'(A A')^-1 kappa beta."""
+    robot, kappa = Robot.load("flexible_arm_links"), 2.5
+    row = Expression(psi="v.q2 + v.q4")
+    law = Servo(
+        feedback=FirstOrder(kappa=kappa),
+        allocation=LeastNorm(metric="gauss", feedback_metric="resolved_acceleration"),
+    )
+    q, v, A = np.array([0.4, -0.7]), np.array([1.0, -0.3]), np.ones(2)
+    task = Task(robot=robot, servo=(row,), q=q, v=v)
+    s = robot.snapshot(q, v)
+    inverse = np.linalg.solve(s.M, A)
+    exact = A * (inverse @ s.nle) / (A @ inverse)
+    expected = exact - s.M @ A / 2.0 * kappa * (A @ v)
+    np.testing.assert_allclose(law.start(task).command(0.0, q, v).u, expected, rtol=1e-12)
+
+
+def test_a_metric_for_the_feedback_needs_the_exact_coupling():
+    with pytest.raises(InputError, match="feedback_metric goes with"):
+        LeastNorm(feedback_metric="gauss", coupling="frozen")

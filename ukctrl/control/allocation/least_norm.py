@@ -12,9 +12,11 @@ input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. With one motor
 
 from __future__ import annotations
 
-from typing import Literal, final
+from types import MappingProxyType
+from typing import Literal, Self, final
 
 import numpy as np
+from pydantic import model_validator
 
 from ukctrl import kernels, large, uk
 from ukctrl.certify import raise_if_missed
@@ -25,9 +27,14 @@ from ukctrl.control.allocation.coupling import Coupling, equation
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.base import Task
 from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError
+from ukctrl.errors import GainError, InputError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Number, spec
+
+Metric = Literal["effort", "gauss", "resolved_acceleration"]
+
+_POWER = MappingProxyType({"gauss": 1, "resolved_acceleration": 2})
+"""The power of the inverse mass matrix in a metric."""
 
 
 @spec
@@ -45,10 +52,11 @@ class LeastNorm(Allocation):
     """
 
     kind: Literal["least_norm"] = "least_norm"
-    metric: Literal["effort", "gauss", "resolved_acceleration"] | tuple[tuple[Number, ...], ...] = (
-        "effort"
-    )
+    metric: Metric | tuple[tuple[Number, ...], ...] = "effort"
     """Input metric ``R``: a name, or a symmetric positive definite matrix ``(nu, nu)``."""
+    feedback_metric: Metric | None = None
+    """Metric in which the share of the feedback, what it adds to the exact motion, is least;
+    absent: ``metric`` for the whole."""
     null_space: AnyNullSpace | None = None
     """What the motors do where the task leaves them free; absent: nothing."""
     coupling: Coupling = "exact"
@@ -56,6 +64,14 @@ class LeastNorm(Allocation):
     show what goes wrong."""
     on_infeasible: Literal["raise", "least_squares"] = "raise"
     """What to do when the motors cannot give the demand: stop, or come as close as possible."""
+
+    @model_validator(mode="after")
+    def _feedback_alone(self) -> Self:
+        if self.feedback_metric is not None and self.coupling != "exact":
+            raise InputError(
+                f'feedback_metric goes with coupling = "exact"; got "{self.coupling}".'
+            )
+        return self
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _LeastNorm(self, task, rows)
@@ -72,11 +88,13 @@ class _LeastNorm(Allocator):
         if spec.coupling == "stacked":
             self._names = (*rows, *Dynamics(task.robot, task.rank).passive.names)
         self._raise = spec.on_infeasible == "raise"
-        self._power = {"gauss": 1, "resolved_acceleration": 2}.get(str(spec.metric), 0)
+        self._power = _POWER.get(str(spec.metric), 0)
+        self._feedback = spec.feedback_metric
         self._miss = np.empty(len(self._names))
         self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
-        if self._power:
-            _require_independent_motors(task, str(spec.metric))
+        for name in (str(spec.metric), str(spec.feedback_metric)):
+            if name in _POWER:
+                _require_independent_motors(task, name)
         self._R = uk.NO_METRIC
         if not isinstance(spec.metric, str):
             self._R = _metric(spec.metric, task.robot.nu)
@@ -86,10 +104,10 @@ class _LeastNorm(Allocator):
         if self._coupling != "exact":
             A, b, a_free, G = equation(self._coupling, A, demand, dynamics)
         if self._power:
-            nu = dynamics.robot.nu
-            R = np.empty((nu, nu))
-            kernels.motor_metric(dynamics.L, dynamics.snapshot.B, self._power, R)
+            R = _motor_metric(dynamics, self._power)
         u0 = self._null_space.preference(dynamics)
+        if self._feedback is not None:
+            u0 = u0 + self._feedback_input(rows, demand, dynamics)
         u: Vector = np.empty(len(u0))
         miss = self._miss
         found = self._solve(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
@@ -107,6 +125,22 @@ class _LeastNorm(Allocator):
         if self._adjusts:
             u = self._null_space.adjust(u, rows.A, R, dynamics)
         return u
+
+    def _feedback_input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
+        """Return the least input, in the feedback's own metric, for what it adds to ``b``."""
+        power = _POWER.get(self._feedback or "", 0)
+        R = _motor_metric(dynamics, power) if power else uk.NO_METRIC
+        share, still = demand - rows.b, np.zeros(dynamics.robot.nv)
+        none, u, miss = np.zeros(dynamics.robot.nu), np.empty(dynamics.robot.nu), self._miss
+        self._solve(rows.A, share, still, dynamics.G, R, none, self._rank.servo, u, miss)
+        return u
+
+
+def _motor_metric(dynamics: Dynamics, power: int) -> Matrix:
+    nu = dynamics.robot.nu
+    R: Matrix = np.empty((nu, nu))
+    kernels.motor_metric(dynamics.L, dynamics.snapshot.B, power, R)
+    return R
 
 
 def _require_independent_motors(task: Task, metric: str) -> None:

@@ -1,7 +1,16 @@
 """The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm."""
 
-from ukctrl.reproduce.base import Paper, in_parts
+from collections.abc import Iterable
+
+from ukctrl.reproduce.base import Drawing, Paper, in_parts
 from ukctrl.reproduce.review import classification, flexible, formulas, particle, swarm
+
+
+def _figures() -> Iterable[Drawing]:
+    from ukctrl.reproduce.review.figures import drawings
+
+    return drawings()
+
 
 PAPER = Paper(
     key="review",
@@ -20,4 +29,5 @@ PAPER = Paper(
         flexible.claims,
         flexible.motor_claims,
     ),
+    figures=_figures,
 )

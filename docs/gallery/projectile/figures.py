@@ -1,0 +1,13 @@
+"""The figures of the page."""
+
+from pathlib import Path
+
+from ukctrl.reproduce.review import figures
+
+FIGURES = {"projectile-flight": figures.projectile_flight}
+
+
+def draw(folder: Path) -> None:
+    """Write every figure as a PNG file."""
+    for name, make in FIGURES.items():
+        make().savefig(folder / f"{name}.png", metadata={"Software": None})

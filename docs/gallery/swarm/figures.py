@@ -1,0 +1,16 @@
+"""The figures of the page."""
+
+from pathlib import Path
+
+from ukctrl.reproduce.review import figures
+
+FIGURES = {
+    "swarm-paths": figures.swarm_trajectories,
+    "swarm-error": figures.swarm_error,
+}
+
+
+def draw(folder: Path) -> None:
+    """Write every figure as a PNG file."""
+    for name, make in FIGURES.items():
+        make().savefig(folder / f"{name}.png", metadata={"Software": None})
