@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.constraints import Constraint, Stack
 from ukctrl.constraints.joints import dof_index
@@ -77,12 +78,40 @@ def start_state(
         step = np.random.default_rng(seed).uniform(-start.spread, start.spread, robot.nv)
         q = robot.integrate(q, step)
     v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
+    _relax(robot, start, q, v)
     if not start.solve:
         return q, v, {}
     with blaming("start.hold"):
         held = [dof_index(robot, name) for name in start.hold]
-    solved = solve_start(Stack(constraints, robot), q, v, start.t, held, home)
+    stack = Stack(constraints, robot)
+    solved = solve_start(stack, q, v, start.t, held, home)
+    _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
     return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
+
+
+def _relax(
+    robot: Robot,
+    start: StartState,
+    q: Vector,
+    v: Vector,
+    held: NDArray[np.bool_] | None = None,
+) -> None:
+    """Put motors of elastic joints that the start leaves out where their springs are relaxed.
+
+    Motors that some constraint holds (``held``, by velocity) stay where it put them.
+    """
+    joints = robot.elastic
+    if joints is None:
+        return
+    angles = joints.angles(q)
+    for k, (motor, link) in enumerate(zip(joints.motors, joints.links, strict=True)):
+        name = robot.dofs[motor]
+        if held is not None and held[motor]:
+            continue
+        if not start.q or (isinstance(start.q, Mapping) and name not in start.q):
+            q[joints.motor_coordinates[k]] = angles[k]
+        if not start.v or (isinstance(start.v, Mapping) and name not in start.v):
+            v[motor] = v[link]
 
 
 def _angles(

@@ -1,12 +1,14 @@
 """The robot model: the only package that imports Pinocchio."""
 
 from ukctrl.robot.audit import Finding
+from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.functions import PlantFunctions
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
 from ukctrl.robot.spec import (
     DryFriction,
+    Elastic,
     ExtraFrame,
     FormulaInput,
     GivenForce,
@@ -23,6 +25,8 @@ from ukctrl.robot.structure import Site
 
 __all__ = [
     "DryFriction",
+    "Elastic",
+    "ElasticJoints",
     "Energy",
     "ExtraFrame",
     "Finding",

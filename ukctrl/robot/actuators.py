@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class WrenchColumn:
     force: Vector
     torque: Vector
 
+    on_bodies: ClassVar[bool] = True
+
     @property
     def reached(self) -> NDArray[np.bool_]:
         """Which velocities it may push, shape ``(nv,)``."""
@@ -58,6 +60,8 @@ class TorqueColumn:
     """In the axes of the joint that carries the first frame."""
     sign: Vector
     """+1 where a velocity turns the second frame only, -1 the first only, else 0."""
+
+    on_bodies: ClassVar[bool] = True
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -80,6 +84,7 @@ class FormulaColumn:
     words: Vocabulary
     """Coordinates and parameters, without velocities and time."""
     nv: int
+    on_bodies: ClassVar[bool] = False
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -106,6 +111,10 @@ class FormulaColumn:
 
 class Column(Protocol):
     """A column of ``B`` that depends on the configuration."""
+
+    @property
+    def on_bodies(self) -> bool:
+        """Whether it pushes bodies, rather than coordinates."""
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -204,8 +213,8 @@ def _inputs(structure: Structure, spec: AnyActuator) -> list[Input]:
         case Wrench():
             return [_wrench(structure, spec)]
         case FormulaInput():
-            column = formula_column(structure, spec.column)
-            return [Input(spec.name, spec.unit or unit_of(column, structure), spec.limit, column)]
+            with blaming("column"):
+                return [formula_input(structure, spec)]
 
 
 def _joint_motor(structure: Structure, spec: JointMotor) -> Input:
@@ -248,25 +257,29 @@ def _transmission(structure: Structure, spec: Transmission) -> list[Input]:
     ]
 
 
-def formula_column(structure: Structure, column: Mapping[str, str]) -> FormulaColumn:
-    """Return the column of ``B`` that formulas by velocity describe.
+def formula_input(structure: Structure, spec: FormulaInput) -> Input:
+    """Return the input whose column of ``B`` formulas by velocity describe.
 
     Raises:
         InputError: A velocity does not exist, or a formula is not acceptable.
     """
     words = dc.replace(structure.vocabulary, velocities=(), time=False)
-    dofs = []
-    for name, text in column.items():
+    dofs, used = [], set[str]()
+    for name, text in spec.column.items():
         with blaming(name):
             dofs.append(structure.dof(name))
-            check(text, words)
-    return FormulaColumn(np.array(dofs), tuple(column.values()), words, structure.nv)
-
-
-def unit_of(column: FormulaColumn, structure: Structure) -> str:
-    """Return the unit of an input that pushes so; ``1`` where its velocities are of two kinds."""
-    units = {_effort_unit(structure.dof_units[dof]) for dof in column.dofs}
-    return units.pop() if len(units) == 1 else "1"
+            used |= check(text, words)
+    if len(set(dofs)) < len(dofs):
+        raise ModelError(f"a column must name every joint once; got {', '.join(spec.column)}.")
+    units = {_effort_unit(structure.dof_units[dof]) for dof in dofs}
+    unit = spec.unit or (units.pop() if len(units) == 1 else "1")
+    texts = tuple(spec.column.values())
+    if used:
+        column = FormulaColumn(np.array(dofs), texts, words, structure.nv)
+        return Input(spec.name, unit, spec.limit, column)
+    constant = np.zeros(structure.nv)
+    constant[dofs] = [float(parse(text, words)) for text in texts]
+    return Input(spec.name, unit, spec.limit, constant)
 
 
 def _torque_between(structure: Structure, spec: TorqueBetween) -> Input:

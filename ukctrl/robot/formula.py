@@ -172,6 +172,18 @@ class FormulaStructure(Structure):
         """Return a robot of this structure evaluated at ``(q, v, t)``."""
         return FormulaSnapshot(robot, self, q, v, t)
 
+    def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> FormulaStructure:
+        """Return the structure with motors of elastic joints as further coordinates."""
+        links = [self.coordinates.index(block.name.removesuffix("_motor")) for block in blocks]
+        neutral, free = self.range.neutral, np.full(len(links), np.inf)
+        where = Range(
+            np.concatenate([neutral, neutral[links]]),
+            np.concatenate([self.range.lower, -free]),
+            np.concatenate([self.range.upper, free]),
+        )
+        rotors = np.concatenate([self.rotors, inertia])
+        return dc.replace(self, blocks=(*self.blocks, *blocks), range=where, rotors=rotors)
+
 
 def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:
     """Return one block for each coordinate.

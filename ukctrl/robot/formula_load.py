@@ -15,7 +15,8 @@ from ukctrl.errors import InputError, ModelError, UkctrlError, unknown_name
 from ukctrl.expression import DomainError, Vocabulary
 from ukctrl.files import blaming
 from ukctrl.robot import audit
-from ukctrl.robot.actuators import Input, actuation, formula_column, unit_of
+from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
+from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formula import FormulaStructure, Range, plain_blocks
 from ukctrl.robot.functions import FunctionColumn, FunctionPlant, PlantFunctions
@@ -24,7 +25,7 @@ from ukctrl.robot.plant import Plant
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.spec import Extras
+from ukctrl.robot.spec import Extras, FormulaInput
 from ukctrl.robot.structure import Structure
 
 Vector = NDArray[np.float64]
@@ -42,8 +43,6 @@ class Recipe:
     title: str
     source: str
     path: Path | None
-    terms: int = 0
-    """How many of the robot's applied forces it made; others were added later."""
 
     def robot(self) -> Robot:
         """Make the robot.
@@ -83,8 +82,9 @@ def with_parameters(robot: Robot, values: Mapping[str, float]) -> Robot:
             f"robot '{robot.name}' is a model of rigid bodies and has no parameters; use "
             "mass_scale, inertia_scale, com_shift or payload."
         )
-    made = structure.recipe.with_parameters(values).robot()
-    added = robot.forces.terms[structure.recipe.terms :]
+    recipe = structure.recipe
+    added = robot.forces.terms[len(recipe.robot().forces.terms) :]  # by earlier perturbations
+    made = recipe.with_parameters(values).robot()
     return dc.replace(made, forces=Forces((*made.forces.terms, *added)))
 
 
@@ -111,23 +111,35 @@ def _assembled(recipe: Recipe) -> Robot:
         structure = FormulaStructure(plain_blocks(table.coordinates), plant, _range(table), recipe)
         probes = _probes(structure)
         states = _tried(plant, structure, probes)
-        own = _inputs(recipe, plant, structure)
-    specs = extras.actuator if extras.actuator is not None or own is None else ()
-    inputs = actuation(structure, specs, own=own or ())
-    pushes = Forces((*plant.terms(), *forces(structure, extras.force).terms))
-    recipe = dc.replace(recipe, terms=len(pushes.terms))
+
+    def made_inputs(structure: Structure, without: frozenset[str] = frozenset()) -> Actuation:
+        with blaming(key):
+            own = _inputs(table, plant, structure, states)
+        specs = extras.actuator if extras.actuator is not None or own is None else ()
+        return actuation(structure, specs, without, own or ())
+
+    inputs, joints = made_inputs(structure), None
+    whole: Structure = structure
+    findings = tuple(audit.actuation_findings(structure, inputs))
+    if extras.elastic is not None:
+        whole, inputs, joints = elastic(extras.elastic, structure, made_inputs)
+    pushes = Forces(
+        (*plant.terms(), *forces(whole, extras.force).terms, *((joints,) if joints else ()))
+    )
     robot = Robot(
         name=recipe.name,
         title=recipe.title,
         source=recipe.source,
-        structure=dc.replace(structure, recipe=recipe),
+        structure=whole,
         actuation=inputs,
         forces=pushes,
         passive=extras.passive,
         path=recipe.path,
+        elastic=joints,
     )
+    rest = whole.neutral[structure.nv :]
+    states = [np.concatenate([q, rest]) for q in states]
     _refuse_singular_mass(robot, key, states)
-    findings = tuple(audit.actuation_findings(structure, inputs))
     return dc.replace(robot, actuation=folded(robot, states), audit=findings)
 
 
@@ -196,27 +208,36 @@ def _shown(structure: Structure, q: Vector) -> str:
     return ", ".join(f"{name} = {x:.3g}" for name, x in zip(structure.coordinates, q, strict=True))
 
 
-def _inputs(recipe: Recipe, plant: Plant, structure: FormulaStructure) -> Sequence[Input] | None:
+def _inputs(
+    table: LagrangianTable | FunctionsTable,
+    plant: Plant,
+    structure: Structure,
+    states: list[Vector],
+) -> Sequence[Input] | None:
     """Return the inputs that the plant itself defines; None where it leaves them open."""
-    table = recipe.table
-    if isinstance(table, LagrangianTable):
-        if table.inputs is None:
-            return None
-        made = []
-        for name, text in table.inputs.items():
-            with blaming(f"inputs.{name}"):
-                if not text:
-                    raise InputError("must name at least one velocity that it pushes.")
-                column = formula_column(structure, text)
-                made.append(Input(name, unit_of(column, structure), None, column))
-        return made
-    assert isinstance(plant, FunctionPlant)
-    B = plant.actuation(structure.range.neutral)
+    if isinstance(plant, FunctionPlant):
+        assert isinstance(table, FunctionsTable)
+        return _columns(table, plant, structure, states)
+    assert isinstance(table, LagrangianTable)
+    if table.inputs is None:
+        return None
+    made = []
+    for name, text in table.inputs.items():
+        with blaming(f"inputs.{name}"):
+            if not text:
+                raise InputError("must name at least one velocity that it pushes.")
+            made.append(formula_input(structure, FormulaInput(name=name, column=text)))
+    return made
+
+
+def _columns(
+    table: FunctionsTable, plant: FunctionPlant, structure: Structure, states: list[Vector]
+) -> Sequence[Input] | None:
+    """Return the inputs that the columns of ``B(q)`` are."""
+    B = plant.actuation(states[0])
     if B is None:
         if table.inputs is not None:
-            raise InputError(
-                "inputs needs a method B(q); without one every coordinate has a motor."
-            )
+            raise InputError("inputs needs a method B(q); without it every coordinate has a motor.")
         return None
     units = table.inputs or {f"u{i + 1}": "1" for i in range(B.shape[1])}
     if len(units) != B.shape[1]:
@@ -224,11 +245,17 @@ def _inputs(recipe: Recipe, plant: Plant, structure: FormulaStructure) -> Sequen
             f"inputs must have one entry for each of the {B.shape[1]} columns of B(q); "
             f"got {len(units)}."
         )
-    everywhere = np.ones(structure.nv, dtype=bool)
-    return [
-        Input(name, unit, None, FunctionColumn(plant, index, everywhere))
-        for index, (name, unit) in enumerate(units.items())
-    ]
+    own = np.arange(structure.nv) < len(states[0])
+    varies = np.zeros(B.shape[1], dtype=bool)
+    for q in states[1:]:
+        varies |= (np.asarray(plant.actuation(q)) != B).any(axis=0)
+    made = []
+    for index, (name, unit) in enumerate(units.items()):
+        constant = np.zeros(structure.nv)
+        constant[own] = B[:, index]
+        column = FunctionColumn(plant, index, own) if varies[index] else constant
+        made.append(Input(name, unit, None, column))
+    return made
 
 
 def _refuse_singular_mass(robot: Robot, key: str, states: list[Vector]) -> None:

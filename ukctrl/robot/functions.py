@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -156,7 +156,8 @@ class FunctionColumn:
     plant: FunctionPlant
     index: int
     reached: NDArray[np.bool_]
-    """Which velocities it may push, shape ``(nv,)``."""
+    """Which velocities it may push, shape ``(nv,)``: those of the plant's own coordinates."""
+    on_bodies: ClassVar[bool] = False
 
     def evaluate(self, snapshot: Snapshot) -> Vector:
         """Return the generalised force per unit of input, shape ``(nv,)``."""

@@ -47,6 +47,8 @@ class Block:
     """Text of the time derivative of each coordinate."""
     coordinate_units: tuple[str, ...]
     dof_units: tuple[str, ...]
+    rotor: bool = False
+    """Whether it is the motor of an elastic joint, and no joint itself."""
 
     @property
     def nq(self) -> int:

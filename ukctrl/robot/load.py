@@ -19,7 +19,8 @@ from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.composite import without_composites
-from ukctrl.robot.forces import forces
+from ukctrl.robot.elastic import elastic
+from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formula_load import Recipe
 from ukctrl.robot.functions import PlantFunctions
 from ukctrl.robot.linkage import Linkage
@@ -30,6 +31,7 @@ from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.source import Built, Source, build, read
 from ukctrl.robot.spec import ExtraFrame, Extras, Options, RobotFile
+from ukctrl.robot.structure import Structure
 from ukctrl.robot.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.tables import merged
 
@@ -173,15 +175,27 @@ def _assemble(
         for number, extra in enumerate(options.frame):
             with blaming(f"frame[{number}]"):
                 structure = _with_frame(structure, extra)
-        inputs = actuation(structure, options.actuator, frozenset(j for j, _, _ in followers))
-        pushes = forces(structure, options.force, options.friction_velocity)
+        mimicking = frozenset(joint for joint, _, _ in followers)
+        inputs = actuation(structure, options.actuator, mimicking)
+        driven, joints = inputs, None
+        whole: Structure = structure
+        if options.elastic is not None:
+            whole, driven, joints = elastic(
+                options.elastic,
+                structure,
+                lambda given, motors: actuation(given, options.actuator, mimicking | motors),
+            )
+        pushes = forces(whole, options.force, options.friction_velocity)
+        if joints is not None:
+            pushes = Forces((*pushes.terms, joints))
     robot = Robot(
         name=name,
         title=title,
         source=origin,
-        structure=structure,
-        actuation=inputs,
+        structure=whole,
+        actuation=driven,
         forces=pushes,
+        elastic=joints,
         passive=(*options.passive, *(table for _, table, _ in followers if table is not None)),
         path=path,
     )
@@ -193,14 +207,14 @@ def _assemble(
     rng = np.random.default_rng(0)
     probes = [robot.random(rng) for _ in range(PROBES)]
     findings += audit.mass_findings(
-        structure,
+        whole,
         [robot.snapshot(q).M for q in probes],
         str(model.name),
         "an absurd length",
         "Give the links beyond it a mass and an inertia, or make the joint fixed.",
     )
     _stop_at_error(findings, source)
-    findings += audit.actuation_findings(structure, robot.actuation)
+    findings += audit.actuation_findings(structure, inputs)
     return dc.replace(robot, actuation=folded(robot, probes), audit=tuple(findings))
 
 

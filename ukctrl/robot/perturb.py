@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from ukctrl.errors import InputError, ModelError, unknown_name
 from ukctrl.fields import Kilograms, Listed, Number, Position, Positive, Quantity, Text, Vec3, spec
 from ukctrl.files import blaming
+from ukctrl.robot.each import EACH, NUMBER, all_or_each
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.structure import Structure
@@ -24,46 +25,27 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 
 
-def _all_or_each(read: Callable[[object], Any]) -> BeforeValidator:
-    """Validate one value for all joints, or a table of values by joint."""
-
-    def validate(value: object) -> Any:
-        if not isinstance(value, Mapping):
-            return read(value)
-        table = {}
-        for key, entry in value.items():
-            try:
-                table[str(key)] = read(entry)
-            except InputError as error:
-                raise InputError(f"{key}: {error}") from None
-        return table
-
-    return BeforeValidator(validate)
-
-
 def _vec3(value: object) -> tuple[float, ...]:
     metres = Quantity("m")
     return tuple(metres.read(item) for item in Listed(3, 3).read(value))
 
 
-_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
-_EACH = {"anyOf": [*_NUMBER["anyOf"], {"type": "object", "additionalProperties": _NUMBER}]}
-_VECTOR = {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 3}
+_VECTOR = {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}
 _EACH_VECTOR = {"anyOf": [_VECTOR, {"type": "object", "additionalProperties": _VECTOR}]}
 
 Scale = Annotated[
     float | dict[str, float],
-    _all_or_each(Quantity("1", minimum=0.0, open_minimum=True).read),
-    WithJsonSchema(_EACH),
+    all_or_each(Quantity("1", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
 ]
 """Positive factor, or a table of them by joint."""
 Amount = Annotated[
-    float | dict[str, float], _all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(_EACH)
+    float | dict[str, float], all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(EACH)
 ]
 """Number that is zero or above, or a table of them by joint."""
 Shift = Annotated[
     tuple[float, float, float] | dict[str, tuple[float, float, float]],
-    _all_or_each(_vec3),
+    all_or_each(_vec3),
     WithJsonSchema(_EACH_VECTOR),
 ]
 """Vector [m], or a table of them by joint."""
@@ -190,7 +172,7 @@ class Perturbation:
                 values[structure.dof(name)] = value
         else:
             for block in structure.blocks:
-                if block.nv == 1:
+                if block.nv == 1 and not block.rotor:
                     values[block.iv] = amount
         return values
 
@@ -206,8 +188,9 @@ def _by_body(
                 raise unknown_name(f"joint for {what}", name, joints)
             yield joints[name], value
     elif given != neutral:
-        for joint in range(1, structure.model.njoints):
-            yield joint, given
+        for block in structure.blocks:
+            if not block.rotor:
+                yield block.joint, given
 
 
 def _names(block: Any) -> set[str]:

@@ -11,7 +11,7 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from ukctrl.errors import unknown_name
-from ukctrl.robot.layout import blocks_of
+from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
 from ukctrl.robot.structure import Site, Structure
 
@@ -164,6 +164,26 @@ class RigidStructure(Structure):
     def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
         """Return a robot of this structure evaluated at ``(q, v, t)``."""
         return RigidSnapshot(robot, q, v, t)
+
+    def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> RigidStructure:
+        """Return the structure with motors of elastic joints as further coordinates.
+
+        Each is a massless body that turns about an axis of its own through the world's origin, so
+        that gravity and the centre of mass do not know of it. That of a prismatic joint turns,
+        too: Pinocchio has no units.
+        """
+        model = pin.Model(self.model)
+        infinite = np.full(1, np.inf)
+        made = []
+        for block, moment in zip(blocks, inertia, strict=True):
+            joint = model.addJoint(
+                0, pin.JointModelRZ(), pin.SE3.Identity(), block.name,
+                infinite, infinite, -infinite, infinite,
+            )  # fmt: skip
+            turning = pin.Inertia(0.0, np.zeros(3), np.diag([0.0, 0.0, moment]))
+            model.appendBodyToJoint(joint, turning, pin.SE3.Identity())
+            made.append(dc.replace(block, joint=joint))
+        return RigidStructure((*self.blocks, *made), model)
 
 
 def rigid_structure(model: Any) -> RigidStructure:

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.files import read_spec
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.audit import Finding
+from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Forces
 from ukctrl.robot.layout import Block
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.snapshot import Snapshot, checked
-from ukctrl.robot.spec import AnyActuator, AnyForce, ExtraFrame, Options
+from ukctrl.robot.spec import AnyActuator, AnyForce, Elastic, ExtraFrame, Options
 from ukctrl.robot.structure import Site, Structure
 
 Vector = NDArray[np.float64]
@@ -43,6 +44,8 @@ class Robot:
     """What it is made of: a Pinocchio model, or formulas; and the names of all that it has."""
     actuation: Actuation
     forces: Forces
+    elastic: ElasticJoints | None = None
+    """The joints that their motors drive through springs, if any."""
     passive: tuple[Mapping[str, Any], ...] = ()
     """The ``[[passive]]`` tables of its file and those that mimic joints imply, unread."""
     audit: tuple[Finding, ...] = ()
@@ -279,6 +282,7 @@ class Robot:
         actuators: Sequence[AnyActuator] | None = None,
         forces: Sequence[AnyForce] = (),
         passive: Sequence[Mapping[str, Any]] = (),
+        elastic: Elastic | None = None,
     ) -> Robot:
         """Build a robot from the text or the path of a URDF (or MJCF) model.
 
@@ -292,6 +296,7 @@ class Robot:
             forces: Springs, dampers, friction and given forces.
             passive: Constraints that physics enforces, as the tables of a file:
                 ``{"kind": "closure", ...}``.
+            elastic: Joints that their motors drive through springs.
 
         Raises:
             ModelError: The model is not valid.
@@ -301,7 +306,7 @@ class Robot:
 
         table = {
             "gravity": gravity, "floating_base": floating_base, "frame": tuple(frames),
-            **_extras(actuators, forces, passive),
+            **_extras(actuators, forces, passive, elastic),
         }  # fmt: skip
         return from_source(source, read_spec(Options, table, "robot"), name)
 
@@ -320,6 +325,7 @@ class Robot:
         actuators: Sequence[AnyActuator] | None = None,
         forces: Sequence[AnyForce] = (),
         passive: Sequence[Mapping[str, Any]] = (),
+        elastic: Elastic | None = None,
         name: str = "lagrangian",
     ) -> Robot:
         """Build a robot from its kinetic and potential energy in text.
@@ -339,6 +345,7 @@ class Robot:
             actuators: Further inputs, or the inputs where ``inputs`` is absent.
             forces: Springs, dampers, friction and given forces.
             passive: Constraints that physics enforces, as the tables of a file.
+            elastic: Joints that their motors drive through springs.
             name: What to call it.
 
         Raises:
@@ -352,7 +359,7 @@ class Robot:
             "dissipation": dissipation or (), "parameters": parameters or {}, "inputs": inputs,
             "neutral": neutral or {}, "limits": limits or {},
         }  # fmt: skip
-        return from_table("lagrangian", table, _extras(actuators, forces, passive), name)
+        return from_table("lagrangian", table, _extras(actuators, forces, passive, elastic), name)
 
     @classmethod
     def from_functions(
@@ -368,6 +375,7 @@ class Robot:
         limits: Mapping[str, Sequence[float | str]] | None = None,
         forces: Sequence[AnyForce] = (),
         passive: Sequence[Mapping[str, Any]] = (),
+        elastic: Elastic | None = None,
         name: str = "functions",
     ) -> Robot:
         """Build a robot from functions: ``M(q) a + nle(q, v) = B(q) u``.
@@ -383,6 +391,7 @@ class Robot:
             limits: Lower and upper limit of coordinates.
             forces: Springs, dampers, friction and given forces.
             passive: Constraints that physics enforces, as the tables of a file.
+            elastic: Joints that their motors drive through springs.
             name: What to call it.
 
         Raises:
@@ -398,7 +407,9 @@ class Robot:
             "limits": limits or {},
         }  # fmt: skip
         functions = Callables(M, nle, B, potential)
-        return from_table("functions", table, _extras(None, forces, passive), name, functions)
+        return from_table(
+            "functions", table, _extras(None, forces, passive, elastic), name, functions
+        )
 
     def perturbed(
         self,
@@ -430,10 +441,12 @@ def _extras(
     actuators: Sequence[AnyActuator] | None,
     forces: Sequence[AnyForce],
     passive: Sequence[Mapping[str, Any]],
+    elastic: Elastic | None,
 ) -> dict[str, Any]:
     """Return what may be added to any plant, as the table of a file."""
     return {
         "actuator": None if actuators is None else tuple(actuators),
         "force": tuple(forces),
         "passive": tuple(dict(table) for table in passive),
+        "elastic": elastic,
     }

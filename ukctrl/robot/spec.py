@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from ukctrl.errors import InputError
 from ukctrl.fields import (
@@ -17,10 +17,12 @@ from ukctrl.fields import (
     Number,
     Position,
     Positive,
+    Quantity,
     Text,
     Vec3,
     spec,
 )
+from ukctrl.robot.each import EACH, all_or_each
 from ukctrl.robot.linkage import Linkage
 from ukctrl.robot.particles import Particles
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
@@ -238,6 +240,37 @@ class ExtraFrame:
     """Roll, pitch, yaw in the parent's axes [rad]."""
 
 
+Each = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity(minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
+]
+"""Number above zero for all joints, or a table of them by joint."""
+EachOrNone = Annotated[
+    float | dict[str, float], all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(EACH)
+]
+"""Number that is zero or above for all joints, or a table of them by joint."""
+
+
+@spec
+class Elastic:
+    """Joints that their motors drive through springs; see `ukctrl.robot.elastic`.
+
+    The elastic joints are those that a table of stiffness or inertia names; with numbers alone,
+    every joint with a motor.
+    """
+
+    stiffness: Each
+    """Of the springs [N m/rad or N/m]."""
+    motor_inertia: Each
+    """Of the motors, before the gear [kg m^2 or kg]."""
+    damping: EachOrNone = 0.0
+    """Of the springs [N m s/rad or N s/m]."""
+    gear: Each = 1.0
+    """Turns of the motor per turn of the joint. The motor's coordinate is counted after the gear,
+    so that its inertia there is ``gear^2 motor_inertia``; inputs are efforts after the gear."""
+
+
 @spec
 class Extras:
     """What a user may add to any plant."""
@@ -248,6 +281,8 @@ class Extras:
     """Springs, dampers, friction and given forces."""
     passive: tuple[dict[str, Any], ...] = ()
     """Constraints that physics enforces; their keys are those of a scenario's constraints."""
+    elastic: Elastic | None = None
+    """Joints that their motors drive through springs."""
 
 
 @spec
@@ -291,6 +326,11 @@ class RobotFile(Options):
         if len(given) != 1:
             came = " and ".join(given) or "none of them"
             raise InputError(f"needs exactly one of {', '.join(plants)}; got {came}.")
+        if self.linkage is not None and self.elastic is not None:
+            raise InputError(
+                "elastic: the joints of a [linkage] are constraints and cannot be elastic; write "
+                "the mechanism as a model file, and close its loops with [[passive]]."
+            )
         if self.linkage is not None and self.floating_base:
             raise InputError("floating_base: the bodies of a [linkage] move freely already.")
         if self.lagrangian is not None or self.functions is not None:

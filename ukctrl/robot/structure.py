@@ -200,3 +200,12 @@ class Structure(abc.ABC):
     @abc.abstractmethod
     def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
         """Return a robot of this structure evaluated at ``(q, v, t)``."""
+
+    @abc.abstractmethod
+    def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> Structure:
+        """Return the structure with motors of elastic joints as further coordinates.
+
+        Args:
+            blocks: Their blocks, which follow the present ones.
+            inertia: Their inertias, shape ``(k,)`` [kg m^2 or kg].
+        """

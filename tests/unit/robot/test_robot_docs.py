@@ -12,8 +12,9 @@ PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_tex
 SPECS = [
     spec.RobotFile, spec.ExtraFrame, spec.JointMotor, spec.Transmission, spec.TorqueBetween,
     spec.Wrench, spec.JointSpring, spec.JointDamper, spec.DryFriction, spec.Spring,
-    spec.GivenForce, spec.FormulaInput, plant_spec.LagrangianTable, plant_spec.FunctionsTable,
-    linkage.Linkage, linkage.Body, linkage.Prismatic, linkage.Motor, linkage.Repeat,
+    spec.GivenForce, spec.FormulaInput, spec.Elastic, plant_spec.LagrangianTable,
+    plant_spec.FunctionsTable, linkage.Linkage, linkage.Body, linkage.Prismatic, linkage.Motor,
+    linkage.Repeat,
     perturb.Perturbation, perturb.Payload,
 ]  # fmt: skip
 

@@ -1,0 +1,208 @@
+r"""Elastic joints: motors that drive their joints through springs.
+
+Spong's model. Every elastic joint gets a second coordinate, the angle $\theta$ of its motor counted
+after the gear, and the motors push on those:
+
+$$ M(q)\,\ddot q + \mathrm{nle}(q, \dot q) = K(\theta - q) + D(\dot\theta - \dot q) + \dots, \qquad
+   J \ddot\theta = u - K(\theta - q) - D(\dot\theta - \dot q) . $$
+
+The rotors turn about axes that do not move, which is the approximation: their kinetic energy is
+that of their own rotation alone (Spong, "Modeling and control of elastic joint robots", ASME J.
+Dyn. Sys. Meas. Control 109, 1987).
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.errors import InputError, ModelError, unknown_name
+from ukctrl.files import blaming
+from ukctrl.robot.actuators import Actuation
+from ukctrl.robot.layout import Block
+from ukctrl.robot.spec import Each, Elastic
+from ukctrl.robot.structure import Structure
+
+if TYPE_CHECKING:
+    from ukctrl.robot.snapshot import Snapshot
+
+Vector = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+SUFFIX = "_motor"
+"""What the name of a motor's coordinate adds to that of its joint."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class ElasticJoints:
+    """The elastic joints of a robot, each array of shape ``(k,)``; an applied force as well."""
+
+    joints: tuple[str, ...]
+    """Their degrees of freedom, by name."""
+    links: Indices
+    """Where these are in ``v``."""
+    motors: Indices
+    """Where their motors are in ``v``."""
+    link_coordinates: Indices
+    """Where the joints are in ``q``; of a continuous joint, its cosine."""
+    motor_coordinates: Indices
+    """Where their motors are in ``q``."""
+    continuous: NDArray[np.bool_]
+    """Whether a joint turns without end; its spring takes the shorter way round."""
+    stiffness: Vector
+    """[N m/rad] or [N/m]."""
+    damping: Vector
+    """[N m s/rad] or [N s/m]."""
+    inertia: Vector
+    """Inertia of the motor after the gear [kg m^2] or [kg]."""
+
+    def angles(self, q: Vector) -> Vector:
+        """Return the joints' angles or positions at a configuration."""
+        angles: Vector = q[self.link_coordinates]
+        if self.continuous.any():
+            at = self.link_coordinates[self.continuous]
+            angles[self.continuous] = np.arctan2(q[at + 1], q[at])
+        return angles
+
+    def stretch(self, q: Vector) -> Vector:
+        """Return by how much the motors are ahead of their joints, ``theta - q``."""
+        stretch: Vector = q[self.motor_coordinates] - self.angles(q)
+        if self.continuous.any():
+            turns = np.round(stretch / math.tau) * self.continuous
+            stretch -= math.tau * turns
+        return stretch
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        """Add the torque of the springs and dampers, to the joints and back to the motors."""
+        v = snapshot.v
+        torque = self.stiffness * self.stretch(snapshot.q)
+        torque += self.damping * (v[self.motors] - v[self.links])
+        f[self.links] += torque
+        f[self.motors] -= torque
+
+    def potential(self, snapshot: Snapshot) -> float:
+        """Return the energy of the springs [J]."""
+        return 0.5 * float(self.stiffness @ self.stretch(snapshot.q) ** 2)
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        """Return its time derivative along the velocity [W]."""
+        v = snapshot.v
+        return float((self.stiffness * self.stretch(snapshot.q)) @ (v[self.motors] - v[self.links]))
+
+
+def elastic(
+    spec: Elastic, rigid: Structure, inputs: Callable[[Structure, frozenset[str]], Actuation]
+) -> tuple[Structure, Actuation, ElasticJoints]:
+    """Give joints motors of their own, and let the inputs push on those.
+
+    Args:
+        spec: The elastic joints.
+        rigid: The robot's names, without motors.
+        inputs: Makes the inputs on a structure, given the joints that get no motor by default.
+
+    Returns:
+        The structure with one coordinate more for every elastic joint, its inputs, and the joints.
+
+    Raises:
+        InputError: A joint does not exist, or cannot be elastic.
+    """
+    given = inputs(rigid, frozenset())
+    dofs = _which(spec, rigid, given)
+    blocks = [rigid.block_of(dof) for dof in dofs]
+    names = tuple(rigid.dofs[dof] for dof in dofs)
+    inertia = _values("motor_inertia", spec.motor_inertia, names)
+    inertia *= _values("gear", spec.gear, names, 1.0) ** 2
+    structure = rigid.with_rotors(rotor_blocks(rigid, blocks), inertia)
+    motors = np.arange(rigid.nv, structure.nv)
+    joints = ElasticJoints(
+        joints=names,
+        links=np.array(dofs),
+        motors=motors,
+        link_coordinates=np.array([block.iq for block in blocks]),
+        motor_coordinates=np.arange(rigid.nq, structure.nq),
+        continuous=np.array([block.shape == "circle" for block in blocks]),
+        stiffness=_values("stiffness", spec.stiffness, names),
+        damping=_values("damping", spec.damping, names, 0.0),
+        inertia=inertia,
+    )
+    made = inputs(structure, frozenset(structure.dofs[motor] for motor in motors))
+    for index, column in made.moving:
+        pushed = [name for name, dof in zip(names, dofs, strict=True) if column.reached[dof]]
+        if pushed and not column.on_bodies:
+            raise InputError(
+                f"input '{made.names[index]}' pushes the elastic joint '{pushed[0]}' by a formula "
+                'of the coordinates; use kind = "joint" or "transmission", which move to its motor.'
+            )
+    constant = made.constant.copy()
+    constant[motors] += constant[joints.links]
+    constant[joints.links] = 0.0
+    return structure, dc.replace(made, constant=constant), joints
+
+
+def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
+    """Return the block of the motor of every one of some joints, which come last.
+
+    Raises:
+        ModelError: A name is taken.
+    """
+    made = []
+    for number, block in enumerate(blocks):
+        name = block.dofs[0] + SUFFIX
+        if name in (*rigid.coordinates, *rigid.dofs, *rigid.joints):
+            raise ModelError(
+                f"the motor of the elastic joint '{block.name}' would be called '{name}', which is "
+                "taken; rename that joint."
+            )
+        unit = block.dof_units[0].removesuffix("/s")
+        made.append(
+            Block(
+                name=name, joint=block.joint, shape="line", iq=rigid.nq + number,
+                iv=rigid.nv + number, coordinates=(name,), dofs=(name,), rates=(f"v.{name}",),
+                coordinate_units=(unit,), dof_units=(f"{unit}/s",), rotor=True,
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:
+    """Return the elastic joints' places in ``v``."""
+    chosen: dict[int, None] = {}
+    for key, value in (("stiffness", spec.stiffness), ("motor_inertia", spec.motor_inertia)):
+        for name in value if isinstance(value, dict) else ():
+            with blaming(f"elastic.{key}"):
+                dof = rigid.dof(name)
+                block = rigid.block_of(dof)
+                if block.nv != 1:
+                    raise InputError(
+                        f"joint '{block.name}' has {block.nv} freedoms; an elastic joint has one."
+                    )
+            chosen[dof] = None
+    if not chosen:
+        driven = np.flatnonzero(given.constant.any(axis=1))
+        chosen = {int(dof): None for dof in driven if rigid.block_of(int(dof)).nv == 1}
+        if not chosen:
+            raise InputError(
+                "elastic: no motor drives a joint, so it is not known which are elastic; give "
+                "tables by joint, such as stiffness = { q1 = 100.0 }."
+            )
+    return sorted(chosen)
+
+
+def _values(key: str, given: Each, names: tuple[str, ...], default: float | None = None) -> Vector:
+    if not isinstance(given, dict):
+        return np.full(len(names), float(given))
+    for name in given:
+        if name not in names:
+            raise unknown_name(f"elastic joint (in elastic.{key})", name, names)
+    missing = [name for name in names if name not in given]
+    if missing and default is None:
+        raise InputError(
+            f"elastic.{key}: must have a number for every elastic joint; '{missing[0]}' is missing."
+        )
+    return np.array([given.get(name, default) for name in names], dtype=np.float64)
