@@ -13,7 +13,6 @@ from scipy.linalg import lapack
 
 from ukctrl.certify import (
     RANK,
-    SMALL_ACCELERATION,
     RankPolicy,
     expect,
     matrix,
@@ -22,6 +21,7 @@ from ukctrl.certify import (
     symmetric,
     vector,
 )
+from ukctrl.drift import SMALL_ACCELERATION
 from ukctrl.errors import (
     ConflictingConstraints,
     DependentRows,
