@@ -1,0 +1,227 @@
+"""The tables of the page: what the paper prints, and what the readings give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ukctrl.reproduce import Claim
+from ukctrl.reproduce.servo import arms, claims, equations, literal, newton, runs
+from ukctrl.reproduce.servo.arms import READINGS
+
+WORDS = {
+    "minimum norm": "minimum norm (`servo-baumgarte`, default)",
+    "consistent": "consistent (`servo-chen`)",
+    "stacked": "stacked (`servo-stacked`)",
+    "literal": "literal (`servo-frozen`)",
+}
+SQUEEZES = (None, 0.0, 20.0, 100.0)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Return a number with so many decimals, halves away from zero, and no negative zero."""
+    rounded = round(value + math.copysign(1e-9, value), digits) + 0.0
+    return f"{rounded:.{digits}f}".replace("-", "−")
+
+
+def small(value: float) -> str:
+    """Return a bound of an error that is rounding, else the error.
+
+    The bound is far enough away that another machine's rounding gives the same.
+    """
+    for power, words in ((-12, "below 10⁻¹²"), (-10, "below 10⁻¹⁰"), (-8, "below 10⁻⁸")):
+        if value < 0.5 * 10.0**power:
+            return words
+    return number(value, 3)
+
+
+def said(value: float | str | None) -> str:
+    """Return what a claim prints."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:g}".replace("-", "−")
+
+
+def ranges() -> str:
+    """Return the torque ranges of every reading beside the paper's prose."""
+    rows = [
+        ["**text of the paper**", *(f"**{said(a)} .. {said(b)}**" for a, b in runs.PRINTED), "", ""]
+    ]
+    for reading in WORDS:
+        found = runs.torques(reading)
+        rows.append(
+            [
+                WORDS[reading],
+                *(f"{number(a)} .. {number(b)}" for a, b in found.ranges),
+                number(float(np.linalg.norm(found.u[0]))),
+                number(found.distance),
+            ]
+        )
+    return table(["reading", *runs.MOTORS, "norm of u(0)", "rms to the text"], rows)
+
+
+def start() -> str:
+    """Return u(0) of every reading."""
+    rows = [
+        [reading, *(number(value, 4) for value in runs.torques(reading).u[0])] for reading in WORDS
+    ]
+    return table(["reading", *runs.MOTORS], rows)
+
+
+def errors() -> str:
+    """Return what the closed loops achieve over a period."""
+    rows = []
+    for reading, words in WORDS.items():
+        run = runs.arms_run(reading)
+        rows.append(
+            [
+                words,
+                small(run.metric("peak_phi")),
+                small(run.metric("peak_passive_phi")),
+                small(runs.motion_error(run)),
+                small(runs.checked(reading)) if reading != "literal" else "leaves the motion",
+            ]
+        )
+    return table(
+        ["reading", "task [m, rad]", "closure [m]", "links to the known motion [rad]",
+         "torques to the closed form [N m]"],
+        rows,
+    )  # fmt: skip
+
+
+def squeeze() -> str:
+    """Return what a squeeze costs and changes."""
+    rows = []
+    for force in SQUEEZES:
+        run = runs.squeezed(force)
+        found = newton.bar_forces(run)
+        along = found.left[:, 0]
+        rows.append(
+            [
+                "none asked for" if force is None else f"{force:g} N",
+                f"{number(along.min())} .. {number(along.max())}",
+                number(float(np.linalg.norm(run["u"], axis=1).max())),
+                small(run.metric("peak_phi")),
+                small(found.residual),
+            ]
+        )
+    return table(
+        ["squeeze", "force of the left arm along the bar [N]", "largest norm of u [N m]",
+         "task error [m, rad]", "Newton and Euler's equations of the bar missed by [N, N m]"],
+        rows,
+    )  # fmt: skip
+
+
+def motion() -> str:
+    """Return the statements on the motion."""
+    return table(
+        ["place", "quantity", "paper", "ours"],
+        (
+            [
+                one.where,
+                f"{one.what} [{one.unit}]" if one.unit else one.what,
+                said(one.printed) or "lost",
+                _of_motion(one),
+            ]
+            for one in claims.motion()
+        ),
+    )
+
+
+def _of_motion(one: Claim) -> str:
+    if isinstance(one.ours, str):
+        return one.ours.replace("-", "−")
+    return small(one.ours) if one.within == claims.HELD else number(one.ours, 0)
+
+
+def misprints() -> str:
+    """Return the misprints of the equations, with what they must be."""
+    wrong = [*equations.misprints(), *equations.theory()]
+    return table(
+        ["place", "printed", "correct", "how we know"],
+        ([one.where, said(one.printed), said(one.ours), one.note] for one in wrong),
+    )
+
+
+def matrices() -> str:
+    """Return how far the paper's matrices are from ours."""
+    return table(
+        ["equation", "what", "largest difference"],
+        (
+            [one.where, one.what.split(": largest")[0], small(float(one.ours))]
+            for one in equations.matrices()
+        ),
+    )
+
+
+def opened() -> str:
+    """Return how far the closure opens."""
+    gap = arms.gap(literal.at(literal.run(False), literal.SHOWN))
+    return f"{np.linalg.norm(gap):.2f} m, of which {abs(gap[1]):.2f} m in height,"
+
+
+def broken() -> str:
+    """Return when the literal steps break down."""
+    return f"{literal.run(False).end:.2f} s"
+
+
+def lost() -> str:
+    """Return how far the load leaves its path on a closed chain."""
+    theta = literal.at(literal.run(True), literal.SHOWN)
+    height = float(np.sin(theta) @ [1.0, 1.0, 0.5, 0.0, 0.0])
+    off = abs(height - 0.5 * (1.0 - np.cos(literal.SHOWN)))
+    return f"{off:.2f} m and {abs(theta[2]):.2f} rad"
+
+
+def held() -> str:
+    """Return how far the load leaves its path where feedback holds it back."""
+    return f"{runs.arms_run('literal').metric('peak_phi'):.3f}"
+
+
+def left() -> str:
+    """Return the contraction factor."""
+    factors = [literal.contraction(t) for t in np.linspace(0.0, arms.PERIOD, 181)]
+    return f"{min(factors):.2f} to {max(factors):.2f}"
+
+
+def matched() -> str:
+    """Return how many printed bounds the consistent reading meets."""
+    off = np.abs(runs.torques("consistent").ranges - runs.PRINTED)
+    words = {11: "Eleven"}
+    count = int((off <= claims.READ_OFF).sum())
+    return words.get(count, str(count))
+
+
+def cut() -> str:
+    """Return how far the least norm depends on where the loop is cut."""
+    off = np.abs(runs.squeezed(None)["u"] - runs.arms_run("minimum norm")["u"]).max()
+    return small(float(off))
+
+
+TABLES = {
+    "ranges": ranges,
+    "start": start,
+    "errors": errors,
+    "squeeze": squeeze,
+    "motion": motion,
+    "misprints": misprints,
+    "matrices": matrices,
+}
+FACTS = {
+    "opened": opened,
+    "broken": broken,
+    "lost": lost,
+    "held": held,
+    "left": left,
+    "matched": matched,
+    "cut": cut,
+}
+assert set(WORDS) == set(READINGS)

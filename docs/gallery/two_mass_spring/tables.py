@@ -1,0 +1,67 @@
+"""The tables of the page: the closed form beside the runs."""
+
+from __future__ import annotations
+
+from ukctrl.reproduce.servo import claims, runs
+from ukctrl.robot import Robot
+from ukctrl.scenario import Scenario
+from ukctrl.simulation import simulate
+
+EXACT: dict[str, object] = {}
+OFF: dict[str, object] = {"start.q": (0.1, 1.15), "start.v": (0.3, 0.1)}
+BACK: dict[str, object] = {**OFF, "controller": {"use": "servo-baumgarte"}}
+
+
+def below(value: float) -> str:
+    """Return a bound of an error, far enough away for another machine's rounding."""
+    for power, words in ((-12, "below 10⁻¹²"), (-10, "below 10⁻¹⁰"), (-8, "below 10⁻⁸")):
+        if value < 0.3 * 10.0**power:
+            return words
+    return f"{value:.2g}"
+
+
+def comparison() -> str:
+    """Return every claim on the two masses."""
+    lines = ["| place | quantity | paper | ours |", "|---|---|---|---|"]
+    for one in claims.two_masses():
+        ours = one.ours
+        if isinstance(ours, float) and abs(ours) < 1e-6:
+            ours = below(ours)
+        elif isinstance(ours, float):
+            ours = f"{ours:.4g}".replace("-", "−")
+        printed = "" if one.printed is None else one.printed
+        if isinstance(printed, float):
+            printed = f"{printed:g}".replace("-", "−")
+        unit = f" [{one.unit}]" if one.unit else ""
+        lines.append(f"| {one.where} | {one.what}{unit} | {printed} | {ours} |")
+    return "\n".join(lines)
+
+
+def closed_form() -> str:
+    """Return how far the motion is from its closed form."""
+    robot = Robot.load("two_mass_spring")
+    m2, k, length = (robot.parameters[name] for name in ("m2", "k", "l"))
+    rows = []
+    for words, changes, gap, rate in (
+        ("on the constraint", EXACT, 0.0, 0.0),
+        ("5 cm off, closing at 0.2 m/s", OFF, 0.05, -0.2),
+    ):
+        run = runs.masses_run(**changes)
+        t = run.time
+        x, v = run["q"][0, 1], run["v"][0, 1]
+        cubic = x + v * t - k / m2 * ((length + gap) * t**2 / 2.0 + rate * t**3 / 6.0)
+        apart = float(abs(run["phi"][:, 0] - gap - rate * t).max())
+        far = float(abs(run["q"][:, 1] - cubic).max())
+        rows.append(f"| {words} | {below(apart)} | {below(far)} |")
+    head = ["| start | gap to its straight line [m] | x2 to its polynomial [m] |", "|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def refusal() -> str:
+    """Return what a run of the far mass says."""
+    run = simulate(Scenario.load("two-mass-spring-far"))
+    return f"{run.status}: {run.message}"
+
+
+TABLES = {"comparison": comparison, "closed-form": closed_form}
+FACTS = {"refusal": refusal}
