@@ -37,8 +37,8 @@ def small(value: float) -> str:
 
     The bound is far enough away that another machine's rounding gives the same.
     """
-    for power, words in ((-12, "below 10⁻¹²"), (-10, "below 10⁻¹⁰"), (-8, "below 10⁻⁸")):
-        if value < 0.5 * 10.0**power:
+    for power, words in ((-11, "below 10⁻¹¹"), (-9, "below 10⁻⁹"), (-8, "below 10⁻⁸")):
+        if value < 0.3 * 10.0**power:
             return words
     return number(value, 3)
 
@@ -52,28 +52,25 @@ def said(value: float | str | None) -> str:
 
 def ranges() -> str:
     """Return the torque ranges of every reading beside the paper's prose."""
-    rows = [
-        ["**text of the paper**", *(f"**{said(a)} .. {said(b)}**" for a, b in runs.PRINTED), "", ""]
-    ]
-    for reading in WORDS:
-        found = runs.torques(reading)
-        rows.append(
-            [
-                WORDS[reading],
-                *(f"{number(a)} .. {number(b)}" for a, b in found.ranges),
-                number(float(np.linalg.norm(found.u[0]))),
-                number(found.distance),
-            ]
-        )
-    return table(["reading", *runs.MOTORS, "norm of u(0)", "rms to the text"], rows)
+    found = [runs.torques(reading) for reading in WORDS]
+    rows = []
+    for k, motor in enumerate(runs.MOTORS):
+        low, high = runs.PRINTED[k]
+        ours = [" .. ".join(number(end) for end in each.ranges[k]) for each in found]
+        rows.append([motor, f"**{said(low)} .. {said(high)}**", *ours])
+    norms = [number(float(np.linalg.norm(each.u[0]))) for each in found]
+    rows.append(["norm of u(0)", "“minimum”", *norms])
+    rows.append(["rms to the paper", "", *(number(each.distance) for each in found)])
+    return table(["[N m]", "**paper**", *WORDS], rows)
 
 
 def start() -> str:
     """Return u(0) of every reading."""
-    rows = [
-        [reading, *(number(value, 4) for value in runs.torques(reading).u[0])] for reading in WORDS
-    ]
-    return table(["reading", *runs.MOTORS], rows)
+    found = [runs.torques(reading).u[0] for reading in WORDS]
+    return table(
+        ["[N m]", *WORDS],
+        ([motor, *(number(u[k], 4) for u in found)] for k, motor in enumerate(runs.MOTORS)),
+    )
 
 
 def errors() -> str:
@@ -195,7 +192,7 @@ def left() -> str:
 def matched() -> str:
     """Return how many printed bounds the consistent reading meets."""
     off = np.abs(runs.torques("consistent").ranges - runs.PRINTED)
-    words = {11: "Eleven"}
+    words = {11: "eleven"}
     count = int((off <= claims.READ_OFF).sum())
     return words.get(count, str(count))
 

@@ -14,7 +14,7 @@ BACK: dict[str, object] = {**OFF, "controller": {"use": "servo-baumgarte"}}
 
 def below(value: float) -> str:
     """Return a bound of an error, far enough away for another machine's rounding."""
-    for power, words in ((-12, "below 10⁻¹²"), (-10, "below 10⁻¹⁰"), (-8, "below 10⁻⁸")):
+    for power, words in ((-11, "below 10⁻¹¹"), (-9, "below 10⁻⁹"), (-8, "below 10⁻⁸")):
         if value < 0.3 * 10.0**power:
             return words
     return f"{value:.2g}"

@@ -48,7 +48,6 @@ def equation(coupling: Coupling, A: Matrix, demand: Vector, dynamics: Dynamics) 
     G = free_response(dynamics)
     if coupling == "frozen":
         return Equation(A, demand, dynamics.a_free, G)
-    passive = dynamics.passive.rows
-    return Equation(
-        np.vstack((A, passive.A)), np.concatenate((demand, passive.b)), dynamics.a_free, G
-    )
+    A_p = dynamics.passive.rows.A
+    at_rest = A_p @ dynamics.a_free  # what the reaction to motors at rest already gives
+    return Equation(np.vstack((A, A_p)), np.concatenate((demand, at_rest)), dynamics.a_free, G)
