@@ -85,7 +85,10 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for programs."""
-        return {**_plain(dc.asdict(self)), "ok": self.ok}
+        table = {**_plain(dc.asdict(self)), "ok": self.ok}
+        if self.velocity_rows is not None:
+            table["velocity_rows"]["degree"] = self.velocity_rows.degree
+        return table
 
 
 def check(scenario: Scenario) -> Check:
@@ -168,9 +171,26 @@ def _velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, 
     """Classify the rows on velocities, passive and servo; the paths of the task are left out."""
     parts = [*passive.attached, *(part for part in servo.attached if not all(part.holonomic))]
     try:
-        return classify_parts(parts, servo.robot, closed_form=True), []
+        found = classify_parts(parts, servo.robot, closed_form=True)
     except InputError as error:
         return None, [f"the velocity rows cannot be classified: {error}"]
+    if found is None:
+        return None, []
+    velocity = {
+        name
+        for part in parts
+        for name, holonomic in zip(part.names, part.holonomic, strict=True)
+        if not holonomic
+    }
+    notes = [
+        f"velocity row '{row.name}' says that {row.integral} stays constant; written as phi it "
+        "would hold a value."
+        for row in found.rows
+        if row.integral and row.name in velocity
+    ]
+    if found.witness:
+        notes.append(f"velocity rows do not all integrate: {found.witness}.")
+    return found, notes
 
 
 def _integrable(servo: Stack, found: Integrability | None) -> list[bool | None]:
@@ -230,11 +250,12 @@ def _consistency(rows: tuple[RowCheck, ...]) -> list[str]:
     off = [row for row in rows if abs(row.phi) > CONSISTENT or abs(row.beta) > CONSISTENT]
     if not off:
         return []
-    worst = max(off, key=lambda row: max(abs(row.phi), abs(row.beta)))
+    worst = max(off, key=lambda row: np.nanmax(np.abs([row.phi, row.beta])))
+    phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
     return [
-        f"the start is off the constraints, most on row '{worst.name}': phi = {worst.phi:.3g} "
-        f"{worst.unit}, beta = {worst.beta:.3g} {worst.unit}/s. Feedback must bring it back, or "
-        "set start.solve = true."
+        f"the start is off the constraints, most on row '{worst.name}': {phi}"
+        f"beta = {worst.beta:.3g} {worst.unit}/s. Feedback must bring it back, or set "
+        "start.solve = true."
     ]
 
 

@@ -156,6 +156,18 @@ def test_rows_that_are_not_text_get_numerical_evidence():
     assert "numerical evidence" in found.sentence()
 
 
+def test_floating_point_sees_three_levels_of_brackets():
+    robot = Robot.load("swarm", override={"particles": {"count": 3}})
+    path = {"kind": "constant", "value": (0.2,)}
+    still = LinearVelocity(coefficients={"x3": 1.0}, path=path)
+    # a disc that rolls upright: turned by x2, rolled by y2; y3 is free
+    disc = Expression(psi=("v.x1 - 0.3*v.y2*cos(x2)", "v.y1 - 0.3*v.y2*sin(x2)"))
+    found = classify_parts([still.attach(robot), disc.attach(robot)], robot)
+    assert (found.evidence, found.kind) == ("floating point", "partly")
+    assert (found.growth, found.integrable, found.nonholonomic) == ((3, 4, 5), 1, 2)
+    assert [row.kind for row in found.rows] == ["holonomic", "nonholonomic", "nonholonomic"]
+
+
 def test_closures_among_the_rows_count():
     robot = Robot.load("floating_arm")
     weld = Closure(frames=("base", "world"), type="weld").attach(robot)
@@ -164,6 +176,13 @@ def test_closures_among_the_rows_count():
     held = classify_parts([weld, roll], robot)
     assert alone.rows[-1].kind == "nonholonomic"
     assert (held.rows[-1].kind, held.evidence) == ("holonomic", "floating point")
+
+
+def test_parameters_of_a_plant_are_numbers():
+    robot = Robot.load("flexible_arm_links", override={"lagrangian": {"parameters": {"l1": 2.0}}})
+    row = Expression(psi="l1*v.q2 + v.q4").attach(robot)
+    found = classify_parts([row], robot, closed_form=True)
+    assert found.rows[0].integral == "2*q2 + q4"
 
 
 def test_positions_alone_need_no_answer():

@@ -102,7 +102,9 @@ def test_velocity_rows_are_told_apart_by_whether_they_integrate():
     assert found.velocity_rows is not None
     assert found.velocity_rows.kind == "nonholonomic"
     assert [row.integrable for row in found.rows] == [False, False, True]
-    assert json.loads(json.dumps(found.to_dict()))["velocity_rows"]["nonholonomic"] == 2
+    table = json.loads(json.dumps(found.to_dict()))["velocity_rows"]
+    assert (table["nonholonomic"], table["degree"]) == (2, found.velocity_rows.degree)
+    assert any("do not all integrate" in note for note in found.notes)
 
 
 def test_a_velocity_row_in_disguise_is_integrable():
@@ -111,6 +113,7 @@ def test_a_velocity_row_in_disguise_is_integrable():
     assert found.velocity_rows is not None
     assert found.velocity_rows.rows[0].integral.startswith("x1")
     assert found.rows[0].integrable is True
+    assert any("stays constant; written as phi" in note for note in found.notes)
 
 
 def test_positions_alone_have_no_velocity_rows():

@@ -12,7 +12,8 @@ SIZE = 60
 def answers(module, M, nle, B):
     n, nu = B.shape
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
-    return module.plain_answer(M, nle, np.ones(n), B, L, a_free, G), L, a_free, G
+    found = module.plain_answer(M, nle, np.ones(n), B, L, a_free, G)
+    return found, L, a_free, G
 
 
 @pytest.mark.parametrize("separate", [True, False])

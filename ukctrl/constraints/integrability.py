@@ -89,12 +89,14 @@ class Integrability:
 
     def sentence(self) -> str:
         """Return the answer in words."""
-        count = f"{self.nonholonomic} of {self.rank} independent velocity and passive rows"
         if self.kind == "undecided":
             return f"undecided: {self.reason}"
-        if self.kind == "holonomic":
-            text = "the velocity rows integrate to position constraints"
+        if self.growth == (0,):
+            text = "they fix every velocity, and so integrate by counting"
+        elif self.kind == "holonomic":
+            text = "they integrate to position constraints"
         else:
+            count = f"{self.nonholonomic} of {self.rank} independent velocity and passive rows"
             steps = " -> ".join(str(size) for size in self.growth)
             text = f"{count} cannot be integrated (directions {steps}, degree {self.degree})"
         found = "; numerical evidence" if self.evidence == "floating point" else ""
@@ -179,7 +181,8 @@ def classify_parts(
         turns = curved(*each[index], (robot.nq, robot.nv), robot.random)
         found = _with_nonlinear(found, index, turns)
     if closed_form and robot.rates == tuple(f"v.{name}" for name in robot.coordinates):
-        sources = [derived.texts[row] for derived, row in each]
+        # as derived, not as written: names of parameters are numbers there
+        sources = [str((derived.phi or derived.beta)[row]) for derived, row in each]
         return _integrated(found, sources, robot.coordinates, seconds)
     return found
 

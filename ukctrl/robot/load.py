@@ -55,7 +55,8 @@ def load(
         return _linked(spec, spec.linkage, name, path, label)
     if spec.particles is not None:
         urdf = read(spec.particles.urdf())
-        return _assemble(urdf, spec, name, spec.title, spec.source, path)
+        made = _assemble(urdf, spec, name, spec.title, spec.source, path)
+        return dc.replace(made, audit=())  # of slides without mass, which are meant
     table = spec.lagrangian or spec.functions
     assert table is not None  # the schema asks for one of the four
     functions = None

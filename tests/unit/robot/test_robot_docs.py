@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ukctrl.robot import audit, linkage, perturb, plant_spec, spec
+from ukctrl.robot import audit, linkage, particles, perturb, plant_spec, spec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")
 SPECS = [
@@ -15,7 +15,7 @@ SPECS = [
     spec.GivenForce, spec.FormulaInput, spec.Elastic, plant_spec.LagrangianTable,
     plant_spec.FunctionsTable, linkage.Linkage, linkage.Body, linkage.Prismatic, linkage.Motor,
     linkage.Repeat,
-    perturb.Perturbation, perturb.Payload,
+    particles.Particles, perturb.Perturbation, perturb.Payload,
 ]  # fmt: skip
 
 
