@@ -10,6 +10,7 @@ from ukctrl import uk
 from ukctrl.expression import derive_rows
 from ukctrl.factor import Matrix, Vector
 from ukctrl.reproduce.base import Claim
+from ukctrl.reproduce.review.runs import catalogued
 from ukctrl.robot import Robot
 
 EXACT = 1e-10
@@ -106,7 +107,7 @@ def _equation(rng: np.random.Generator) -> Iterator[Claim]:
         ours=at_rest[0], otherwise="differs: misprint",
         note="the sign of c in (40) is opposite to (22); for c = 5",
     )  # fmt: skip
-    robot = Robot.load("flexible_arm_links")
+    robot = catalogued("flexible_arm_links")
     yield Claim(
         where="eq (49)", what="difference of F from the robot's f - nle", printed=0.0,
         ours=_bias_miss(robot, rng), within=1e-7,

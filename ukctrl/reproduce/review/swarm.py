@@ -12,9 +12,8 @@ from scipy.optimize import root
 from ukctrl.constraints import Aggregation
 from ukctrl.factor import Matrix, Vector
 from ukctrl.reproduce.base import Claim
-from ukctrl.reproduce.review.runs import run
+from ukctrl.reproduce.review.runs import catalogued, run
 from ukctrl.result import Result
-from ukctrl.robot import Robot
 
 ROUTE = 1e-8
 """Two routes to the same motion may differ by this [m]."""
@@ -145,7 +144,7 @@ def claims() -> Iterator[Claim]:
 
 
 def _second_order() -> Claim:
-    robot, rng = Robot.load("swarm"), np.random.default_rng(3)
+    robot, rng = catalogued("swarm"), np.random.default_rng(3)
     miss, h = 0.0, 1e-6
     for _ in range(5):
         q, v = rng.uniform(-2.0, 2.0, (2, 10))
