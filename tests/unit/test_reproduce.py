@@ -274,7 +274,8 @@ def test_the_command_leaves_a_page_and_the_numbers(library, capfd, tmp_path):
     assert "good: 2 claims: 1 agrees, 1 differs: misprint" in out
     folder = tmp_path / "out" / "reproduce-good"
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for text in ("A. Good, 2001", "mass [kg]", "differs: misprint", "The sign is lost."):
+    overview = '<a href="#good">good</a></td><td class="number">1</td><td class="number">1</td>'
+    for text in (overview, "A. Good, 2001", "mass [kg]", "differs: misprint", "The sign is lost."):
         assert text in page
     assert "<script" not in page
     data = json.loads((folder / "reproduce.json").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from ukctrl.errors import InputError
 from ukctrl.pretty import duration, sentence
 from ukctrl.reproduce import words
 from ukctrl.reproduce.base import Verdict
-from ukctrl.reproduce.outcome import Outcome, Reproduction
+from ukctrl.reproduce.outcome import VERDICTS, Outcome, Reproduction
 from ukctrl.storage import write_atomically
 
 __all__ = ["html", "write"]
@@ -54,9 +54,19 @@ def html(found: Reproduction) -> str:
             "computed for this page."
         ),
         "contents": [
+            ("overview", "Overview"),
             *((outcome.key, outcome.key) for outcome in found.outcomes),
             ("verdicts", "What the verdicts mean"),
             ("provenance", "Provenance"),
+        ],
+        "verdicts": VERDICTS,
+        "overview": [
+            (
+                outcome.key,
+                [outcome.counts.get(verdict, 0) for verdict in VERDICTS],
+                len(outcome.failures),
+            )
+            for outcome in found.outcomes
         ],
         "papers": [_paper(outcome) for outcome in found.outcomes],
         "meanings": [(words.LEVELS[verdict], verdict, text) for verdict, text in MEANINGS.items()],
@@ -125,6 +135,6 @@ def _paper(outcome: Outcome) -> dict[str, object]:
 def _note(text: str) -> str:
     """Return a note as a sentence; a symbol that begins it keeps its letters."""
     first = text.strip().split(" ")[0]
-    if len(first) > 1 and first.isalpha():
+    if len(first) > 1 and first.rstrip(",;:").isalpha():
         return sentence(text)
     return text[:1] + sentence(text)[1:]
