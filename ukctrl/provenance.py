@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ukctrl.control import NoControl
 from ukctrl.dynamics import Gains
 from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
@@ -35,6 +36,7 @@ def provenance(
 ) -> dict[str, Any]:
     """Return what a result records beside its numbers."""
     controller = scenario.controller
+    timed = ticks > 0 and not isinstance(controller, NoControl)  # else there is no law to time
     return {
         "scenario": scenario.name or scenario.title,
         "robot": robot.name,
@@ -49,7 +51,7 @@ def provenance(
         "timing": {
             "wall_seconds": wall_seconds,
             "ticks": ticks,
-            "mean_tick_us": 1e6 * tick_seconds / ticks if ticks else float("nan"),
+            "mean_tick_us": 1e6 * tick_seconds / ticks if timed else float("nan"),
         },
         "audit": [finding._asdict() for finding in robot.audit],
     }

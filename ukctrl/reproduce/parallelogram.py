@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ellipj, ellipk
+from scipy.special import ellipj, ellipk, ellipkinc
 
 from ukctrl.compiled import compiled
 from ukctrl.factor import Matrix, Vector
@@ -140,6 +140,33 @@ def angle_from_rest(t: Vector, start: float, loops: int = 2) -> Vector:
     turns = ellipk(k**2) + np.sqrt(moment * GRAVITY / inertia) * np.asarray(t)
     angle: Vector = 2.0 * np.arcsin(k * ellipj(turns, k**2)[0]) - 0.5 * np.pi
     return angle
+
+
+def swing(t: Vector, square: float, start: float, rate: float) -> tuple[Vector, Vector]:
+    r"""Return angle and rate of $\ddot\theta = -\omega_0^2 \cos\theta$ from any start.
+
+    With $\varphi = \theta + \pi/2$ and
+    $k^2 = \sin^2(\varphi_0/2) + \dot\varphi_0^2 / 4\omega_0^2$ it swings for $k < 1$,
+    $\sin(\varphi/2) = k\, \mathrm{sn}(u_0 + \omega_0 t, k)$, and turns over for $k > 1$,
+    $\varphi/2 = \pm \mathrm{am}(u_0 + k\omega_0 t, 1/k)$.
+
+    Args:
+        t: Times [s].
+        square: $\omega_0^2$ [1/s^2].
+        start: Angle at the start, between -3/2 and 1/2 pi [rad].
+        rate: Its rate; no case of both at rest upright is meant [rad/s].
+    """
+    omega, half = np.sqrt(square), 0.5 * start + 0.25 * np.pi
+    k = np.sqrt(np.sin(half) ** 2 + rate**2 / (4.0 * square))
+    if k < 1.0:
+        u = ellipkinc(np.arcsin(np.clip(np.sin(half) / k, -1.0, 1.0)), k**2)
+        u = u if rate >= 0.0 else 2.0 * ellipk(k**2) - u
+        sn, cn, _, _ = ellipj(u + omega * np.asarray(t), k**2)
+        return 2.0 * np.arcsin(k * sn) - 0.5 * np.pi, 2.0 * omega * k * cn
+    sign = np.sign(rate)
+    u = sign * ellipkinc(half, k**-2) + k * omega * np.asarray(t)
+    _, _, dn, turned = ellipj(u, k**-2)
+    return 2.0 * sign * turned - 0.5 * np.pi, 2.0 * sign * k * omega * dn
 
 
 def acceleration(theta: float, rate: float, loops: int = 2) -> Vector:
