@@ -6,7 +6,7 @@ import numpy as np
 
 from ukctrl.compiled import compiled
 from ukctrl.factor import Matrix, Vector, cholesky, solve_upper
-from ukctrl.rowspace import add_solution, mass_weighted, row_space
+from ukctrl.rowspace import NOTHING, add_solution, mass_weighted, row_space
 
 DRIFT_FACTOR = 5.0
 """How many times its estimate the drift of passive rows may explain of a miss."""
@@ -70,13 +70,15 @@ def conflict(
     """
     m, n = A.shape
     length = np.empty(m)
-    phi, phi_dot = 0.0, 0.0
+    phi, phi_dot, longest = 0.0, 0.0, 0.0
     for i in range(m):
         total = 0.0
         for c in range(n):
             total += A[i, c] * A[i, c]
         length[i] = np.sqrt(total)
-        if length[i] > 0.0:
+        longest = max(longest, length[i])
+    for i in range(m):
+        if length[i] > NOTHING * longest:
             phi_dot = max(phi_dot, abs(rate[i]) / length[i])
             if error[i] == error[i]:
                 phi = max(phi, abs(error[i]) / length[i])
@@ -92,6 +94,7 @@ def conflict(
         for c in range(n):
             miss += A[i, c] * a[c]
             terms += abs(A[i, c]) * (abs(a[c]) + SMALL_ACCELERATION)
+        terms += SMALL_ACCELERATION * longest  # a row of zeros may still have some rounding in b
         allowed[i] = reach * terms + (DRIFT_FACTOR * drift + loose * size) * length[i]
         if not abs(miss) <= allowed[i]:
             bad += 1

@@ -12,7 +12,9 @@ from ukctrl.constraints import AnyConstraint, Constraint, Stack
 from ukctrl.errors import ShapeError
 from ukctrl.factor import Vector, independent_rows
 from ukctrl.fields import spec
-from ukctrl.files import read_spec
+from ukctrl.files import blaming, read_spec
+from ukctrl.nonideal import NonIdeal, Push, pushes, split
+from ukctrl.reaction import multipliers, sharing
 from ukctrl.robot import Robot
 from ukctrl.rowspace import GRADUAL, mass_weighted
 from ukctrl.uk import RankReport
@@ -49,8 +51,19 @@ def passive_constraints(robot: Robot) -> tuple[Constraint, ...]:
         InputError: A table of its file is no constraint.
     """
     label = f"robot '{robot.name}'"
-    tables = {"passive": tuple(dict(table) for table in robot.passive)}
+    tables = {"passive": tuple(split(table)[0] for table in robot.passive)}
     return read_spec(PassiveTables, tables, label).passive
+
+
+def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
+    """Return what the passive constraints exert beside their reactions."""
+    found: list[Push] = []
+    for number, (table, part) in enumerate(zip(robot.passive, passive.attached, strict=True)):
+        label = f"robot '{robot.name}': passive[{number}]"
+        own = read_spec(NonIdeal, split(table)[1], label)
+        with blaming(label):
+            found += pushes(own, part, robot)
+    return found
 
 
 @final
@@ -71,6 +84,8 @@ class Dynamics:
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
         passive_rank: Directions that the passive rows constrain.
+        nonideal: What the passive constraints exert beside their reactions, such as friction,
+            shape ``(nv,)``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
             the largest that does not; of rows of unit length in mass-weighted coordinates.
     """
@@ -80,6 +95,7 @@ class Dynamics:
         self.passive = Stack(
             passive_constraints(robot), robot, key=f"robot '{robot.name}': passive"
         )
+        self._pushes = _nonideal(robot, self.passive)
         self.rank, self.gains = rank, gains
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
@@ -89,6 +105,7 @@ class Dynamics:
         self._inputs = robot.nu
         self._answer = (large if n >= large.SIZE else kernels).plain_answer
         self._count = len(self.passive)
+        self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
@@ -110,9 +127,15 @@ class Dynamics:
     def _move_constrained(self) -> None:
         s, rank, gains = self.snapshot, self.rank, self.gains
         A, b, rate, error = self.passive.write(s)
+        f = s.f
+        if self._pushes:
+            self.nonideal.fill(0.0)
+            for push in self._pushes:
+                push.add(s, self.nonideal)
+            f = f + self.nonideal
         drift.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
         found = kernels.passive_answer(
-            s.M, s.nle, s.f, s.B, A, self._b_p, rank.passive,
+            s.M, s.nle, f, s.B, A, self._b_p, rank.passive,
             self.L, self.a_free, self.G, self._a_0, self.margins,
         )  # fmt: skip
         if found < 0:
@@ -127,6 +150,11 @@ class Dynamics:
         a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
         if drift.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
             raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
+
+    @property
+    def rubs(self) -> bool:
+        """Whether some passive constraint is not ideal."""
+        return bool(self._pushes)
 
     def passive_report(self) -> RankReport:
         """Return which passive rows are independent at the current state, and by how much.
@@ -175,7 +203,23 @@ class Dynamics:
         return total
 
     def passive_force(self, a: Vector, u: Vector) -> Vector:
-        """Return the generalised reaction ``M a + nle - f - B u`` of the passive rows."""
+        """Return the generalised force of the passive constraints, ``M a + nle - f - B u``.
+
+        It is the reaction and what is not ideal.
+        """
         s = self.snapshot
         force: Vector = s.M @ a + s.nle - s.f - s.B @ u
         return force
+
+    def reactions(self, force: Vector) -> Vector:
+        """Return the multipliers of the passive rows that transmit a `passive_force`.
+
+        Of least norm where rows are redundant; `sharing` tells which ones that concerns.
+        """
+        ideal = force - self.nonideal
+        return multipliers(self.L, self.passive.rows.A, ideal, self.passive_rank)
+
+    def sharing(self) -> tuple[str, ...]:
+        """Return the names of the passive rows whose multipliers no motion determines."""
+        shared = sharing(self.L, self.passive.rows.A, self.passive_rank)
+        return tuple(self.passive.names[i] for i in np.flatnonzero(shared))

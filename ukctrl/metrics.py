@@ -18,17 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.errors import unknown_name
-from ukctrl.samples import Labels, Samples, common_unit, per_second
+from ukctrl.samples import FIELDS, Labels, Samples, common_unit, per_second, reaction_unit
 
 __all__ = [
     "METRICS",
     "Metric",
+    "Peak",
     "compute",
     "describe",
     "energy_imbalance",
     "error_norm",
     "holonomic",
     "integral",
+    "reaction_peaks",
     "running_integral",
     "saturated",
     "time_mean",
@@ -202,6 +204,53 @@ def _energy_drift(samples: Samples, block: str | None) -> float:
     return float(np.max(np.abs(imbalance))) if len(imbalance) else float("nan")
 
 
+def _reaction_residual(samples: Samples, block: str | None) -> float:
+    if "reaction_residual" not in samples or not len(samples):
+        return float("nan")
+    return float(np.max(samples["reaction_residual"]))
+
+
+def _reaction_work(samples: Samples, block: str | None) -> float:
+    if "reaction_power" not in samples:
+        return float("nan")
+    return integral(samples.time, np.abs(samples["reaction_power"]))
+
+
+def _friction_loss(samples: Samples, block: str | None) -> float:
+    if "nonideal_force" not in samples or not len(samples):
+        return float("nan")
+    taken = -np.einsum("ki,ki->k", samples["nonideal_force"], samples["v"])
+    return float(running_integral(samples.time, taken)[-1])
+
+
+class Peak(NamedTuple):
+    """The largest reaction of one passive constraint."""
+
+    block: str
+    """Name of the constraint."""
+    value: float
+    """Largest Euclidean norm over time of its rows of this unit."""
+    unit: str
+
+
+def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
+    """Return the largest force and the largest torque of every passive constraint."""
+    labels = samples.labels
+    if "reaction" not in samples or not len(samples):
+        return ()
+    units = [reaction_unit(unit) for unit in labels.passive_row_units]
+    found = []
+    for block, unit in dict.fromkeys(zip(labels.passive_row_blocks, units, strict=True)):
+        rows = [
+            i
+            for i, of in enumerate(zip(labels.passive_row_blocks, units, strict=True))
+            if of == (block, unit)
+        ]
+        size = np.linalg.norm(samples["reaction"][:, rows], axis=1)
+        found.append(Peak(block, float(np.max(size)), unit))
+    return tuple(found)
+
+
 def _saturated_fraction(samples: Samples, block: str | None) -> float:
     if not samples.labels.actuators:
         return float("nan")
@@ -285,6 +334,27 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             lambda samples, block: _peak("passive_phi")(samples, None),
             about_controller=False,
         ),
+        "reaction_residual": Metric(
+            "force",
+            "largest part of the passive force that the passive rows cannot transmit",
+            r"\max_t \lVert F_p - A_p^\top \lambda - c \rVert",
+            _reaction_residual,
+            about_controller=False,
+        ),
+        "reaction_work": Metric(
+            "J",
+            "energy that the reactions exchange because the passive rows drift",
+            r"\int_0^T \lvert \lambda^\top \beta_p \rvert \, dt",
+            _reaction_work,
+            about_controller=False,
+        ),
+        "friction_loss": Metric(
+            "J",
+            "energy that passive constraints take because they are not ideal",
+            r"-\int_0^T c^\top v \, dt",
+            _friction_loss,
+            about_controller=False,
+        ),
         "energy_drift": Metric(
             "J",
             "largest change of total energy that no input or force accounts for",
@@ -356,6 +426,7 @@ def unit_in(name: str, labels: Labels) -> str:
         "phi": common_unit(at_position),
         "beta": common_unit(per_second(entry) for entry in at_position),
         "passive_phi": common_unit(labels.passive_row_units),
+        "force": common_unit(FIELDS["reaction_residual"].units(labels)),
         "u": common_unit(labels.actuator_units),
         "(u)^2 s": f"({common_unit(labels.actuator_units)})^2 s",
     }

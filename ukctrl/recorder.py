@@ -71,8 +71,11 @@ class Recorder:
         self.time: Vector = np.zeros(n)
         if mp:
             shapes |= {"passive_rank": (), "passive_sigma_min": (), "passive_sigma_dropped": ()}
+            shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
+            shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
         self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
         self._first: RankReport | None = None
+        self._sharing: tuple[str, ...] = ()
         self.arrays["frame_reference"].fill(np.nan)
         # Products of these are formed for many samples at once.
         size = min(n, max(1, BATCH // (robot.nv * (robot.nv + m + robot.nu) + 1)))
@@ -107,13 +110,7 @@ class Recorder:
         self._M[at] = s.M
         arrays["energy"][k] = s.potential_energy()
         if len(truth.passive):
-            passive = truth.passive.rows
-            arrays["passive_phi"][k] = passive.phi
-            arrays["passive_beta"][k] = passive.beta
-            arrays["passive_force"][k] = truth.passive_force(a, u)
-            arrays["passive_rank"][k] = truth.passive_rank
-            arrays["passive_sigma_min"][k], arrays["passive_sigma_dropped"][k] = truth.margins
-            self._first = self._first or truth.passive_report()
+            self._keep_passive(k, a, u)
         if self._forced:
             arrays["power"][k] = truth.power(a, u)
         self._A[at] = rows.A
@@ -130,6 +127,24 @@ class Recorder:
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = (signal.units, signal.long_name)
         self.count = k + 1  # last, so that an interruption never leaves half a sample
+
+    def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
+        arrays, truth = self.arrays, self.truth
+        passive, force = truth.passive.rows, truth.passive_force(a, u)
+        lam = truth.reactions(force)
+        arrays["passive_phi"][k] = passive.phi
+        arrays["passive_beta"][k] = passive.beta
+        arrays["passive_force"][k] = force
+        arrays["passive_rank"][k] = truth.passive_rank
+        arrays["passive_sigma_min"][k], arrays["passive_sigma_dropped"][k] = truth.margins
+        arrays["reaction"][k] = lam
+        rest = force - truth.nonideal - lam @ passive.A
+        arrays["reaction_residual"][k] = np.linalg.norm(rest)
+        arrays["reaction_power"][k] = lam @ passive.beta
+        if truth.rubs:
+            arrays["nonideal_force"][k] = truth.nonideal
+        if self._first is None:
+            self._first, self._sharing = truth.passive_report(), truth.sharing()
 
     def keep_supplied_energy(self) -> None:
         """Make room for the energy fed to the robot, where the loop integrates it."""
@@ -171,12 +186,13 @@ class Recorder:
     def passive(self) -> dict[str, object]:
         """Return how the rank of the passive rows was decided; empty where there are none."""
         n, first = self.count, self._first
-        if first is None:
+        if first is None or n == 0:
             return {}
         return {
             "rows": len(self.truth.passive),
             "rank": first.rank,
             "redundant": list(first.dependent),
+            "sharing": list(self._sharing),
             "lowest_rank": int(self.arrays["passive_rank"][:n].min()),
             "smallest_kept": float(self.arrays["passive_sigma_min"][:n].min()),
             "largest_dropped": float(self.arrays["passive_sigma_dropped"][:n].max()),
@@ -209,6 +225,7 @@ class Recorder:
             row_blocks=servo.blocks,
             passive_rows=passive.names,
             passive_row_units=passive.units,
+            passive_row_blocks=passive.blocks,
             frames=self.frames,
         )
 

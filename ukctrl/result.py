@@ -161,8 +161,15 @@ class Result:
             "metrics": {
                 name: storage.finite_or_none(value) for name, value in self.metrics.items()
             },
+            **self._reactions(),
             "provenance": storage.finite_or_none(self.provenance),
         }
+
+    def _reactions(self) -> dict[str, Any]:
+        """Return the largest reaction of every passive constraint, where there are any."""
+        peaks = _metrics.reaction_peaks(self.samples)
+        entries = [peak._asdict() | {"value": storage.finite_or_none(peak.value)} for peak in peaks]
+        return {"reactions": entries} if entries else {}
 
     def identical(self, other: Result) -> bool:
         """Whether both runs hold the same bits in every array, under the same names."""

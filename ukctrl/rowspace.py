@@ -22,6 +22,8 @@ from ukctrl.factor import (
 
 GRADUAL = 10.0
 """A direction counts fully from this multiple of the rank threshold on, and below it in part."""
+NOTHING = 1e-12
+"""A row shorter than this fraction of the longest one is rounding."""
 CLEAR = 4.0
 """Gram-Schmidt decides the rank alone where singular values are this factor off the border."""
 
@@ -207,17 +209,27 @@ def remove_constrained(space: RowSpace, x: Vector) -> None:
 
 @compiled
 def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them."""
+    """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
+
+    A row that is only rounding beside the longest one becomes zero: it holds by itself, as the
+    out-of-plane rows of a closure in a planar mechanism do.
+    """
     weighted, right = A.copy(), D.copy()
-    for i in range(A.shape[0]):
+    m, n = A.shape
+    lengths = np.zeros(m)
+    longest = 0.0
+    for i in range(m):
         solve_lower(L, weighted[i])
-        norm = 0.0
-        for c in range(A.shape[1]):
-            norm += weighted[i, c] * weighted[i, c]
-        if norm > 0.0:
-            norm = np.sqrt(norm)
-            for c in range(A.shape[1]):
-                weighted[i, c] /= norm
-            for j in range(D.shape[0]):
-                right[j, i] /= norm
+        for c in range(n):
+            lengths[i] += weighted[i, c] * weighted[i, c]
+        lengths[i] = np.sqrt(lengths[i])
+        longest = max(longest, lengths[i])
+    for i in range(m):
+        if lengths[i] <= NOTHING * longest:
+            weighted[i] = 0.0
+            continue
+        for c in range(n):
+            weighted[i, c] /= lengths[i]
+        for j in range(D.shape[0]):
+            right[j, i] /= lengths[i]
     return weighted, right

@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.errors import InputError, ShapeError, unknown_name
 
-__all__ = ["FIELDS", "Field", "Labels", "Samples", "Signal", "common_unit", "per_second"]
+__all__ = [
+    "FIELDS",
+    "Field",
+    "Labels",
+    "Samples",
+    "Signal",
+    "common_unit",
+    "per_second",
+    "reaction_unit",
+]
 
 Array = NDArray[np.float64]
 
@@ -53,12 +62,18 @@ class Labels:
     """Names of the passive rows."""
     passive_row_units: tuple[str, ...] = ()
     """Unit of each passive row at position level."""
+    passive_row_blocks: tuple[str, ...] = ()
+    """Name of the passive constraint that each row belongs to; absent: by the row's name."""
     frames: tuple[str, ...] = ()
     """Names of the frames whose positions were recorded."""
 
     def __post_init__(self) -> None:
         limit = tuple(float(value) for value in self.effort_limit)
         object.__setattr__(self, "effort_limit", limit or (np.inf,) * len(self.actuators))
+        blocks = tuple(self.passive_row_blocks) or tuple(
+            name.rpartition(".")[0] or name for name in self.passive_rows
+        )
+        object.__setattr__(self, "passive_row_blocks", blocks)
         for names, companions in _COMPANIONS.items():
             entries = tuple(getattr(self, names))
             object.__setattr__(self, names, entries)
@@ -87,7 +102,7 @@ _COMPANIONS = MappingProxyType(
         "dofs": ("dof_units",),
         "actuators": ("actuator_units", "effort_limit"),
         "rows": ("row_units", "row_blocks"),
-        "passive_rows": ("passive_row_units",),
+        "passive_rows": ("passive_row_units", "passive_row_blocks"),
         "frames": (),
     }
 )
@@ -124,6 +139,11 @@ def _power_conjugate(unit: str) -> str:
     """Return the unit that multiplies with this one to watts: `rad/s` to `N m` and back."""
     known = {"rad/s": "N m", "m/s": "N", "N m": "rad/s", "N": "m/s", "1/s": "J"}
     return known.get(unit, f"W/({unit})")
+
+
+def reaction_unit(unit: str) -> str:
+    """Return the unit of the multiplier of a row: `m` gives `N`, `rad` gives `N m`."""
+    return {"m": "N", "rad": "N m", "": "J", "1": "J"}.get(unit, f"J/({unit})")
 
 
 class Field(NamedTuple):
@@ -195,6 +215,25 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             (), "row acceleration out of reach, |(I - H H+) d|", _row_acceleration, False
         ),
         "rank": Field((), "rank of H = A G", _one("1"), always=False),
+        "reaction": Field(
+            ("passive_row",),
+            "multiplier of the passive row: what it transmits",
+            lambda x: tuple(map(reaction_unit, x.passive_row_units)),
+            always=False,
+        ),
+        "reaction_residual": Field(
+            (),
+            "passive force that the rows cannot transmit, |F - A_p' lam|",
+            lambda x: (common_unit(map(_power_conjugate, x.dof_units)),),
+            always=False,
+        ),
+        "reaction_power": Field((), "power of the reactions on drift, lam' beta", _one("W"), False),
+        "nonideal_force": Field(
+            ("dof",),
+            "generalised force of passive constraints beside their reactions, such as friction",
+            lambda x: tuple(map(_power_conjugate, x.dof_units)),
+            always=False,
+        ),
         "passive_rank": Field((), "directions that the passive rows constrain", _one("1"), False),
         "passive_sigma_min": Field(
             (), "smallest singular value of the passive rows that counts", _one("1"), False

@@ -30,6 +30,8 @@ LOOSE_PASSIVE = 1e-3
 """A passive constraint that opens by more than this [m, rad] is not closed."""
 ENERGY_RTOL, ENERGY_LOOSE = 1e-4, 1e-2
 """Unaccounted energy, relative to the energy that moved: fine below, doubtful above."""
+ENERGY_FLOOR = 1e-12
+"""Less energy than this is none [J]."""
 NEAR_SINGULAR = 1e-3
 """Fraction of its largest value at which a smallest singular value is called small."""
 
@@ -98,6 +100,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
             _limits(result),
             _joints(result),
             _passive(result),
+            _reactions(result),
             _energy(result),
         ):
             found += [verdict] if verdict is not None else []
@@ -296,6 +299,32 @@ def _passive(result: Result) -> Verdict | None:
     return Verdict(
         "bad", "drift", f"{text}: the mechanism that was simulated is not the one meant."
     )
+
+
+def _reactions(result: Result) -> Verdict | None:
+    """Judge the virtual power of the reactions: none outside the rows, none on drift."""
+    residual, work = result.metric("reaction_residual"), result.metric("reaction_work")
+    if not np.isfinite(residual) or not np.isfinite(work):
+        return None
+    force = float(np.linalg.norm(result["passive_force"], axis=1).max())
+    share = residual / force if force > 0.0 else 0.0
+    moved = float(np.ptp(result["energy"]))
+    if "kinetic_energy" in result.samples:
+        moved += float(np.abs(np.diff(result["kinetic_energy"])).sum())
+    fed = work / moved if moved > ENERGY_FLOOR else 0.0
+    text = (
+        f"Of the passive force, {_percent(share)} at most is outside the rows; on their drift the "
+        f"reactions exchange {si(work, 'J')}, {_percent(fed)} of the energy that moved"
+    )
+    sharing = result.provenance.get("passive", {}).get("sharing", [])
+    shared = (
+        f" {len(sharing)} rows share their load in a way that no motion tells." if sharing else ""
+    )
+    if share <= ENERGY_RTOL and fed <= ENERGY_RTOL:
+        return Verdict("good", "reactions", f"{text}.{shared}")
+    if share <= ENERGY_LOOSE and fed <= ENERGY_LOOSE:
+        return Verdict("note", "reactions", f"{text}.{shared}")
+    return Verdict("warning", "reactions", f"{text}: they are not to be believed.{shared}")
 
 
 def _energy(result: Result) -> Verdict | None:

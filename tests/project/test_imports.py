@@ -23,7 +23,8 @@ ORDER = re.findall(
     """
     errors pretty catalog tables files expression fields plugin registry
     compiled factor rowspace drift certify kernels large uk pseudoinverse motion
-    robot reference constraints dynamics projection start control effects scenario loading
+    robot reference constraints nonideal reaction dynamics projection start control effects
+    scenario loading
     samples storage metrics result integrate prepare recorder provenance relative_degree simulation
     analysis
     verdicts plot page report comparison study reproduce workspace terminal view cli

@@ -61,6 +61,17 @@ class Attached(abc.ABC):
     def write(self, snapshot: Snapshot, rows: Rows) -> None:
         """Write the rows at a state. ``A`` comes zeroed or as this method left it."""
 
+    slides: bool = False
+    """Whether the constraint leaves a sliding or turning that friction can act on."""
+
+    def slip(self) -> Matrix | None:
+        """Return the ``J`` of the velocity ``J v`` at which the constraint slides or turns.
+
+        Along the axes that it leaves free, shape ``(k, nv)``, as of the last `write`; None where
+        it does neither.
+        """
+        return None
+
     def trace(self) -> Trace | None:
         """Return where a named frame was and should have been at the last `write`, for plots.
 

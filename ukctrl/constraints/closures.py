@@ -11,6 +11,7 @@ from ukctrl.constraints.base import Attached, Constraint, Rows
 from ukctrl.constraints.kinematics import orientation_rows, relative_motion
 from ukctrl.constraints.probe import FrameProbe
 from ukctrl.errors import InputError
+from ukctrl.factor import Matrix
 from ukctrl.fields import spec
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ _HELD = MappingProxyType(
 )
 """What each type holds: positions along which axes of the second frame, and which turning."""
 
+_FREE = MappingProxyType(
+    {
+        "point": ("turn", (0, 1, 2)),
+        "planar_point": ("turn", (2,)),
+        "revolute": ("turn", (2,)),
+        "prismatic": ("slide", (2,)),
+        "weld": ("", ()),
+    }
+)
+"""How each type moves: turning or sliding, along which axes of the second frame."""
+
 
 @spec
 class Closure(Constraint):
@@ -45,6 +57,13 @@ class Closure(Constraint):
     | ``revolute`` | 5 | $x = 0$, $n_1 = n_2 = 0$ |
     | ``prismatic`` | 5 | $x_1 = x_2 = 0$, $2\varepsilon = 0$ |
     | ``weld`` | 6 | $x = 0$, $2\varepsilon = 0$ |
+
+    The multipliers of the rows are the force [N] and the torque [N m] of the second frame on the
+    first, at its origin and in the second frame's axes: rows ``x``, ``y``, ``z`` push along these
+    axes, ``rx``, ``ry``, ``rz`` turn about them; ``nx`` turns about y, and ``ny`` about -x.
+
+    Friction acts where the joint moves: ``point`` turns in every direction, ``planar_point`` and
+    ``revolute`` turn about the axis, ``prismatic`` slides along it.
 
     In a planar mechanism the three-dimensional types have rows that hold by themselves; they are
     redundant, which is normal, but ``planar_point`` says what is meant.
@@ -73,6 +92,8 @@ class _Closure(Attached):
         self.holonomic = (True,) * len(self.names)
         self._a, self._b = FrameProbe(robot, second), FrameProbe(robot, first)
         self._places, self._turning = len(axes), turning
+        self._free, self._along = _FREE[spec.type]
+        self.slides = bool(self._free)
         self._x, self._A = np.zeros((3, 3)), np.zeros((3, robot.nv))
         self._still, self._none = np.zeros(3), np.zeros(6)
         self._J_a, self._J_n = np.zeros((6, robot.nv)), np.zeros((6, robot.nv))
@@ -102,6 +123,13 @@ class _Closure(Attached):
                 a.drift[3:],
                 *rest,
             )
+
+    def slip(self) -> Matrix | None:
+        a, b, along = self._a, self._b, list(self._along)
+        if self._free == "turn":
+            turning: Matrix = a.R.T @ (b.J[3:] - a.J[3:])
+            return turning[along]
+        return self._A[along] if self._free else None
 
     def _fill(self, rows: Rows, count: int) -> None:
         x = self._x

@@ -166,6 +166,7 @@ def _names_along_axes(labels: Labels) -> Iterator[tuple[str, str, tuple[str, ...
     yield "row", "row", labels.rows, "name of the servo row"
     yield "row_units", "row", labels.row_units, "unit of the row at position level"
     yield "row_block", "row", labels.row_blocks, "servo block of the row"
+    yield "passive_row_block", "passive_row", labels.passive_row_blocks, "its constraint"
     yield "passive_row", "passive_row", labels.passive_rows, "name of the passive row"
     meaning = "unit of the passive row at position level"
     yield "passive_row_units", "passive_row", labels.passive_row_units, meaning
@@ -216,6 +217,7 @@ def _read(source: Any) -> Record:
     texts = {
         name: tuple(_text(entry) for entry in table[name][...])
         for name, _, _, _ in _names_along_axes(Labels())
+        if name in table  # an older file names no passive blocks
     }
     labels = Labels(
         coordinates=texts["coordinate"],
@@ -230,6 +232,7 @@ def _read(source: Any) -> Record:
         row_blocks=texts["row_block"],
         passive_rows=texts["passive_row"],
         passive_row_units=texts["passive_row_units"],
+        passive_row_blocks=texts.get("passive_row_block", ()),
         frames=texts["frame"],
     )
     samples = Samples.build(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ukctrl.result import Result
     from ukctrl.uk import RankReport
 
+MOST_REACTIONS = 12
+"""Reactions of more passive constraints than this are in the files alone."""
 STATUS_STYLE = {"completed": "bold green", "interrupted": "bold yellow"}
 LEVEL_STYLE = {"problem": "red", "error": "red", "warning": "yellow"}
 
@@ -50,7 +52,7 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     if as_json:
         write_json(result.summary())
         return
-    from ukctrl.metrics import unit_in
+    from ukctrl.metrics import reaction_peaks, unit_in
     from ukctrl.pretty import unit_text
 
     names = result.names
@@ -64,6 +66,10 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
         (Part(name, "cyan"), f"{value:.4g}", Part(unit_text(unit_in(name, result.labels)), "dim"))
         for name, value in result.metrics.items()
         if "." not in name and math.isfinite(value)
+    ]
+    rows += [
+        (Part(f"reaction {clean(peak.block)}", "cyan"), f"{peak.value:.4g}", Part(peak.unit, "dim"))
+        for peak in reaction_peaks(result.samples)[:MOST_REACTIONS]
     ]
     lines += table(rows, "<><") if rows else []
     lines += files(folder, ("report", "report.html"), ("data", "result.nc"))
