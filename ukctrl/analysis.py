@@ -130,6 +130,8 @@ def check(scenario: Scenario) -> Check:
         for i, name in enumerate(servo.names)
     )
     problems, notes = _ranks(servo_rank, grip, degrees)
+    if not scenario.controller.needs_grip:
+        problems, notes = [], [*notes, *problems]
     notes.extend(remarks)
     inputs: dict[str, float] = {}
     try:

@@ -70,7 +70,7 @@ def _scenario(
     controller = table.get("controller")
     if isinstance(controller, dict):
         table["controller"] = load_code(controller, path, label, trust)
-    for key in ("robot", "believed.robot"):
+    for key in ("robot", "believed.robot", "controller.links"):
         with blaming(f"{label}: {key}"):
             _make_absolute(table, key.split("."), path)
     if trust:

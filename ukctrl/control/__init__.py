@@ -17,6 +17,7 @@ from ukctrl.control.allocation import (
     Posture,
 )
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.elastic import ElasticTracking
 from ukctrl.control.feedback import (
     AnyFeedback,
     Baumgarte,
@@ -31,7 +32,7 @@ from ukctrl.control.servo import Servo
 from ukctrl.control.tracking import ComputedTorque, PdGravity
 
 AnyController = Annotated[
-    Servo | ComputedTorque | PdGravity | NoControl, Field(discriminator="kind")
+    Servo | ComputedTorque | PdGravity | ElasticTracking | NoControl, Field(discriminator="kind")
 ]
 """Any controller of the catalogue, told apart by its ``kind``."""
 
@@ -48,6 +49,7 @@ __all__ = [
     "ComputedTorque",
     "Controller",
     "Damping",
+    "ElasticTracking",
     "Exact",
     "Feedback",
     "FirstOrder",

@@ -131,6 +131,8 @@ class Controller(abc.ABC):
 
     needs_servo: ClassVar[bool] = True
     """Whether it is for servo constraints: a scenario must then have some, and else none."""
+    needs_grip: ClassVar[bool] = True
+    """Whether the inputs must accelerate the servo rows at once, without springs in between."""
 
     name: str = ""
     """Short name; absent: the card's."""

@@ -1,0 +1,159 @@
+"""Motors that drive their joints through springs, so that the links follow a rigid law's motion."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from ukctrl.control.actuation import InverseActuation
+from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
+from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.feedback import AnyFeedback, Feedback
+from ukctrl.control.plan import Plan
+from ukctrl.control.servo import Servo
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import InputError
+from ukctrl.factor import Vector
+from ukctrl.fields import Instance, Rate, RateSquared, Seconds, Text, spec
+from ukctrl.robot import ElasticJoints, Robot
+
+
+@spec
+class ElasticTracking(Controller):
+    r"""Motor torques through elastic joints for a link motion that a servo law makes.
+
+    A servo law moves the robot ``links``, whose joints are rigid; that motion $q^*(t)$ is planned
+    before the run. The links of the elastic robot follow it where their springs give the same
+    torque, which says where the motors must be, and with which torque they get there:
+
+    $$ \theta^* = q^* + K^{-1} \tau^*, \qquad \tau^* = M \ddot q^* + \mathrm{nle} - f, \qquad
+       u = J (\ddot\theta^* - \alpha \dot e - \beta e) + \tau^*, \qquad e = \theta - \theta^* . $$
+
+    $\ddot\theta^*$ contains the fourth derivative of $q^*$. The feedback acts on the motors alone:
+    their damping reaches the links through the springs, so that the whole is passive about the
+    motion.
+
+    References:
+        Spong, "Modeling and control of elastic joint robots", ASME J. Dyn. Sys. Meas. Control 109,
+        1987; De Luca, "Feedforward/feedback laws for the control of flexible robots", ICRA 2000.
+    """
+
+    needs_grip: ClassVar[bool] = False
+
+    kind: Literal["elastic_tracking"] = "elastic_tracking"
+    links: Text
+    """Robot with the links' coordinates and rigid joints, that the servo law moves."""
+    feedback: AnyFeedback | Annotated[Feedback, Instance()]
+    """Of that law: what row acceleration to ask for."""
+    allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
+    """Of that law: which input gives it."""
+    alpha: Rate
+    """Gain of the motors' rate error [1/s]."""
+    beta: RateSquared
+    """Gain of the motors' error [1/s^2]."""
+    segment: Seconds = 0.25
+    """Length of the pieces in which the motion is planned [s]; shorter for quicker motions."""
+
+    def start(self, task: Task) -> Law:
+        return _ElasticLaw(self, task)
+
+
+class _ElasticLaw(Law):
+    def __init__(self, spec: ElasticTracking, task: Task) -> None:
+        super().__init__(task)
+        joints = _elastic_joints(task)
+        self._joints, self._alpha, self._beta = joints, spec.alpha, spec.beta
+        self._motors = InverseActuation(task)
+        self._force = np.zeros(task.robot.nv)
+        self._count = len(joints.links)
+        if self._motors.rank < self._count:
+            raise InputError(
+                f"robot '{task.robot.name}' must have an input for each of its {self._count} "
+                f"motors; its inputs reach {self._motors.rank}."
+            )
+        links = Robot.load(spec.links)
+        wanted = task.robot.dofs[: self._count]
+        if links.dofs != wanted:
+            raise InputError(
+                f"controller.links: robot '{links.name}' must have the links' coordinates, "
+                f"{', '.join(wanted)}; got {', '.join(links.dofs)}."
+            )
+        self.plan = _planned(spec, task, joints, links)
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        joints, s = self._joints, dynamics.snapshot
+        (theta, torque, _), (theta_dot, _, _), (theta_ddot, _, _) = self._split(s.t)
+        e, e_dot = s.q[joints.motor_coordinates] - theta, s.v[joints.motors] - theta_dot
+        other = s.f[joints.motors] + joints.stiffness * joints.stretch(s.q)
+        push = joints.inertia * (theta_ddot - self._alpha * e_dot - self._beta * e) + torque - other
+        self._force[joints.motors] = push
+        return Command(self._motors.input(s, self._force), memory)
+
+    def _split(self, t: float) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+        """Return motors, torques and links, for the plan and its two derivatives."""
+        return self.plan(t).reshape(3, 3, self._count)
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return how far motors and links are from the plan."""
+        joints, s = self._joints, dynamics.snapshot
+        theta, _, q = self._split(s.t)[0]
+        return {
+            "motor_error": Signal(
+                s.q[joints.motor_coordinates] - theta, "rad", "motors minus their plan"
+            ),
+            "link_error": Signal(joints.angles(s.q) - q, "rad", "links minus their plan"),
+        }
+
+
+def _elastic_joints(task: Task) -> ElasticJoints:
+    """Return the elastic joints of a robot that this law can serve."""
+    robot, joints = task.robot, task.robot.elastic
+    why = None
+    if joints is None:
+        why = 'it has none; use kind = "servo"'
+    elif 2 * len(joints.links) != robot.nv or (joints.links != np.arange(len(joints.links))).any():
+        why = "some are rigid"
+    elif joints.damping.any():
+        why = "their springs have damping, whose model is another"
+    elif joints.continuous.any():
+        why = "some turn without end"
+    elif robot.passive:
+        why = "passive constraints tie them together"
+    elif not np.isfinite(task.duration):
+        why = "the run has no end, so that its motion cannot be planned"
+    if joints is None or why is not None:
+        raise InputError(
+            f"robot '{robot.name}' must have elastic joints alone, undamped and each with a motor, "
+            f'for kind = "elastic_tracking"; {why}.'
+        )
+    return joints
+
+
+def _planned(spec: ElasticTracking, task: Task, joints: ElasticJoints, links: Robot) -> Plan:
+    """Return the plan of motors, torques and links, shape ``(3 k,)`` with ``k`` joints."""
+    n = len(joints.links)
+    rigid = dc.replace(task, robot=links, q=task.q[:n].copy(), v=task.v[:n].copy())
+    law = Servo(feedback=spec.feedback, allocation=spec.allocation).start(rigid)
+    dynamics, elastic = Dynamics(links, task.rank), task.robot.snapshot(task.robot.neutral)
+
+    def acceleration(t: float, y: Vector) -> tuple[Vector, Vector]:
+        dynamics.move(t, y[:n], y[n : 2 * n])
+        command = law.step(dynamics, y[2 * n :])
+        return dynamics.acceleration(command.u), command.memory_rate
+
+    def rate(t: float, y: Vector) -> Vector:
+        a, memory_rate = acceleration(t, y)
+        return np.concatenate([y[n : 2 * n], a, memory_rate])
+
+    def values(t: float, y: Vector) -> Vector:
+        a, _ = acceleration(t, y)
+        q, v = y[:n], y[n : 2 * n]
+        elastic.move(np.concatenate([q, q]), np.concatenate([v, v]), t)  # its springs relaxed
+        torque = elastic.M[:n, :n] @ a + elastic.nle[:n] - elastic.f[:n]
+        return np.concatenate([q + torque / joints.stiffness, torque, q])
+
+    y = np.concatenate([rigid.q, rigid.v, law.memory])
+    return Plan(rate, y, task.start, task.duration, spec.segment, values)
