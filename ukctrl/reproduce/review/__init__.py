@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ukctrl.reproduce.base import Drawing, Paper, in_parts
-from ukctrl.reproduce.review import classification, flexible, formulas, particle, swarm
+from ukctrl.reproduce.review import classification, flexible, formulas, particle, springs, swarm
 
 
 def _figures() -> Iterable[Drawing]:
@@ -28,6 +28,7 @@ PAPER = Paper(
         swarm.rest_claims,
         flexible.claims,
         flexible.motor_claims,
+        springs.claims,
     ),
     figures=_figures,
 )
