@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, Task
-from ukctrl.constraints import Stack
+from ukctrl.constraints import Expression, Stack
 from ukctrl.control import Chen, Damping, InternalForce, LeastNorm
 from ukctrl.control.allocation import reaction_answer
 from ukctrl.dynamics import Dynamics
@@ -183,6 +183,59 @@ def test_a_squeeze_beyond_the_motors_is_refused_and_the_task_not_traded_for_it(a
     allocator = LeastNorm(null_space=SQUEEZE).attach(task, arms.stack.names)
     with pytest.raises(InfeasibleConstraint, match="internal force"):
         allocator.input(arms.stack.write(dynamics.snapshot), arms.demand, dynamics)
+
+
+def tied_masses():
+    """Two masses of 1 and 2 kg that a rod ties together, each with a motor."""
+    return Robot.from_lagrangian(
+        coordinates={"x1": "m", "x2": "m"},
+        kinetic="v.x1**2/2 + v.x2**2",
+        passive=[{"kind": "expression", "phi": "x2 - x1 - 1"}],
+    )
+
+
+def test_where_chens_space_has_no_grip_the_row_is_refused_and_the_least_norm_named():
+    """A M^-1 is across the rod for x1 - 2 x2, so that N only stretches it: H N = 0, H is not."""
+    robot = tied_masses()
+    row = Expression(phi="x1 - 2*x2 + 2", name="across")
+    task = Task(robot=robot, servo=(row,), q=np.array([0.0, 1.0]), v=np.zeros(2))
+    dynamics = Dynamics(robot)
+    dynamics.move(0.0, task.q, task.v)
+    rows, demand = row.rows(dynamics.snapshot), np.array([0.7])
+    least = LeastNorm().attach(task, ("across",)).input(rows, demand, dynamics)
+    np.testing.assert_allclose(rows.A @ dynamics.acceleration(least), demand, **EXACT)
+    with pytest.raises(InfeasibleConstraint, match="use allocation.kind = .least_norm.") as refused:
+        Chen().attach(task, ("across",)).input(rows, demand, dynamics)
+    assert (refused.value.rows, refused.value.rank) == (("across",), 0)
+
+
+def test_where_no_motor_has_grip_chens_refusal_does_not_name_the_least_norm():
+    robot = Robot.load("two_mass_spring")
+    row = Expression(phi="x2 - 1", name="far")
+    task = Task(robot=robot, servo=(row,), q=np.array([0.1, 1.1]), v=np.zeros(2))
+    dynamics = Dynamics(robot)
+    dynamics.move(0.0, task.q, task.v)
+    with pytest.raises(InfeasibleConstraint, match="add an actuator"):
+        Chen().attach(task, ("far",)).input(row.rows(dynamics.snapshot), np.ones(1), dynamics)
+
+
+def test_a_reaction_that_no_motor_changes_is_refused():
+    """A pendulum of two rods, and a cart beside it that has the only motor."""
+    robot = Robot.from_lagrangian(
+        coordinates={"x": "m", "y": "m", "cart": "m"},
+        kinetic="v.x**2/2 + v.y**2/2 + v.cart**2",
+        potential="9.81*y",
+        inputs={"F": {"cart": 1.0}},
+        passive=[{"kind": "expression", "name": "rod", "phi": "(x**2 + y**2 - 1)/2"}],
+    )
+    row = Expression(phi="cart", name="cart")
+    task = Task(robot=robot, servo=(row,), q=np.array([0.6, -0.8, 0.0]), v=np.zeros(3))
+    dynamics = Dynamics(robot)
+    dynamics.move(0.0, task.q, task.v)
+    np.testing.assert_array_equal(reaction_answer(dynamics).Lam, 0.0)
+    held = LeastNorm(null_space=InternalForce(rows="rod", value=(1.0,)))
+    with pytest.raises(InfeasibleConstraint, match="internal force rod"):
+        held.attach(task, ("cart",)).input(row.rows(dynamics.snapshot), np.ones(1), dynamics)
 
 
 def test_an_internal_force_needs_a_closed_chain():

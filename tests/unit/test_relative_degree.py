@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import Expression, Stack
+from ukctrl.constraints import ComFollows, Expression, Stack
 from ukctrl.dynamics import Dynamics
+from ukctrl.reference import Constant
 from ukctrl.relative_degree import explain, relative_degrees
 
 
@@ -93,6 +94,40 @@ def test_a_link_behind_an_elastic_joint_has_degree_4_in_any_coordinate_of_it():
         "4",
         "2",
     ]
+
+
+def test_the_links_of_an_arm_with_two_elastic_joints_have_degree_4():
+    robot = Robot.load("flexible_joint_arm")
+    rows = (*robot.coordinates, "sin(q2) + sin(q2 + q4)")
+    found = degrees(robot, *rows, q=[0.3, 0.5, 0.2, 0.6], v=[0.5, -0.1, 0.2, 0.1])
+    assert found == ["4", "4", "2", "2", "4"]
+
+
+def test_many_motors_are_tried_in_mixtures():
+    """A mass hangs on a spring at the middle of a stage that six motors push."""
+    robot = Robot.from_lagrangian(
+        coordinates={"stage": "m", "load": "m"},
+        kinetic="3*v.stage**2 + v.load**2",
+        potential="40*(load - stage)**2",
+        inputs={f"u{k}": {"stage": 0.1 * 4.0**k} for k in range(6)},
+    )
+    assert degrees(robot, "load", "stage", q=[0.0, 0.1], v=[0.1, 0.0]) == ["4", "2"]
+
+
+def test_the_centre_of_mass_of_a_floating_robot_is_moved_by_no_motor():
+    robot = Robot.load("floating_arm")
+    rng = np.random.default_rng(0)
+    stack = Stack([ComFollows(path=Constant(value=(0.0, 0.0, 0.0)))], robot)
+    state = robot.random(rng), 0.1 * rng.standard_normal(robot.nv)
+    found = relative_degrees(Dynamics(robot), stack, 0.0, *state)
+    assert [one.value for one in found] == [None] * 3
+    assert all("no input was seen to move it" in one.note for one in found)
+
+
+def test_a_robot_too_large_to_try_out_gets_a_bound():
+    robot = chain([1.0] * 101, [10.0] * 100)
+    found = degrees(robot, "x101", q=np.zeros(101), v=np.zeros(101))
+    assert found == ["at least 3"]
 
 
 def test_a_velocity_row_counts_from_one():

@@ -55,19 +55,22 @@ class _Chen(Allocator):
         self._null_space = bind(spec.null_space, task)
         self._rank, self._names = task.rank, rows
         self._mu, self._miss = np.empty(len(rows)), np.empty(len(rows))
-        self._still = np.zeros(len(rows))
+        self._still, self._each = np.zeros(len(rows)), np.eye(len(rows))
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        N = np.ascontiguousarray((rows.A @ free_response(dynamics)).T)
+        N = (rows.A @ free_response(dynamics)).T
         u0 = self._null_space.preference(dynamics)
         a_free = dynamics.acceleration(u0)
-        G = dynamics.G @ N
-        mu, miss = self._mu, self._miss
+        H = uk.servo_matrix(rows.A, dynamics.G, self._rank)
+        grip = H @ N
+        could = np.linalg.norm(H, axis=1) * np.linalg.norm(N)
+        grip[np.linalg.norm(grip, axis=1) <= self._rank.servo * could] = 0.0  # rounding, not grip
+        d = demand - rows.A @ a_free
+        mu, miss, still = self._mu, self._miss, self._still
         found = kernels.servo_input(
-            rows.A, demand, a_free, G, uk.NO_METRIC, self._still, self._rank.servo, mu, miss
+            grip, d, still, self._each, uk.NO_METRIC, still, self._rank.servo, mu, miss
         )
         if found < len(demand):
-            grip = uk.rank_report(uk.servo_matrix(rows.A, dynamics.G, self._rank)).rank
             raise_if_missed(
                 rows.A,
                 demand,
@@ -76,7 +79,7 @@ class _Chen(Allocator):
                 found,
                 self._rank,
                 self._names,
-                advice=OTHERWISE if grip > found else None,
+                advice=OTHERWISE if uk.rank_report(H).rank > found else None,
             )
         u: Vector = u0 + N @ mu
         return self._null_space.adjust(u, rows.A, uk.NO_METRIC, dynamics)

@@ -59,10 +59,13 @@ def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
     U, sigma, Vt = np.linalg.svd(Z / scale[:, None], full_matrices=True)
     rank = int(np.sum(sigma > dynamics.rank.passive * sigma.max(initial=0.0)))
     inverse = U[:, :rank] / sigma[:rank] @ Vt[:rank] / scale[:, None]
+    pushed = np.linalg.solve(L, s.B)
     free = L.T @ dynamics.a_free - np.linalg.solve(L, s.f - s.nle)
-    moved = L.T @ dynamics.G - np.linalg.solve(L, s.B)
+    Lam = inverse @ (L.T @ dynamics.G - pushed)
+    could = np.linalg.norm(inverse, axis=1) * np.linalg.norm(pushed)
+    Lam[np.linalg.norm(Lam, axis=1) <= dynamics.rank.servo * could] = 0.0  # rounding, not grip
     shared: Vector = np.linalg.norm(U[:, rank:], axis=1)
-    return ReactionAnswer(inverse @ free, inverse @ moved, shared)
+    return ReactionAnswer(inverse @ free, Lam, shared)
 
 
 @spec
