@@ -24,6 +24,7 @@ def test_the_bar_is_squeezed_with_the_force_that_was_asked_for(squeezed):
     forces = bar_forces(squeezed)
     np.testing.assert_allclose(forces.left[:, 0], 20.0, **HELD)  # the bar is level
     np.testing.assert_allclose(forces.right[:, 0], -20.0, **HELD)
+    np.testing.assert_allclose(squeezed["reaction"][:, 0], 20.0, **HELD)  # as it is recorded
 
 
 def test_the_forces_of_both_arms_are_those_that_move_the_bar(squeezed, relaxed):

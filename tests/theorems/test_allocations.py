@@ -131,6 +131,18 @@ def test_reactions_answer_the_input_as_the_equation_of_motion_says(arms):
     np.testing.assert_allclose(A_p.T @ arms.reaction(u), force, **EXACT)
 
 
+def test_the_reactions_that_are_held_are_those_that_are_recorded(robot, scenario):
+    """Also where the grip rubs."""
+    rubbing = {**robot.passive[0], "friction": {"kind": "viscous", "coefficient": 3.0}}
+    arms = Arms(dc.replace(robot, passive=(rubbing,)), scenario, 0)
+    assert np.abs(arms.dynamics.nonideal).max() > 0.1
+    u = arms.input(LeastNorm(null_space=SQUEEZE))
+    force = arms.dynamics.passive_force(arms.dynamics.acceleration(u), u)
+    np.testing.assert_allclose(arms.dynamics.reactions(force)[0], 20.0, **EXACT)
+    np.testing.assert_allclose(arms.dynamics.reactions(force), arms.reaction(u), **EXACT)
+    np.testing.assert_allclose(arms.miss(u), 0.0, **EXACT)
+
+
 @pytest.mark.parametrize("name", READINGS)
 def test_a_squeeze_is_held_and_leaves_the_motion_alone(arms, name):
     alone = arms.input(READINGS[name])

@@ -57,10 +57,10 @@ def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
     lengths = np.linalg.norm(Z, axis=1)
     scale = np.where(lengths > 0.0, lengths, 1.0)
     U, sigma, Vt = np.linalg.svd(Z / scale[:, None], full_matrices=True)
-    rank = int(np.sum(sigma > dynamics.rank.passive * sigma.max(initial=0.0)))
+    rank = dynamics.passive_rank
     inverse = U[:, :rank] / sigma[:rank] @ Vt[:rank] / scale[:, None]
     pushed = np.linalg.solve(L, s.B)
-    free = L.T @ dynamics.a_free - np.linalg.solve(L, s.f - s.nle)
+    free = L.T @ dynamics.a_free - np.linalg.solve(L, s.f + dynamics.nonideal - s.nle)
     Lam = inverse @ (L.T @ dynamics.G - pushed)
     could = np.linalg.norm(inverse, axis=1) * np.linalg.norm(pushed)
     Lam[np.linalg.norm(Lam, axis=1) <= dynamics.rank.servo * could] = 0.0  # rounding, not grip
