@@ -11,10 +11,12 @@ from ukctrl.constraints import (
     Expression,
     JointFollows,
     LinearVelocity,
+    Stack,
     classify,
     classify_parts,
 )
 from ukctrl.constraints.closed_form import closed_forms
+from ukctrl.dynamics import passive_constraints
 from ukctrl.errors import ExpressionError, InputError
 from ukctrl.expression import compile_function, derive_rows, parse
 from ukctrl.robot import Robot
@@ -183,6 +185,17 @@ def test_parameters_of_a_plant_are_numbers():
     row = Expression(psi="l1*v.q2 + v.q4").attach(robot)
     found = classify_parts([row], robot, closed_form=True)
     assert found.rows[0].integral == "2*q2 + q4"
+
+
+def test_closures_are_redundant_on_the_linkage_only():
+    # a parallelogram of three links: 12 closure rows of rank 11 where it is closed, 12 elsewhere
+    robot = Robot.load("five_bar")
+    closures = Stack(passive_constraints(robot), robot).attached
+    row = Expression(psi=f"v.{robot.dofs[0]} - sin(t)").attach(robot)
+    found = classify_parts([*closures, row], robot)
+    assert (found.rank, found.growth, found.kind) == (12, (0,), "holonomic")
+    alone = classify_parts([row], robot)
+    assert alone.growth == (robot.nv - 1,)
 
 
 def test_positions_alone_need_no_answer():

@@ -68,6 +68,8 @@ class Space(abc.ABC):
     """Whether each row is linear in the velocities."""
     zero: float
     """What is smaller is rounding of the rows."""
+    states: int
+    """How many states to try."""
 
     @property
     def size(self) -> int:

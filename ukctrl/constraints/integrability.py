@@ -23,7 +23,15 @@ import numpy as np
 from ukctrl.constraints.base import Attached
 from ukctrl.constraints.brackets import Contradiction, Growth, NoState, Scheme, Space, growth
 from ukctrl.constraints.closed_form import ClosedForm, closed_forms
-from ukctrl.constraints.spaces import FLOATING, Sampled, Texts, curved, many_digits, read_rows
+from ukctrl.constraints.spaces import (
+    FLOATING,
+    Sampled,
+    Texts,
+    curved,
+    many_digits,
+    read_rows,
+    settling,
+)
 from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,8 +42,6 @@ Evidence = Literal["digits", "floating point", "none"]
 
 SECONDS = 4.0
 """Time allowed for a classification, and as much again for closed forms."""
-STATES = 2
-"""States at which rows are tried out; the one where most is reached counts."""
 MOST_ALONE = 40
 """With more freedoms than this, rows are classified together only."""
 
@@ -174,11 +180,12 @@ def classify_parts(
     texts = [each for each in formulas if each is not None]
     if len(texts) < len(parts):
         return _classified(Sampled(parts, robot), labels, seconds)
-    space = Texts(texts, robot.coordinates, robot.dofs, robot.rates, robot.random)
+    draw = settling(parts, robot)
+    space = Texts(texts, robot.coordinates, robot.dofs, robot.rates, draw)
     found = _classified(space, labels, seconds)
     each = [(derived, row) for derived in texts for row in range(derived.m)]
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
-        turns = curved(*each[index], (robot.nq, robot.nv), robot.random)
+        turns = curved(*each[index], (robot.nq, robot.nv), draw)
         found = _with_nonlinear(found, index, turns)
     if closed_form and robot.rates == tuple(f"v.{name}" for name in robot.coordinates):
         # as derived, not as written: names of parameters are numbers there
@@ -247,13 +254,23 @@ def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -
 
 
 def _best(space: Space, scheme: Scheme, deadline: float) -> Growth:
-    """Return the growth where most is reached: a state drawn by bad luck reaches less."""
+    """Return the growth where most is reached: a state drawn by bad luck reaches less.
+
+    Raises:
+        Contradiction: No velocity meets all rows at any of the states.
+    """
     rng = np.random.default_rng(0)
-    found = []
-    for _ in range(STATES):
-        found.append(growth(space, space.draw(rng), scheme, deadline))
+    found, refused = [], None
+    for _ in range(space.states):
+        try:
+            found.append(growth(space, space.draw(rng), scheme, deadline))
+        except Contradiction as error:
+            refused = error
+            continue
         if found[-1].dims[-1] == space.size:
             break
+    if not found and refused is not None:
+        raise refused
     return max(found, key=lambda each: (each.rank, each.dims[-1], each.closed))
 
 

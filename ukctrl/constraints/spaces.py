@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from ukctrl.expression import DerivedRows
     from ukctrl.robot import Robot
 
-Draw = Callable[[np.random.Generator], Vector]
+Draw = Callable[[np.random.Generator, float], Vector]
+"""Draws a configuration for a time."""
 
 DIGITS = 160
 DEPTH = 6
 """Most directions in a bracket: each nested difference costs 20 digits."""
+STATES, HELD_STATES = 2, 6
+"""States to try, and as many where position rows hold: the way onto those ends at singular
+positions more often than chance would have it."""
+MET = 1e-13
+"""A position row that is off by less is met."""
 DRAWS = 40
 """Most states drawn in search of one where every formula has a real value."""
 TURNS = 1e-6
@@ -139,6 +145,35 @@ class Frame:
         return found
 
 
+def settling(parts: Sequence[Attached], robot: Robot) -> Draw:
+    """Return what draws configurations that meet the position rows at a time.
+
+    Redundant closures are redundant there only.
+    """
+    held = [part for part in parts if any(part.holonomic)]
+    tables = [Rows.zeros(len(part.names), robot.nv) for part in held]
+    chosen = np.array([h for part in held for h in part.holonomic], dtype=bool)
+    snapshot, rest = robot.snapshot(robot.neutral), np.zeros(robot.nv)
+
+    def draw(rng: np.random.Generator, t: float) -> Vector:
+        q = robot.random(rng)
+        for _ in range(DRAWS if held else 0):
+            snapshot.move(q, rest, t)
+            for part, rows in zip(held, tables, strict=True):
+                part.write(snapshot, rows)
+            phi = np.concatenate([rows.phi for rows in tables])[chosen]
+            if np.abs(phi).max() <= MET:
+                return q
+            A = np.vstack([rows.A for rows in tables])[chosen]
+            step = np.linalg.lstsq(A, phi, rcond=1e-9)[0]
+            q = robot.integrate(q, -step / max(1.0, float(np.abs(step).max())))
+        if held:
+            raise ValueError("the position rows are not met from here")
+        return q
+
+    return draw
+
+
 class Texts(Space):
     """Rows in text, evaluated with many digits; a state is ``(q, t)`` in one array."""
 
@@ -165,6 +200,10 @@ class Texts(Space):
         self._frame = Frame(coordinates, dofs, rates)
         floats = any(entry.has(sympy.Float) for row in entries for entry in row)
         self.zero = 1e-25 if self._frame.plain and not floats else 1e-11
+        held = draw is not None and any(part.phi for part in derived)
+        self.states = HELD_STATES if held else STATES
+        if held:
+            self.zero = 1e-9  # states meet their position rows in floating point
         self._derived, self._draw = derived, draw
         self._coordinates, self._rest = len(coordinates), [0.0] * len(dofs)
         self._which: Sequence[int] = range(len(entries))
@@ -196,11 +235,11 @@ class Texts(Space):
 
         for attempt in range(DRAWS):
             low = -1.5 if attempt < DRAWS // 2 else 0.2  # logarithms and roots like positive ones
-            q = rng.uniform(low, 1.5, self._coordinates) if self._draw is None else self._draw(rng)
-            x = np.array(
-                [mpmath.mpf(float(value)) for value in (*q, rng.uniform(0.1, 1.5))], dtype=object
-            )
+            t = float(rng.uniform(0.1, 1.5))
             try:
+                q = rng.uniform(low, 1.5, self._coordinates)
+                q = q if self._draw is None else self._draw(rng, t)
+                x = np.array([mpmath.mpf(float(value)) for value in (*q, t)], dtype=object)
                 for part in self._derived:  # what overflows a float would fill the memory here
                     part.evaluate([float(value) for value in q], self._rest, float(x[-1]))
                 self.rows(x)
@@ -221,8 +260,11 @@ class Sampled(Space):
         self._rest = np.zeros(robot.nv)
         count = sum(len(part.names) for part in parts)
         self._which: Sequence[int] = range(count)
+        self._draw = settling(parts, robot)
         self._frame = Frame(robot.coordinates, robot.dofs, robot.rates)
         self.zero = FLOATING.zero
+        held = any(holonomic for part in parts for holonomic in part.holonomic)
+        self.states = HELD_STATES if held else STATES
         rng = np.random.default_rng(1)
         x = self.draw(rng)
         at_rest = self.rows(x)[:, :-1]
@@ -269,8 +311,9 @@ class Sampled(Space):
 
     def draw(self, rng: np.random.Generator) -> tuple[Vector, float]:
         for _ in range(DRAWS):
-            x = self.robot.random(rng), float(rng.uniform(0.1, 1.5))
             try:
+                t = float(rng.uniform(0.1, 1.5))
+                x = self._draw(rng, t), t
                 if np.isfinite(self.rows(x)).all():
                     return x
             except (UkctrlError, ArithmeticError, ValueError):
@@ -309,9 +352,9 @@ def curved(
         return None
 
     for _ in range(DRAWS):
-        q = rng.uniform(0.2, 1.5, nq) if draw is None else draw(rng)
         v, t = rng.uniform(-1.0, 1.0, nv), float(rng.uniform(0.1, 1.5))
         with contextlib.suppress(UkctrlError, ArithmeticError, ValueError):
+            q = rng.uniform(0.2, 1.5, nq) if draw is None else draw(rng, t)
             first = allowed(q, v, t)
             second = allowed(q, v + 0.3 * rng.uniform(-1.0, 1.0, nv), t)
             if first is None or second is None:
