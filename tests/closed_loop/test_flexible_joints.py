@@ -117,7 +117,7 @@ def test_the_links_follow_through_a_sampled_controller_too(links):
 def test_check_says_why_no_servo_law_could_do_it():
     report = check(Scenario.load("flexible-joint-arm-motor"))
     assert report.ok
-    assert any("relative degree is above 2" in note for note in report.notes)
+    assert any("relative degree is 3" in note for note in report.notes)
     servo = {"kind": "servo", "feedback": {"kind": "first_order", "kappa": 2.5}}
     report = check(Scenario.load("flexible-joint-arm-motor").replace({"controller": servo}))
     assert not report.ok

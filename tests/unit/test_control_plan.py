@@ -8,7 +8,7 @@ from ukctrl.errors import InputError
 
 FITTED = {"rtol": 0.0, "atol": 1e-12}  # series of 16 terms of an oscillation
 DERIVED = {"rtol": 0.0, "atol": 5e-9}
-"""Rounding of a size 9, times 16**4 / 3 * (2 / 0.25)**2 = 1.4e6."""
+"""Rounding of a size 9, times the second derivative's 16**4 / 3 * (2 / 0.25)**2 = 1.4e6."""
 
 
 def swing(t, y):

@@ -100,11 +100,13 @@ class _ElasticLaw(Law):
         """Return how far motors and links are from the plan."""
         joints, s = self._joints, dynamics.snapshot
         theta, _, q = self._split(s.t)[0]
+        found = {s.robot.dof_units[i].removesuffix("/s") for i in joints.motors}
+        unit = found.pop() if len(found) == 1 else ""
         return {
             "motor_error": Signal(
-                s.q[joints.motor_coordinates] - theta, "rad", "motors minus their plan"
+                s.q[joints.motor_coordinates] - theta, unit, "motors minus their plan"
             ),
-            "link_error": Signal(joints.angles(s.q) - q, "rad", "links minus their plan"),
+            "link_error": Signal(joints.angles(s.q) - q, unit, "links minus their plan"),
         }
 
 
