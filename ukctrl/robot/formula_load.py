@@ -137,10 +137,10 @@ def _assembled(recipe: Recipe) -> Robot:
         path=recipe.path,
         elastic=joints,
     )
-    rest = whole.neutral[structure.nv :]
-    states = [np.concatenate([q, rest]) for q in states]
-    _refuse_singular_mass(robot, key, states)
-    return dc.replace(robot, actuation=folded(robot, states), audit=findings)
+    rotors = whole.neutral[structure.nv :]
+    tried = [np.concatenate([q, rotors]) for q in states]
+    _refuse_singular_mass(robot, key, tried)
+    return dc.replace(robot, actuation=folded(robot, tried), audit=findings)
 
 
 def _range(table: LagrangianTable | FunctionsTable) -> Range:

@@ -231,6 +231,7 @@ def test_bodies_have_no_parameters():
         ({"kinetic": "v.x**2"}, "kinetic: must contain every velocity; 'v.th' is missing"),
         ({"kinetic": "v.x**2 + v.y**2"}, "kinetic: .*no velocity named 'v.y'"),
         ({"kinetic": "(v.x + v.th)**2"}, "kinetic: the mass matrix is not positive definite: mov"),
+        ({"kinetic": "v.x**2 + 4*v.x*v.th + v.th**2"}, "the mass matrix is not positive definite"),
         ({"kinetic": "v.x**2 - v.th**2"}, "must be positive definite; .* moving 'th' has the iner"),
         ({"kinetic": "abs(v.x) + v.th**2"}, "kinetic.*'abs' is not in the language"),
         ({"kinetic": "__import__('os')"}, "kinetic.*is not in the language"),
