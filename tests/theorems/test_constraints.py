@@ -11,8 +11,10 @@ import pytest
 from ukctrl.constraints import (
     Closure,
     ComFollows,
+    Contact,
     Distance,
     Expression,
+    Gear,
     JointFollows,
     LinearVelocity,
     OnSurface,
@@ -20,6 +22,7 @@ from ukctrl.constraints import (
     PointFollows,
     PoseFollows,
     RelativePoseFollows,
+    Rolling,
     Stack,
 )
 from ukctrl.robot import Robot
@@ -37,6 +40,8 @@ TURN = {
 }
 
 
+SLOPE = {"point": (0.1, 0.2, -0.3), "normal": (0.3, -0.2, 1.0)}
+SECOND = {"scara": "q1", "two_link": "shoulder", "floating_arm": "elbow"}
 FRAMES = {
     "scara": ("link1", "tool"),
     "two_link": ("upper", "tool"),
@@ -62,6 +67,13 @@ def of(robot: Robot, kind: str):
         "revolute closure": Closure(frames=(last, first), type="revolute"),
         "prismatic closure": Closure(frames=(first, last), type="prismatic"),
         "weld closure": Closure(frames=(last, "world"), type="weld"),
+        "point contact": Contact(frame=last, ground=SLOPE),
+        "flat contact": Contact(frame=last, type="flat", ground=SLOPE),
+        "point that sticks": Contact(frame=last, sticks=True),
+        "foot that sticks": Contact(frame=last, type="flat", sticks=True, ground=SLOPE),
+        "wheel": Rolling(frame=last, radius=0.3, axle="x", ground=SLOPE),
+        "wheel of a vehicle": Rolling(frame=last, radius="20*cm", axle=(1.0, 1.0, 2), height=False),
+        "gear": Gear(joints=(joint, SECOND[robot.name]), ratio=3.0, offset="10*deg"),
         "joint": JointFollows(joints=(joint,), path=SCALAR),
         "linear velocity": LinearVelocity(
             coefficients={joint: 2.0, robot.dofs[0]: -1.0}, path=SCALAR
@@ -89,6 +101,13 @@ KINDS = [
     "revolute closure",
     "prismatic closure",
     "weld closure",
+    "point contact",
+    "flat contact",
+    "point that sticks",
+    "foot that sticks",
+    "wheel",
+    "wheel of a vehicle",
+    "gear",
     "joint",
     "linear velocity",
     "phi",

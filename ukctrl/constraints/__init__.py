@@ -15,13 +15,14 @@ from ukctrl.constraints.frames import (
     RelativePoseFollows,
 )
 from ukctrl.constraints.geometry import ComFollows, Distance, OnSurface
+from ukctrl.constraints.ground import Contact, Ground, Rolling
 from ukctrl.constraints.integrability import (
     Integrability,
     RowIntegrability,
     classify,
     classify_parts,
 )
-from ukctrl.constraints.joints import Expression, JointFollows, LinearVelocity
+from ukctrl.constraints.joints import Expression, Gear, JointFollows, LinearVelocity
 from ukctrl.constraints.swarm import Aggregation
 
 AnyConstraint = Annotated[
@@ -33,6 +34,9 @@ AnyConstraint = Annotated[
     | Closure
     | Distance
     | OnSurface
+    | Contact
+    | Rolling
+    | Gear
     | JointFollows
     | LinearVelocity
     | Aggregation
@@ -48,8 +52,11 @@ __all__ = [
     "Closure",
     "ComFollows",
     "Constraint",
+    "Contact",
     "Distance",
     "Expression",
+    "Gear",
+    "Ground",
     "Integrability",
     "JointFollows",
     "LinearVelocity",
@@ -58,6 +65,7 @@ __all__ = [
     "PointFollows",
     "PoseFollows",
     "RelativePoseFollows",
+    "Rolling",
     "RowIntegrability",
     "Rows",
     "Stack",

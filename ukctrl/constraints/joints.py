@@ -83,6 +83,60 @@ def _coordinate_index(robot: Robot, name: str) -> tuple[int, bool]:
 
 
 @spec
+class Gear(Constraint):
+    r"""Two joints coupled by a gear: $\phi = q_1 - \rho\, q_2 - o$ [rad or m].
+
+    A continuous joint counts by its angle, and the error then wraps into half a turn; a
+    continuous driver needs a whole ratio, because its turns are not counted. The multiplier is
+    the effort of the gear on the first joint.
+    """
+
+    kind: Literal["gear"] = "gear"
+    joints: tuple[str, str]
+    """The driven joint, then the one that drives it; each with one degree of freedom."""
+    ratio: Number
+    """How far the first moves per unit of the second."""
+    offset: Number = 0.0
+    """Where the first is when the second is at zero [rad or m]."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Gear(self, robot)
+
+
+class _Gear(Attached):
+    def __init__(self, spec: Gear, robot: Robot) -> None:
+        first, second = spec.joints
+        if first == second:
+            raise InputError(f"joints must be two joints; got '{first}' twice.")
+        if spec.ratio == 0.0:
+            raise InputError("ratio must not be zero; got 0.")
+        self._dofs = [dof_index(robot, joint) for joint in spec.joints]
+        self._coordinates = [_coordinate_index(robot, joint) for joint in spec.joints]
+        if self._coordinates[1][1] and not float(spec.ratio).is_integer():
+            raise InputError(
+                f"ratio must be a whole number where '{second}' turns without limits, because its "
+                f"turns are not counted; got {spec.ratio:g}."
+            )
+        self.block = spec.name or f"{first}_by_{second}"
+        self.names, self.holonomic = (self.block,), (True,)
+        self.units = (robot.dof_units[self._dofs[0]].removesuffix("/s"),)
+        self._ratio, self._offset = spec.ratio, spec.offset
+        self._wraps = any(continuous for _, continuous in self._coordinates)
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        first, second = self._dofs
+        rows.A[0, first], rows.A[0, second] = 1.0, -self._ratio
+        q = [
+            math.atan2(s.q[at + 1], s.q[at]) if continuous else s.q[at]
+            for at, continuous in self._coordinates
+        ]
+        error = q[0] - self._ratio * q[1] - self._offset
+        rows.phi[0] = math.remainder(error, math.tau) if self._wraps else error
+        rows.beta[0] = s.v[first] - self._ratio * s.v[second]
+        rows.b[0] = 0.0
+
+
+@spec
 class LinearVelocity(Constraint):
     r"""A combination of velocities follows a value: $\psi = \sum_i k_i v_i - r(t) = 0$.
 
