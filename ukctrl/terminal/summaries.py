@@ -139,7 +139,7 @@ def show_check(found: Check, as_json: bool) -> None:
         ("robot", f"{found.robot}, {_count(found.freedoms, 'freedom')}"),
         ("mobility", f"{found.mobility}, {found.actuation if found.motors else 'not'} actuated"),
         ("motors", f"{found.motors}"),
-        ("passive rows", _ranks(found.passive)),
+        ("passive rows", _ranks(found.passive, "with rows of unit length")),
         ("servo rows A", _ranks(found.servo)),
     ]
     if found.rows:
@@ -191,14 +191,14 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _ranks(report: RankReport) -> str:
+def _ranks(report: RankReport, relative_to: str = "of the largest") -> str:
     count = len(report.independent) + len(report.dependent)
     if count == 0:
         return "none"
     text = f"rank {report.rank} of {count}"
     if report.dependent:
         text += f", dependent: {', '.join(report.dependent)}"
-    return f"{text}; smallest singular value {report.smallest_kept:.1e} of the largest"
+    return f"{text}; smallest singular value {report.smallest_kept:.1e} {relative_to}"
 
 
 def show_workspace(created: Sequence[Path], folder: Path) -> None:
