@@ -1,7 +1,17 @@
 """Liu, Zhen, Huang, Zhao, Chen, Shao 2015: servo control of constrained systems."""
 
-from ukctrl.reproduce.base import Paper, in_parts
+from collections.abc import Iterable
+
+from ukctrl.reproduce.base import Drawing, Paper, in_parts
 from ukctrl.reproduce.servo import claims, equations
+
+
+def _figures() -> Iterable[Drawing]:
+    """Return the figures; the plotting library is heavy, and not wanted with every claim."""
+    from ukctrl.reproduce.servo.figures import drawings
+
+    return drawings()
+
 
 PAPER = Paper(
     key="servo",
@@ -17,5 +27,6 @@ PAPER = Paper(
         claims.performance,
         claims.torques,
     ),
+    figures=_figures,
 )
 """The closed form of the paper, the catalogue's scenarios, and integrations of their own."""
