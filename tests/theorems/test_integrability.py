@@ -1,5 +1,6 @@
 """Frobenius' theorem at work: classical constraints, and integrable ones made to order."""
 
+import dataclasses as dc
 import subprocess
 import time
 
@@ -196,6 +197,33 @@ def test_closures_are_redundant_on_the_linkage_only():
     assert (found.rank, found.growth, found.kind) == (12, (0,), "holonomic")
     alone = classify_parts([row], robot)
     assert alone.growth == (robot.nv - 1,)
+
+
+def test_a_leaning_disc_that_rolls_reaches_every_place_and_lean():
+    disc = Robot.from_urdf(
+        '<robot name="disc"><link name="wheel"><inertial><mass value="3"/>'
+        '<inertia ixx="0.1" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        "</robot>",
+        floating_base=True,
+    )
+    rolls = dc.replace(disc, passive=({"kind": "rolling", "frame": "wheel", "radius": 0.4},))
+    found = classify_parts(Stack(passive_constraints(rolls), rolls).attached, rolls)
+    # in heading, lean, spin and the place of the contact it is the upright disc: lean is free
+    assert (found.growth, found.degree) == ((3, 4, 5), 3)
+    assert (found.kind, found.integrable, found.nonholonomic) == ("partly", 1, 2)
+    assert [row.kind for row in found.rows] == ["nonholonomic", "nonholonomic", "holonomic"]
+
+
+def test_a_differential_drive_keeps_one_combination_of_its_angles():
+    r, half = 0.1, 0.3  # wheels that roll with (v.left, v.right) = speed -+ half track times yaw
+    drive = [
+        "v.x*sin(yaw) - v.y*cos(yaw)",
+        f"v.x*cos(yaw) + v.y*sin(yaw) - {half}*v.yaw - {r}*v.left",
+        f"v.x*cos(yaw) + v.y*sin(yaw) + {half}*v.yaw - {r}*v.right",
+    ]
+    found = classify(drive, ["x", "y", "yaw", "left", "right"], closed_form=False)
+    assert (found.kind, found.growth) == ("partly", (2, 3, 4))
+    assert (found.integrable, found.nonholonomic) == (1, 2)  # 2 half yaw = r (right - left)
 
 
 def test_positions_alone_need_no_answer():
