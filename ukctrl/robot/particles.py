@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from ukctrl.errors import InputError
-from ukctrl.fields import Positive, spec
+from ukctrl.fields import Count, Positive, spec
 
 MAX_PARTICLES = 1000
 """More particles than this are a typing error; the mass matrix alone would fill the memory."""
@@ -22,15 +20,19 @@ class Particles:
     The frame of particle 3 is called ``p3``.
     """
 
-    count: Annotated[int, Field(strict=True, ge=1, le=MAX_PARTICLES)]
+    count: Count
     """How many."""
     mass: Positive | tuple[Positive, ...] = 1.0
     """Mass of each [kg]: one number for all, or one each."""
-    dimension: Literal[2, 3] = 2
+    dimension: Count = 2
     """Whether they move in the xy plane or in space."""
 
     @model_validator(mode="after")
-    def _one_mass_each(self) -> Particles:
+    def _sensible(self) -> Particles:
+        if self.count > MAX_PARTICLES:
+            raise InputError(f"count must be at most {MAX_PARTICLES}; got {self.count}.")
+        if self.dimension not in (2, 3):
+            raise InputError(f"dimension must be 2 or 3; got {self.dimension}.")
         if isinstance(self.mass, tuple) and len(self.mass) != self.count:
             raise InputError(
                 f"mass must be one number, or one for each of the {self.count} particles; "
