@@ -23,15 +23,8 @@ import numpy as np
 from ukctrl.constraints.base import Attached
 from ukctrl.constraints.brackets import Contradiction, Growth, NoState, Scheme, Space, growth
 from ukctrl.constraints.closed_form import ClosedForm, closed_forms
-from ukctrl.constraints.spaces import (
-    FLOATING,
-    Sampled,
-    Texts,
-    curved,
-    many_digits,
-    read_rows,
-    settling,
-)
+from ukctrl.constraints.sampled import FLOATING, Sampled, curved, settling
+from ukctrl.constraints.spaces import Texts, many_digits, read_rows
 from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
