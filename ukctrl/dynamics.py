@@ -103,7 +103,8 @@ class Dynamics:
         self.passive_rank, self.margins = 0, np.zeros(2)
         self._regular = 0  # the highest rank so far: less is a singular position
         self._inputs = robot.nu
-        self._answer = (large if n >= large.SIZE else kernels).plain_answer
+        size = large if n >= large.SIZE else kernels
+        self._answer, self._passive_answer = size.plain_answer, size.passive_answer
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
@@ -134,7 +135,7 @@ class Dynamics:
                 push.add(s, self.nonideal)
             f = f + self.nonideal
         drift.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
-        found = kernels.passive_answer(
+        found = self._passive_answer(
             s.M, s.nle, f, s.B, A, self._b_p, rank.passive,
             self.L, self.a_free, self.G, self._a_0, self.margins,
         )  # fmt: skip

@@ -10,10 +10,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg, sparse
 
+from ukctrl import kernels
 from ukctrl.factor import Matrix, Vector, unit_rows
+from ukctrl.rowspace import CLEAR, GRADUAL
 
 SIZE = 48
 """Robots with at least this many freedoms use this module."""
+ITERATIONS = 6
+"""Steps of inverse iteration for the smallest singular value."""
 SPARSE = 0.1
 """A matrix with a smaller share of entries other than zero is multiplied as a sparse one."""
 
@@ -40,6 +44,81 @@ def plain_answer(
     a_free[:] = answer[:, 0]
     G[:] = answer[:, 1:]
     return 0
+
+
+def passive_answer(
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    A_p: Matrix,
+    b_p: Matrix,
+    rtol: float,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+    a_0: Vector,
+    margins: Vector,
+) -> int:
+    """Write ``L``, ``a_free``, ``G``, ``a_0`` and ``margins``; see `ukctrl.kernels.passive_answer`.
+
+    Rows that are independent and far from losing rank are solved by the Cholesky factor of their
+    Gram matrix, which is sparse for a chain of bodies. Where they are not, singular values must
+    decide, and the compiled loops do that.
+    """
+    diagonal = M.diagonal()
+    separate = bool((diagonal > 0.0).all()) and np.count_nonzero(M) == len(diagonal)
+    if separate:
+        L[:] = 0.0
+        np.fill_diagonal(L, np.sqrt(diagonal))
+    else:
+        factor, failed = linalg.lapack.dpotrf(M, lower=1, clean=1)
+        if failed:
+            return -int(failed)
+        L[:] = factor
+
+    def lower(columns: Matrix, transposed: bool = False) -> Matrix:
+        if separate:
+            return np.asarray(columns / np.sqrt(diagonal)[:, None])
+        return np.asarray(linalg.blas.dtrsm(1.0, L, columns, lower=1, trans_a=int(transposed)))
+
+    rows = lower(A_p.T).T
+    norm = np.linalg.norm(rows, axis=1)
+    gram, kept = None, 0.0
+    if len(rows) and norm.all():
+        rows = rows / norm[:, None]
+        S = product(rows, rows.T)
+        gram, failed = linalg.lapack.dpotrf(S, lower=1)
+        kept = 0.0 if failed else _smallest_singular_value(gram)
+    if gram is None or not kept >= CLEAR * GRADUAL * rtol:
+        return kernels.passive_answer(
+            M, nle, f, B, A_p, b_p, rtol, L, a_free, G, a_0, margins
+        )  # fmt: skip
+    free = lower(np.column_stack((f - nle, np.zeros(len(M)), B)))
+    demand = -(rows @ free)
+    demand[:, :2] += (b_p / norm).T
+    push = linalg.lapack.dpotrs(gram, demand, lower=1)[0]
+    push += linalg.lapack.dpotrs(gram, demand - S @ push, lower=1)[0]  # undoes the squaring
+    answer = lower(free + rows.T @ push, transposed=True)
+    a_0[:] = answer[:, 0]
+    a_free[:] = answer[:, 0] + answer[:, 1]
+    G[:] = answer[:, 2:]
+    margins[:] = kept, 0.0
+    return len(rows)
+
+
+def _smallest_singular_value(gram: Matrix) -> float:
+    """Return the smallest singular value of rows from the Cholesky factor of their Gram matrix.
+
+    From above, within some percent, by inverse iteration. The start leans on every direction:
+    it is no smooth function of the index, to which the slowest modes of a chain may be orthogonal.
+    """
+    x = np.sin(np.arange(1, len(gram) + 1) ** 2)
+    length = 1.0
+    for _ in range(ITERATIONS):
+        x = linalg.lapack.dpotrs(gram, x / np.linalg.norm(x), lower=1)[0]
+        length = float(np.linalg.norm(x))
+    return 1.0 / np.sqrt(length) if length > 0.0 else 0.0
 
 
 def servo_input(

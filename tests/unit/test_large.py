@@ -12,19 +12,19 @@ SIZE = 60
 def answers(module, M, nle, B):
     n, nu = B.shape
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
-    found = module.plain_answer(M, nle, np.ones(n), B, L, a_free, G)
-    return found, L, a_free, G
+    return module.plain_answer(M, nle, np.ones(n), B, L, a_free, G), L, a_free, G
+
+
+def mass(rng, separate):
+    S = rng.standard_normal((SIZE, SIZE))
+    return np.diag(rng.uniform(1.0, 3.0, SIZE)) if separate else S @ S.T + SIZE * np.eye(SIZE)
 
 
 @pytest.mark.parametrize("separate", [True, False])
-def test_the_affine_answer_is_the_same(separate):
+def test_the_answer_without_passive_rows_is_the_same(separate):
     rng = np.random.default_rng(0)
-    S = rng.standard_normal((SIZE, SIZE))
-    M = np.diag(rng.uniform(1.0, 3.0, SIZE)) if separate else S @ S.T + SIZE * np.eye(SIZE)
-    given = M, rng.standard_normal(SIZE), rng.standard_normal((SIZE, 20))
-    expected, found = answers(kernels, *given), answers(large, *given)
-    assert found[0] == expected[0] == 0
-    for ours, theirs in zip(found[1:], expected[1:], strict=True):
+    given = mass(rng, separate), rng.standard_normal(SIZE), rng.standard_normal((SIZE, 20))
+    for ours, theirs in zip(answers(large, *given), answers(kernels, *given), strict=True):
         np.testing.assert_allclose(ours, theirs, **CLOSE)
 
 
@@ -68,3 +68,41 @@ def test_the_servo_input_is_the_same(rows, metric):
 def test_a_metric_that_is_not_positive_definite_is_refused():
     given = np.eye(SIZE), np.zeros(SIZE), np.eye(SIZE), -np.eye(SIZE), np.zeros(SIZE)
     assert inputs(large, *given)[0] == inputs(kernels, *given)[0] == -1
+
+
+def constrained(module, M, nle, B, A_p, b_p):
+    n, nu = B.shape
+    L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
+    a_0, margins = np.zeros(n), np.zeros(2)
+    rank = module.passive_answer(M, nle, np.ones(n), B, A_p, b_p, 1e-4, L, a_free, G, a_0, margins)
+    return rank, L, a_free, G, a_0, margins
+
+
+@pytest.mark.parametrize("rows", ["independent", "redundant", "almost dependent", "none", "zero"])
+@pytest.mark.parametrize("separate", [True, False])
+def test_the_answer_under_passive_rows_is_the_same(separate, rows):
+    rng = np.random.default_rng(2)
+    M = mass(rng, separate)
+    A_p = rng.standard_normal((0 if rows == "none" else 40, SIZE))
+    b_p = rng.standard_normal((2, len(A_p)))
+    if rows == "redundant":
+        A_p[-1], b_p[:, -1] = A_p[0] + A_p[1], b_p[:, 0] + b_p[:, 1]
+    elif rows == "almost dependent":
+        A_p[-1] = A_p[0] + 3e-4 * rng.standard_normal(SIZE)
+    elif rows == "zero":
+        A_p[-1], b_p[:, -1] = 0.0, 0.0
+    given = M, rng.standard_normal(SIZE), rng.standard_normal((SIZE, 3)), A_p, b_p
+    expected, found = constrained(kernels, *given), constrained(large, *given)
+    assert found[0] == expected[0]
+    for ours, theirs in zip(found[1:-1], expected[1:-1], strict=True):
+        np.testing.assert_allclose(ours, theirs, **CLOSE)
+
+
+def test_the_smallest_singular_value_is_that_of_the_unit_rows():
+    rng = np.random.default_rng(3)
+    A_p = rng.standard_normal((40, SIZE))
+    A_p[-1] = A_p[0] + 0.1 * rng.standard_normal(SIZE)
+    given = np.eye(SIZE), np.zeros(SIZE), np.zeros((SIZE, 0)), A_p, np.zeros((2, 40))
+    unit = A_p / np.linalg.norm(A_p, axis=1)[:, None]
+    smallest = np.linalg.svd(unit, compute_uv=False)[-1]
+    np.testing.assert_allclose(constrained(large, *given)[-1], [smallest, 0.0], rtol=0.01)
