@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.constraints import Integrability, Stack, classify_parts
-from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError
+from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.factor import Matrix
 from ukctrl.relative_degree import PLANNED, RelativeDegree, relative_degrees
 from ukctrl.scenario import Monitor, Scenario
@@ -50,6 +50,10 @@ class Check:
 
     scenario: str
     robot: str
+    moved: dict[str, float]
+    """How far ``start.solve`` moved the start, by unit; empty where it was not asked to."""
+    sharing: tuple[str, ...]
+    """Passive rows that share their load in a way that no motion tells."""
     freedoms: int
     """Degrees of freedom ``nv``."""
     mobility: int
@@ -148,10 +152,18 @@ def check(scenario: Scenario) -> Check:
             f"input '{name}' starts at {inputs[name]:.4g}, above its limit {limits[name]:.4g}."
         )
     notes.extend(_consistency(row_checks))
+    sharing = truth.sharing() if len(passive) else ()
+    if sharing:
+        notes.append(
+            f"passive rows {quoted(sharing)} share their load in a way that no motion tells; their "
+            "reactions are those of least norm."
+        )
     problems.extend(_broken_closures(passive, scenario.monitor))
     return Check(
         scenario=scenario.name or scenario.title,
         robot=loop.robot.name,
+        moved=loop.moved,
+        sharing=sharing,
         freedoms=loop.robot.nv,
         mobility=mobility,
         motors=loop.robot.nu,

@@ -86,7 +86,7 @@ def start_state(
     stack = Stack(constraints, robot)
     solved = solve_start(stack, q, v, start.t, held, home)
     _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
-    return solved.q, solved.v, {"q": solved.moved_q, "v": solved.moved_v}
+    return solved.q, solved.v, solved.moved(robot)
 
 
 def _relax(

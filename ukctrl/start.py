@@ -13,10 +13,22 @@ from ukctrl.constraints import Stack
 from ukctrl.errors import StartError
 from ukctrl.factor import Matrix, Vector, least_norm_into
 from ukctrl.robot import Robot, Snapshot
+from ukctrl.rowspace import NOTHING
 
 TOLERANCE = 1e-12
 """Largest position error that counts as none, relative to 1 + |A| |q|."""
 MAX_ITERATIONS = 50
+WEAK = 10.0 * RANK.passive
+"""Velocity error, relative to 1 + |v|, that a direction near its loss of rank may leave."""
+ROUNDING = 1e-15
+"""Position error, relative as before, that cannot be lowered any more."""
+MAX_TRIALS = 200
+"""Damped steps, taken or not, before a start is given up."""
+LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e12
+SMALLEST_GAIN = 1e-6
+"""A step that lowers the squared error by a smaller fraction is not taken."""
+LARGEST_DAMPED = 250_000
+"""Rows times columns up to which singular values are cheap enough; beyond, steps are undamped."""
 STRIDE = 0.2
 """How far held coordinates move at a time on their way to where they are wanted [rad, m]."""
 
@@ -26,10 +38,23 @@ class Start(NamedTuple):
 
     q: Vector
     v: Vector
-    moved_q: float
-    """Length of the tangent step from the guess."""
-    moved_v: float
-    """Length of the velocity correction."""
+    dq: Vector
+    """Tangent step from the guess, shape ``(nv,)``."""
+    dv: Vector
+    """Velocity correction, shape ``(nv,)``."""
+
+    def moved(self, robot: Robot) -> dict[str, float]:
+        """Return how far the guess was moved: the length of the change, by unit.
+
+        Such as ``{"rad": 0.1, "m": 0.0, "rad/s": 0.0, "m/s": 0.2}``.
+        """
+        units = np.array(robot.dof_units)
+        found: dict[str, float] = {}
+        for change, suffix in ((self.dq, "/s"), (self.dv, "")):
+            for unit in dict.fromkeys(robot.dof_units):
+                size = float(np.linalg.norm(change[units == unit]))
+                found[unit.removesuffix(suffix)] = size
+        return found
 
 
 def solve_start(
@@ -42,8 +67,12 @@ def solve_start(
 ) -> Start:
     r"""Move a guess onto all constraints: $\phi(q, t) = 0$, then $A v = c$.
 
-    Gauss-Newton along the smallest motion, $q \leftarrow q \oplus (-A^+ \phi)$; then the
-    smallest velocity correction, $v \leftarrow v - A^+ \beta$. Redundant rows are allowed.
+    Gauss-Newton on the manifold, $q \leftarrow q \oplus (-A^\top (A A^\top + \mu)^{-1} \phi)$ with
+    rows of unit length and $\mu$ of the order of $|\phi|^2$; then the smallest velocity
+    correction, $v \leftarrow v - A^+ \beta$. Redundant rows are allowed. Off the constraints they
+    look independent, and an undamped step along the direction in which they nearly agree goes
+    far astray; with $\mu \sim |\phi|^2$ the convergence stays quadratic without full rank
+    (Yamashita & Fukushima 2001).
 
     Args:
         stack: The constraints.
@@ -66,24 +95,73 @@ def solve_start(
         strides = math.ceil(np.abs(way).max() / STRIDE)
         solved = robot.integrate(q, -way)
         for _ in range(strides):
-            solved = solve_positions(stack, snapshot, solved, t, held)
+            solved = _nearest(stack, snapshot, solved, t, held)
             solved = robot.integrate(solved, way / strides)
         solved = _with(robot, solved, q, held)
-    solved = solve_positions(stack, snapshot, solved, t, held)
-    velocity = v
+    solved = _nearest(stack, snapshot, solved, t, held)
+    velocity, last = v, np.inf
     for _ in range(MAX_ITERATIONS):  # more than once only where psi is not linear in v
         snapshot.move(solved, velocity, t)
         rows = stack.write(snapshot)
-        scale = 1.0 + np.abs(velocity).max(initial=0.0)
-        if np.abs(rows.beta).max(initial=0.0) <= TOLERANCE * scale:
+        scale = 1.0 + float(np.abs(velocity).max(initial=0.0))
+        error = float(np.abs(rows.beta).max(initial=0.0))
+        # Near a singular position a direction that counts as free leaves that much of its row.
+        if error <= TOLERANCE * scale or last <= error <= WEAK * scale:
             break
-        velocity = velocity - _least_norm(rows.A, rows.beta, held)
+        velocity, last = velocity - _least_norm(rows.A, rows.beta, held), error
     else:
         _refuse(stack, rows.beta, t, "velocity")
     moved = robot.difference(np.ascontiguousarray(q), solved)
-    return Start(
-        solved, velocity, float(np.linalg.norm(moved)), float(np.linalg.norm(velocity - v))
-    )
+    return Start(solved, velocity, moved, velocity - v)
+
+
+def _nearest(stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int]) -> Vector:
+    """Return a configuration near ``q`` that meets the holonomic rows, by damped Gauss-Newton."""
+    robot, at_rest = stack.robot, np.zeros(stack.robot.nv)
+
+    def errors(q: Vector) -> tuple[Matrix, Vector, Vector, float]:
+        """Return unit rows, their errors, the errors as they are, and these beside rounding."""
+        snapshot.move(q, at_rest, t)
+        rows = stack.write(snapshot)
+        A, phi = rows.A[stack.holonomic], rows.phi[stack.holonomic]
+        left = float(np.abs(phi).max(initial=0.0)) / _scale(q, rows.A)
+        A[:, held] = 0.0
+        length = np.linalg.norm(A, axis=1)
+        length[length <= NOTHING * length.max(initial=0.0)] = 1.0
+        return A / length[:, None], phi / length, phi, left
+
+    damping = 1.0
+    W, F, phi, left = errors(q)
+    if W.size > LARGEST_DAMPED:
+        return solve_positions(stack, snapshot, q, t, held)
+    for _ in range(MAX_TRIALS):
+        if left <= ROUNDING or not np.isfinite(F).all():
+            break
+        U, sigma, Vt = np.linalg.svd(W, full_matrices=False)
+        size = float(F @ F)
+        gain = sigma / (sigma**2 + damping * size)
+        gain[sigma <= NOTHING * sigma.max(initial=0.0)] = 0.0
+        step = (gain * (F @ U)) @ Vt
+        stride = max(1.0, float(np.abs(step).max()))  # at most one radian or metre at a time
+        trial = robot.integrate(q, -step / stride)
+        found = errors(trial)
+        if found[1] @ found[1] < size * (1.0 - SMALLEST_GAIN):
+            q, (W, F, phi, left) = trial, found
+            damping = max(0.1 * damping, LEAST_DAMPING)
+        elif left <= TOLERANCE or damping > MOST_DAMPING:
+            break
+        else:
+            damping *= 10.0
+    if not left <= TOLERANCE:
+        worst = np.zeros(len(stack))
+        worst[stack.holonomic] = phi
+        _refuse(stack, worst, t, "position")
+    return q
+
+
+def _scale(q: Vector, A: Matrix) -> float:
+    """Return what position errors are relative to: rounding leaves a row as much as its terms."""
+    return 1.0 + float(np.abs(q).max(initial=0.0) * np.abs(A).max(initial=0.0))
 
 
 def _with(robot: Robot, q: Vector, given: Vector, held: Sequence[int]) -> Vector:
@@ -105,9 +183,7 @@ def solve_positions(
         snapshot.move(q, at_rest, t)
         rows = stack.write(snapshot)
         phi = np.where(stack.holonomic, rows.phi, 0.0)
-        # Rounding leaves each row as much as its largest term has.
-        scale = 1.0 + np.abs(q).max(initial=0.0) * np.abs(rows.A).max(initial=0.0)
-        if np.abs(phi).max(initial=0.0) <= TOLERANCE * scale:
+        if np.abs(phi).max(initial=0.0) <= TOLERANCE * _scale(q, rows.A):
             return q
         step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic], held)
         length = np.abs(step).max()

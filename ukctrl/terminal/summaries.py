@@ -62,6 +62,9 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
         lines += hanging("  ", result.message)
     actors = f"robot {names['robot']}, controller {names['controller']}"
     lines += hanging("  ", actors, text_style="dim")
+    moved = _moved(result.provenance.get("start_moved"))
+    if moved:
+        lines += hanging("  ", f"the start was moved onto the constraints by {moved}")
     rows = [
         (Part(name, "cyan"), f"{value:.4g}", Part(unit_text(unit_in(name, result.labels)), "dim"))
         for name, value in result.metrics.items()
@@ -102,6 +105,13 @@ def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None
             lines += hanging(f"  {clean(name)}: ", result.message)
     lines += files(folder, ("report", "report.html"), ("data", "compare.csv"))
     show(lines)
+
+
+def _moved(by: object) -> str:
+    """Return how far a start was moved, in words; empty where it was not asked to be."""
+    if not isinstance(by, Mapping) or not by:
+        return ""
+    return ", ".join(f"{float(size):.3g} {unit}" for unit, size in by.items())
 
 
 def _statuses(comparison: Comparison, names: Sequence[str]) -> list[Part | str]:
@@ -146,6 +156,8 @@ def show_check(found: Check, as_json: bool) -> None:
         facts.append(("grip H = A G", _ranks(found.grip)))
     if found.velocity_rows is not None:
         facts.append(("velocity rows", found.velocity_rows.sentence()))
+    if found.moved:
+        facts.append(("start moved", _moved(found.moved)))
     for name, value in facts:
         lines += hanging(f"  {name:<14}", value, "cyan")
     if found.rows and found.inputs:
