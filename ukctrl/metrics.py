@@ -31,6 +31,7 @@ __all__ = [
     "holonomic",
     "integral",
     "reaction_peaks",
+    "reaction_sizes",
     "running_integral",
     "saturated",
     "time_mean",
@@ -233,22 +234,29 @@ class Peak(NamedTuple):
     unit: str
 
 
-def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
-    """Return the largest force and the largest torque of every passive constraint."""
+def reaction_sizes(samples: Samples) -> dict[tuple[str, str], Array]:
+    """Return the length of every passive constraint's reaction over time, by name and unit.
+
+    A constraint that transmits a force and a torque has an entry for each.
+    """
     labels = samples.labels
     if "reaction" not in samples or not len(samples):
-        return ()
+        return {}
     units = [reaction_unit(unit) for unit in labels.passive_row_units]
-    found = []
-    for block, unit in dict.fromkeys(zip(labels.passive_row_blocks, units, strict=True)):
-        rows = [
-            i
-            for i, of in enumerate(zip(labels.passive_row_blocks, units, strict=True))
-            if of == (block, unit)
-        ]
-        size = np.linalg.norm(samples["reaction"][:, rows], axis=1)
-        found.append(Peak(block, float(np.max(size)), unit))
-    return tuple(found)
+    of = list(zip(labels.passive_row_blocks, units, strict=True))
+    reaction = samples["reaction"]
+    return {
+        entry: np.linalg.norm(reaction[:, [i for i, row in enumerate(of) if row == entry]], axis=1)
+        for entry in dict.fromkeys(of)
+    }
+
+
+def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
+    """Return the largest force and the largest torque of every passive constraint."""
+    return tuple(
+        Peak(block, float(np.max(size)), unit)
+        for (block, unit), size in reaction_sizes(samples).items()
+    )
 
 
 def _saturated_fraction(samples: Samples, block: str | None) -> float:

@@ -291,7 +291,7 @@ def _passive(result: Result) -> Verdict | None:
     if not np.isfinite(peak):
         return None
     unit = metrics.unit_in("peak_passive_phi", result.labels)
-    text = f"The passive constraints open by at most {si(peak, unit)}"
+    text = f"The passive constraints open by at most {si(peak, unit)}{_held_by(result)}"
     if peak <= NEGLIGIBLE:
         return Verdict("good", "drift", f"{text}.")
     if peak <= LOOSE_PASSIVE:
@@ -299,6 +299,17 @@ def _passive(result: Result) -> Verdict | None:
     return Verdict(
         "bad", "drift", f"{text}: the mechanism that was simulated is not the one meant."
     )
+
+
+def _held_by(result: Result) -> str:
+    """Return what kept the passive constraints together, in words."""
+    chosen = result.provenance.get("stabilisation")
+    if not isinstance(chosen, Mapping):
+        return ""
+    if chosen["kind"] != "baumgarte":
+        return ", held by projection" if chosen["kind"] == "projection" else ", held by nothing"
+    alpha, beta = (quantity(float(chosen[k]), u) for k, u in (("alpha", "1/s"), ("beta", "1/s^2")))
+    return f", held by gains of {alpha} and {beta}"
 
 
 def _reactions(result: Result) -> Verdict | None:

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import NoControl
 from ukctrl.robot.spec import ExtraFrame, GivenForce
-from ukctrl.scenario import StartState, Timing
+from ukctrl.scenario import Stabilisation, StartState, Timing
 from ukctrl.start import solve_start
 
 G = 9.81
@@ -95,6 +95,25 @@ def test_a_leaning_disc_rolls_in_a_circle_at_the_spin_that_carries_it(lean, turn
     np.testing.assert_allclose(
         run["q"][:, :3], centre + turn.apply(start - centre), rtol=0.0, atol=1e-7
     )
+    assert run.metric("energy_drift") < 1e-7
+
+
+@pytest.mark.parametrize("control", [None, 0.02], ids=["continuous", "held"])
+def test_projection_holds_wheels_too_which_have_velocities_to_keep(control):
+    disc = free(DISC, {"kind": "rolling", "frame": "wheel", "radius": RADIUS})
+    base = Scenario(
+        title="disc",
+        robot=disc,
+        servo=(),
+        controller=NoControl(),
+        start=StartState(q=(0, 0, RADIUS, 0, 0, 0, 1), v=(0.4, 0, 0, 0, 1.0, 0.3)),
+        timing=Timing(duration=1.0, sample=0.01, control=control),
+        stabilisation=Stabilisation(kind="projection"),
+    )
+    run = simulate(base)
+    assert run.status == "completed", run.message
+    assert np.nanmax(np.abs(run["passive_phi"])) < 1e-14
+    assert np.abs(run["passive_beta"]).max() < 1e-13
     assert run.metric("energy_drift") < 1e-7
 
 

@@ -103,7 +103,8 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
         ),
         "passive": Recipe(
             "Passive constraints",
-            "Physics holds these at zero; what is seen here is the drift of the integration.",
+            "Physics holds the errors at zero; what is seen of them is the drift of the "
+            "integration. Beside them, what each constraint transmits.",
             passive,
             lambda result: _known(result, "passive_phi") or _known(result, "passive_beta"),
         ),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl import metrics
-from ukctrl.plot import panels, style
+from ukctrl.plot import panels, reactions, style
 from ukctrl.pretty import prefixed, unit_text
 from ukctrl.result import Result
 from ukctrl.samples import FIELDS, common_unit, per_second
@@ -146,6 +146,8 @@ def passive(result: Result) -> Figure:
                 axes.set_ylabel(text)
 
             drawn.append(panels.Panel(f"passive drift at {level}", draw))
+    if "reaction" in result.samples:
+        return panels.grid([*drawn, *reactions.drawn(result)])
     names = result.labels.dofs
     force = result["passive_force"]
     for unit, columns in _groups(FIELDS["passive_force"].units(result.labels)).items():
