@@ -14,6 +14,7 @@ from ukctrl.factor import Matrix
 from ukctrl.relative_degree import PLANNED, RelativeDegree, relative_degrees
 from ukctrl.scenario import Monitor, Scenario
 from ukctrl.simulation import Loop
+from ukctrl.threads import one_blas_thread
 from ukctrl.uk import RankReport
 
 Actuation = Literal["fully", "under", "redundantly"]
@@ -95,6 +96,7 @@ class Check:
         return table
 
 
+@one_blas_thread()
 def check(scenario: Scenario) -> Check:
     """Look at a scenario at its start: ranks, actuation, grip, consistency, first input.
 

@@ -30,6 +30,7 @@ from ukctrl.relative_degree import explain
 from ukctrl.result import Result, Status
 from ukctrl.samples import Samples, Signal
 from ukctrl.scenario import Scenario
+from ukctrl.threads import one_blas_thread
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
@@ -39,6 +40,7 @@ class Drifted(UkctrlError, RuntimeError):
     """A constraint came apart further than the scenario's monitor allows."""
 
 
+@one_blas_thread()
 def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     """Run a scenario in closed loop.
 

@@ -22,7 +22,7 @@ ORDER = re.findall(
     r"\w+",
     """
     errors pretty catalog tables files expression fields plugin registry
-    compiled factor rowspace drift certify kernels large uk pseudoinverse motion
+    threads compiled factor rowspace drift certify kernels large uk pseudoinverse motion
     robot reference constraints nonideal reaction dynamics projection start control effects
     scenario loading
     samples storage metrics result integrate prepare recorder provenance relative_degree simulation

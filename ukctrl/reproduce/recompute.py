@@ -12,11 +12,13 @@ from ukctrl.errors import UkctrlError
 from ukctrl.reproduce.base import Claims, Paper
 from ukctrl.reproduce.outcome import Failure, Outcome, Reproduction
 from ukctrl.reproduce.registry import known, load, papers
+from ukctrl.threads import one_blas_thread
 
 Progress = Callable[[str], None]
 """Called with what is being computed."""
 
 
+@one_blas_thread()
 def recompute(keys: Sequence[str] = (), *, progress: Progress = lambda words: None) -> Reproduction:
     """Recompute papers and compare their numbers with ours.
 
