@@ -170,13 +170,12 @@ class Dynamics:
         independent_rows(weighted, self.rank.passive, order)
         found = self.passive_rank
         kept, dropped = sorted(order[:found].tolist()), sorted(order[found:].tolist())
-        largest = float(np.linalg.norm(weighted, 2)) or 1.0
         return RankReport(
             rank=found,
             independent=tuple(names[i] for i in kept),
             dependent=tuple(names[i] for i in dropped),
-            smallest_kept=float(self.margins[0]) / largest,
-            largest_dropped=float(self.margins[1]) / largest,
+            smallest_kept=float(self.margins[0]),
+            largest_dropped=float(self.margins[1]),
         )
 
     def acceleration(self, u: Vector) -> Vector:
