@@ -141,7 +141,13 @@ RULES: dict[str, Callable[[Block, dict[str, object]], None]] = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def _page(page: Path) -> object:
+    """Return a page as a case. The gallery's commands are long runs; its numbers have a test."""
+    marks = [pytest.mark.slow] if page.parent.name == "gallery" else []
+    return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", [_page(page) for page in PAGES])
 def test_every_block_of_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
