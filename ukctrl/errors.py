@@ -72,8 +72,8 @@ class DependentRows(UnsuitableForm):
     def __init__(self, form: str, rows: Sequence[str], others: Iterable[str]) -> None:
         self.rows = tuple(rows)
         super().__init__(
-            f"form '{form}' needs independent rows; {quoted(rows)} follow from the others. "
-            f"Drop them, or use a form that accepts them: {', '.join(others)}."
+            f"form '{form}' needs independent rows, and the others imply {quoted(rows)}. "
+            f"Leave out what is implied, or use a form that accepts them: {', '.join(others)}."
         )
 
 

@@ -253,10 +253,13 @@ class Loop:
         progress(t - self.t0, self.t1 - self.t0)
         k = recorder.count - 1
         for name, limit in self._limits:
-            error = float(np.linalg.norm(np.nan_to_num(recorder.arrays[name][k])))
-            if error > limit:
+            off = np.nan_to_num(recorder.arrays[name][k])
+            if np.linalg.norm(off) > limit:
+                known = recorder.labels()
+                rows = known.passive_rows if name.startswith("passive") else known.rows
                 raise Drifted(
-                    f"{name} reached {error:.2e} at t = {t:.6g} s; the monitor allows {limit:.2e}."
+                    f"{name} reached {np.linalg.norm(off):.2e} at t = {t:.6g} s, most on row "
+                    f"'{rows[int(np.argmax(np.abs(off)))]}'; the monitor allows {limit:.2e}."
                 )
 
 

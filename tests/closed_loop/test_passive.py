@@ -72,4 +72,6 @@ def test_a_start_that_breaks_a_closure_ends_as_drifted():
     apart = {"q": {"shoulder": -0.6, "elbow": 0.3}}
     run = simulate(run_of(held_arm(ROD), start=apart))
     assert run.status == "drifted"
-    assert "passive_phi" in run.message
+    assert "passive_phi reached" in run.message
+    worst = run.labels.passive_rows[int(np.argmax(np.abs(run["passive_phi"][-1])))]
+    assert f"most on row '{worst}'; the monitor allows" in run.message
