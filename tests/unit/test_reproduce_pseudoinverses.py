@@ -22,6 +22,16 @@ def test_the_three_entries_of_table_6_with_the_missing_pseudoinverse():
     assert wrong == [1461, 346590, 1173284]
 
 
+def test_six_rows_of_tables_2_to_5_take_one_size_for_the_other():
+    rows = [c for c in QUICK if c.where in {"Table 2", "Table 3", "Table 4", "Table 5"}]
+    wrong = [c for c in rows if ": " in c.what and c.verdict != "agrees"]
+    assert [c.where for c in wrong] == ["Table 2"] * 3 + ["Table 3"] * 2 + ["Table 4"]
+    at_equal_sizes = (9, 9)
+    for equation, counts in flops.BY_ASSUMPTION.items():
+        summed = sum(count(*at_equal_sizes) for count in counts)
+        assert summed == flops.total(equation, *at_equal_sizes)
+
+
 @pytest.mark.parametrize("equation", ["31", "35", "41"])
 @pytest.mark.parametrize("size", [(1, 1), (7, 4), (4, 7), (30, 12)])
 def test_the_tables_of_operations_add_up_for_every_size(equation, size):

@@ -10,7 +10,7 @@ import study
 from study import ABOVE, GAINS, THRESHOLDS
 
 from ukctrl.reproduce.pseudoinverses import flops, formulas, runs
-from ukctrl.reproduce.pseudoinverses.printed import RUNS, SIZES, TABLE_6, Run
+from ukctrl.reproduce.pseudoinverses.printed import RUNS, SIZES, TABLE_6, TABLES_2_TO_5, Run
 from ukctrl.reproduce.pseudoinverses.study import INTEGRATORS, METHODS, START, Case, Outcome
 
 
@@ -58,6 +58,26 @@ def operations() -> str:
         rows.append([f"({equation})", *marks, count(wide)])
     head = ["equation", *(f"m = {m}, n = {n}" for m, n in SIZES)]
     return table([*head, "m = 19, n = 28, SVD of the transpose"], rows)
+
+
+def details() -> str:
+    """Return every row of Tables 2 to 5 beside the count that follows from its shapes."""
+    m, n = SIZES[-1]
+    rows = []
+    for equation, number in flops.DETAILS.items():
+        counts = flops.BY_ASSUMPTION[equation]
+        for operation, ours in zip(TABLES_2_TO_5[equation], counts, strict=True):
+            a, b = operation.cost(m, n), ours(m, n)
+            texts = [f"${operation.what}$", f"${operation.printed}$"]
+            rows.append([str(number), *texts, count(a), count(b) if a == b else f"**{count(b)}**"])
+    return table(["table", "operation", "printed", f"at m = {m}, n = {n}", "by its shapes"], rows)
+
+
+def by_assumption() -> str:
+    """Return the sums of the counts that follow from the shapes, at the largest size."""
+    m, n = SIZES[-1]
+    sums = [f"({e}) {count(sum(f(m, n) for f in flops.BY_ASSUMPTION[e]))}" for e in TABLE_6]
+    return ", ".join(sums)
 
 
 def rows_of(with_gains: bool) -> Iterator[tuple[list[str], Run, Case]]:
@@ -169,6 +189,7 @@ def free(what: str) -> list[float]:
 
 TABLES = {
     "operations": operations,
+    "details": details,
     "misprints": misprints,
     "unstabilised": lambda: results(with_gains=False),
     "unstabilised-cost": lambda: costs(with_gains=False),
@@ -182,6 +203,7 @@ TABLES = {
 
 FACTS = {
     "made": lambda: stored()[0],
+    "by-assumption": by_assumption,
     "eleventh": lambda: f"{formulas.eleventh():.5f}",
     "growth": lambda: f"{runs.growth_rate():.1f}",
     "implied": lambda: f"{runs.implied_rate() / 1e9:.0f}",
