@@ -129,5 +129,5 @@ def test_a_reproduction_that_is_stopped_keeps_what_it_has(tmp_path):
 @pytest.mark.parametrize("joint", range(4))
 def test_the_exponential_of_a_twist_is_that_of_its_matrix(joint):
     twist = screws.TWISTS[joint]
-    expected = expm(0.7 * screws.hat(twist))
+    expected = expm(0.7 * screws.wedge(twist))
     np.testing.assert_allclose(screws.exponential(twist, 0.7), expected, rtol=0.0, atol=1e-14)

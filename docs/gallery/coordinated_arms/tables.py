@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ukctrl.reproduce import Claim
+from ukctrl.reproduce.markdown import error, fixed, minus, table
 from ukctrl.reproduce.servo import arms, claims, equations, literal, newton, runs
 from ukctrl.reproduce.servo.arms import READINGS
 
@@ -20,34 +20,21 @@ WORDS = {
 SQUEEZES = (None, 0.0, 20.0, 100.0)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def number(value: float, digits: int = 2) -> str:
     """Return a number with so many decimals, halves away from zero, and no negative zero."""
-    rounded = round(value + math.copysign(1e-9, value), digits) + 0.0
-    return f"{rounded:.{digits}f}".replace("-", "−")
+    return fixed(value + math.copysign(1e-9, value), digits)
 
 
 def small(value: float) -> str:
-    """Return a bound of an error that is rounding, else the error.
-
-    The bound is far enough away that another machine's rounding gives the same.
-    """
-    for power, words in ((-11, "below 10⁻¹¹"), (-9, "below 10⁻⁹"), (-8, "below 10⁻⁸")):
-        if value < 0.3 * 10.0**power:
-            return words
-    return number(value, 3)
+    """Return a bound of an error that is rounding, else the error."""
+    return error(value, lambda large: number(large, 3))
 
 
 def said(value: float | str | None) -> str:
     """Return what a claim prints."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else f"{value:g}".replace("-", "−")
+    return value if isinstance(value, str) else minus(f"{value:g}")
 
 
 def ranges() -> str:
@@ -135,7 +122,7 @@ def motion() -> str:
 
 def _of_motion(one: Claim) -> str:
     if isinstance(one.ours, str):
-        return one.ours.replace("-", "−")
+        return minus(one.ours)
     return small(one.ours) if one.within == claims.HELD else number(one.ours, 0)
 
 

@@ -1,29 +1,31 @@
 """The claims of section 8.3."""
 
+from ukctrl.reproduce.markdown import claims_table, table
 from ukctrl.reproduce.review import flexible, springs
-from ukctrl.reproduce.review.page import table
 from ukctrl.reproduce.review.runs import run
 
 
 def extremes() -> str:
     """Return the ranges of motor angles and torques as a table."""
     result = run("flexible-joint-arm-motor")
-    lines = ["| | least | greatest |", "| --- | --- | --- |"]
     motors = result["q"][:, 2:]
-    for name, unit, values in (
+    ranges = (
         ("angle of the first motor", "rad", motors[:, 0]),
         ("angle of the second motor", "rad", motors[:, 1]),
         ("torque u1", "N m", result["u"][:, 0]),
         ("torque u2", "N m", result["u"][:, 1]),
-    ):
-        lines.append(f"| {name} [{unit}] | {values.min():.3f} | {values.max():.3f} |")
-    return "\n".join(lines)
+    )
+    rows = (
+        [f"{name} [{unit}]", f"{values.min():.3f}", f"{values.max():.3f}"]
+        for name, unit, values in ranges
+    )
+    return table(["", "least", "greatest"], rows)
 
 
 TABLES = {
-    "links": lambda: table(flexible.claims()),
-    "fails": lambda: table(flexible.motor_claims()),
-    "springs": lambda: table(springs.claims()),
+    "links": lambda: claims_table(flexible.claims()),
+    "fails": lambda: claims_table(flexible.motor_claims()),
+    "springs": lambda: claims_table(springs.claims()),
     "extremes": extremes,
 }
 FACTS: dict[str, object] = {}

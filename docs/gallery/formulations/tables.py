@@ -8,6 +8,7 @@ import systems
 from ukctrl import motion
 from ukctrl.errors import UkctrlError
 from ukctrl.pseudoinverse import METHODS
+from ukctrl.reproduce.markdown import table
 from ukctrl.reproduce.recursive import three_rrr
 
 ROUNDING = 1e-11
@@ -33,11 +34,6 @@ def outcome(system: systems.Known, form: motion.Form, method: str = "svd") -> st
     except UkctrlError as error:
         return f"refused: `{type(error).__name__}`"
     return shown(float(np.abs(a - system.exact).max() / np.abs(system.exact).max()))
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
 def counts() -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import study
 from study import ABOVE, GAINS, THRESHOLDS
 
+from ukctrl.reproduce import markdown
+from ukctrl.reproduce.markdown import table
 from ukctrl.reproduce.pseudoinverses import flops, formulas, runs
 from ukctrl.reproduce.pseudoinverses.printed import RUNS, SIZES, TABLE_6, TABLES_2_TO_5, Run
 from ukctrl.reproduce.pseudoinverses.study import INTEGRATORS, METHODS, START, Case, Outcome
@@ -25,19 +27,9 @@ def outcome(case: Case) -> Outcome:
     return stored()[1][case]
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def power(value: float | None) -> str:
     """Return ``1.2·10⁻⁹`` for a number, a dash for none."""
-    if value is None:
-        return "–"
-    mantissa, exponent = f"{value:.1e}".split("e")
-    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa}·10{raised}"
+    return "–" if value is None else markdown.power(value)
 
 
 def count(value: int | None) -> str:

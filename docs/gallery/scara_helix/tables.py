@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
+from ukctrl.reproduce import markdown
+from ukctrl.reproduce.markdown import minus, power, table
 from ukctrl.reproduce.scara import formulas as paper
 from ukctrl.reproduce.scara import misprints
 from ukctrl.reproduce.scara.formulas import (
@@ -34,23 +36,15 @@ PAPER = ["**paper**", "**0.8**", "**7**", "**10**"]
 
 def sig(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits."""
-    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    power = int(exponent)
-    if -3 < power <= 2:
-        return f"{value:.{digits - 1 - power}f}".replace("-", "−")
-    raised = str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa}·10{raised}".replace("-", "−")
+    exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
+    if -3 < exponent <= 2:
+        return minus(f"{value:.{digits - 1 - exponent}f}")
+    return power(value, digits)
 
 
-def fixed(values: Iterable[float], digits: int) -> str:
+def fixed(values: Iterable[float], decimals: int) -> str:
     """Return numbers with so many decimals."""
-    return ", ".join(f"{value + 0.0:.{digits}f}" for value in values).replace("-", "−")
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return ", ".join(markdown.fixed(value, decimals) for value in values)
 
 
 def milli(values: Iterable[float], digits: int = 3) -> list[str]:

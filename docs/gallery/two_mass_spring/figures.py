@@ -22,7 +22,7 @@ def motion() -> Figure:
         (OFF, RED, "off it, eq (47)"),
         (BACK, GREEN, "off it, with feedback"),
     ):
-        run = runs.masses_run(**changes)
+        run = runs.masses_run(changes)
         places.plot(run.time, run["q"][:, 0], color=color, ls="--")
         places.plot(run.time, run["q"][:, 1], color=color)
         gap.plot(run.time, run["phi"][:, 0], color=color, label=label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ukctrl.reproduce.markdown import error, minus, table
 from ukctrl.reproduce.servo import claims, runs
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
@@ -12,29 +13,21 @@ OFF: dict[str, object] = {"start.q": (0.1, 1.15), "start.v": (0.3, 0.1)}
 BACK: dict[str, object] = {**OFF, "controller": {"use": "servo-baumgarte"}}
 
 
-def below(value: float) -> str:
-    """Return a bound of an error, far enough away for another machine's rounding."""
-    for power, words in ((-11, "below 10⁻¹¹"), (-9, "below 10⁻⁹"), (-8, "below 10⁻⁸")):
-        if value < 0.3 * 10.0**power:
-            return words
-    return f"{value:.2g}"
-
-
 def comparison() -> str:
     """Return every claim on the two masses."""
-    lines = ["| place | quantity | paper | ours |", "|---|---|---|---|"]
+    rows = []
     for one in claims.two_masses():
         ours = one.ours
         if isinstance(ours, float) and abs(ours) < 1e-6:
-            ours = below(ours)
+            ours = error(ours)
         elif isinstance(ours, float):
-            ours = f"{ours:.4g}".replace("-", "−")
+            ours = minus(f"{ours:.4g}")
         printed = "" if one.printed is None else one.printed
         if isinstance(printed, float):
-            printed = f"{printed:g}".replace("-", "−")
+            printed = minus(f"{printed:g}")
         unit = f" [{one.unit}]" if one.unit else ""
-        lines.append(f"| {one.where} | {one.what}{unit} | {printed} | {ours} |")
-    return "\n".join(lines)
+        rows.append([one.where, f"{one.what}{unit}", str(printed), str(ours)])
+    return table(["place", "quantity", "paper", "ours"], rows)
 
 
 def closed_form() -> str:
@@ -46,15 +39,14 @@ def closed_form() -> str:
         ("on the constraint", EXACT, 0.0, 0.0),
         ("5 cm off, closing at 0.2 m/s", OFF, 0.05, -0.2),
     ):
-        run = runs.masses_run(**changes)
+        run = runs.masses_run(changes)
         t = run.time
         x, v = run["q"][0, 1], run["v"][0, 1]
         cubic = x + v * t - k / m2 * ((length + gap) * t**2 / 2.0 + rate * t**3 / 6.0)
         apart = float(abs(run["phi"][:, 0] - gap - rate * t).max())
         far = float(abs(run["q"][:, 1] - cubic).max())
-        rows.append(f"| {words} | {below(apart)} | {below(far)} |")
-    head = ["| start | gap to its straight line [m] | x2 to its polynomial [m] |", "|---|---|---|"]
-    return "\n".join([*head, *rows])
+        rows.append([words, error(apart), error(far)])
+    return table(["start", "gap to its straight line [m]", "x2 to its polynomial [m]"], rows)
 
 
 def refusal() -> str:

@@ -10,8 +10,9 @@ from scipy.integrate import solve_ivp
 
 from ukctrl.constraints import classify
 from ukctrl.factor import Matrix, Vector
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.base import Claim
-from ukctrl.reproduce.review.runs import catalogued, run
+from ukctrl.reproduce.review.runs import run
 
 START = np.array([0.0, 0.0, 1.0, -0.1])
 """Angles and rates of the links; the angles are not printed."""
@@ -139,7 +140,7 @@ def claims() -> Iterator[Claim]:
 def _matrices() -> Iterator[Claim]:
     """Compare (67), (68) with the robot, and (68) with the passivity of the arm."""
     arm, rng = Arm(), np.random.default_rng(4)
-    robot = catalogued("flexible_arm_links")
+    robot = catalogued.robot("flexible_arm_links")
     miss = 0.0
     for q, v in rng.uniform(-2.0, 2.0, (5, 2, 2)):
         snapshot = robot.snapshot(q, v)
@@ -166,7 +167,7 @@ def _matrices() -> Iterator[Claim]:
 
 def motor_claims() -> Iterator[Claim]:
     """The law (72) as a torque of the motors, as (66) has it."""
-    robot, rng = catalogued("flexible_joint_arm"), np.random.default_rng(5)
+    robot, rng = catalogued.robot("flexible_joint_arm"), np.random.default_rng(5)
     miss = 0.0
     for x in rng.uniform(-2.0, 2.0, (5, 8)):
         u = rng.uniform(-1.0, 1.0, 2)

@@ -9,8 +9,9 @@ import numpy as np
 from ukctrl import uk
 from ukctrl.expression import derive_rows
 from ukctrl.factor import Matrix, Vector
+from ukctrl.reference.rotation import hat
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.base import Claim
-from ukctrl.reproduce.review.runs import catalogued
 from ukctrl.robot import Robot
 
 EXACT = 1e-10
@@ -107,7 +108,7 @@ def _equation(rng: np.random.Generator) -> Iterator[Claim]:
         ours=at_rest[0], otherwise="differs: misprint",
         note="the sign of c in (40) is opposite to (22); for c = 5",
     )  # fmt: skip
-    robot = catalogued("flexible_arm_links")
+    robot = catalogued.robot("flexible_arm_links")
     yield Claim(
         where="eq (49)", what="difference of F from the robot's f - nle", printed=0.0,
         ours=_bias_miss(robot, rng), within=1e-7,
@@ -127,16 +128,11 @@ def _bias_miss(robot: Robot, rng: np.random.Generator) -> float:
     return float(np.abs(F - (snapshot.f - snapshot.nle)).max())
 
 
-def cross(c: Vector) -> Matrix:
-    """Return (38)."""
-    return np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
-
-
 def newton_euler(
     m: float, c: Vector, inertia: Matrix, omega: Vector, motion: Vector, as_printed: bool
 ) -> Vector:
     """Return the force and the moment of (37) for ``motion = (a_P, alpha)``, in body axes."""
-    C, W = cross(c), cross(omega)
+    C, W = hat(c), hat(omega)  # (38)
     about = inertia - m * C @ C
     corner = -m * C if as_printed else m * C
     matrix = np.block([[m * np.eye(3), -m * C], [corner, about]])

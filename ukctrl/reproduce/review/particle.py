@@ -8,8 +8,9 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.factor import Matrix, Vector
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.base import Claim
-from ukctrl.reproduce.review.runs import catalogued, run
+from ukctrl.reproduce.review.runs import run
 from ukctrl.result import Result
 from ukctrl.robot import Robot
 
@@ -44,7 +45,7 @@ def forces(t: Vector) -> Matrix:
 
 def projectile_claims() -> Iterator[Claim]:
     """Example 1: the projectile, Cartesian and polar."""
-    robot, rng = catalogued("particle_polar"), np.random.default_rng(2)
+    robot, rng = catalogued.robot("particle_polar"), np.random.default_rng(2)
     miss = 0.0
     for _ in range(10):
         (r, theta), v = rng.uniform(0.5, 2.0, 2), rng.uniform(-2.0, 2.0, 2)

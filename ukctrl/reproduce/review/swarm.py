@@ -11,8 +11,9 @@ from scipy.optimize import root
 
 from ukctrl.constraints import Aggregation
 from ukctrl.factor import Matrix, Vector
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.base import Claim
-from ukctrl.reproduce.review.runs import catalogued, run
+from ukctrl.reproduce.review.runs import run
 from ukctrl.result import Result
 
 ROUTE = 1e-8
@@ -144,7 +145,7 @@ def claims() -> Iterator[Claim]:
 
 
 def _second_order() -> Claim:
-    robot, rng = catalogued("swarm"), np.random.default_rng(3)
+    robot, rng = catalogued.robot("swarm"), np.random.default_rng(3)
     miss, h = 0.0, 1e-6
     for _ in range(5):
         q, v = rng.uniform(-2.0, 2.0, (2, 10))

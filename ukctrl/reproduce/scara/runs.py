@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ukctrl.reproduce.runs import robot, simulated
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.scara.formulas import STARTS, Vector, exact_start
 from ukctrl.result import Result
 from ukctrl.robot import Robot, Snapshot
@@ -28,7 +28,7 @@ def model(q: Vector = Q, v: Vector = V) -> Snapshot:
 
 @functools.cache
 def _robot() -> Robot:
-    return robot("scara")
+    return catalogued.robot("scara")
 
 
 @functools.cache
@@ -37,14 +37,14 @@ def run(scenario: str, start: str = "", coarse: bool = False) -> Result:
     changes: dict[str, object] = {"integrator": COARSE} if coarse else {}
     if start:
         changes["start.q"] = STARTS[start].tolist()
-    return simulated(scenario, changes)
+    return catalogued.run(scenario, changes)
 
 
 @functools.cache
 def on_path(elbow: float) -> Result:
     """Run the exact scenario on one branch; ``elbow`` is the sign of q2."""
     q, v = exact_start(elbow)
-    return simulated(EXACT, {"start.q": q.tolist(), "start.v": v.tolist()})
+    return catalogued.run(EXACT, {"start.q": q.tolist(), "start.v": v.tolist()})
 
 
 def peaks(result: Result, after: float = 0.0) -> Vector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.reference.rotation import hat
 from ukctrl.reproduce.scara.formulas import L1, L2, MASSES, R1, R2, TURN, Matrix, Vector
 
 TWISTS = np.array(
@@ -24,15 +25,10 @@ def place(y: float) -> Matrix:
 AT_REST = [place(y) for y in (R1, L1 + R2, L1 + L2, L1 + L2)]
 
 
-def cross(w: Vector) -> Matrix:
-    """Return the matrix of the cross product."""
-    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
-
-
-def hat(twist: Vector) -> Matrix:
+def wedge(twist: Vector) -> Matrix:
     """Return a twist (v, w) as an element of se(3)."""
     H = np.zeros((4, 4))
-    H[:3, :3], H[:3, 3] = cross(twist[3:]), twist[:3]
+    H[:3, :3], H[:3, 3] = hat(twist[3:]), twist[:3]
     return H
 
 
@@ -40,19 +36,19 @@ def adjoint(g: Matrix) -> Matrix:
     """Return the adjoint transformation of a pose, for twists (v, w)."""
     R, A = g[:3, :3], np.zeros((6, 6))
     A[:3, :3] = A[3:, 3:] = R
-    A[:3, 3:] = cross(g[:3, 3]) @ R
+    A[:3, 3:] = hat(g[:3, 3]) @ R
     return A
 
 
 def bracket(a: Vector, b: Vector) -> Vector:
     """Return the Lie bracket of two twists."""
-    w = hat(a) @ hat(b) - hat(b) @ hat(a)
+    w = wedge(a) @ wedge(b) - wedge(b) @ wedge(a)
     return np.array([*w[:3, 3], w[2, 1], w[0, 2], w[1, 0]])
 
 
 def exponential(twist: Vector, angle: float) -> Matrix:
     """Return the motion by (37), for an axis that the twist does not also slide along."""
-    H = hat(twist)
+    H = wedge(twist)
     if not twist[3:].any():
         return np.asarray(np.eye(4) + angle * H)
     return np.asarray(np.eye(4) + np.sin(angle) * H + (1.0 - np.cos(angle)) * H @ H)

@@ -8,11 +8,10 @@ import numpy as np
 
 from ukctrl.analysis import check
 from ukctrl.factor import Vector
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.base import Claim
 from ukctrl.reproduce.servo import arms, literal, runs
 from ukctrl.reproduce.servo.arms import READINGS
-from ukctrl.robot import Robot
-from ukctrl.scenario import Scenario
 
 READ_OFF = 0.5
 """How far a bound may be off that is read off a figure and given to half a newton metre."""
@@ -22,8 +21,8 @@ HELD = 1e-8
 
 def two_masses() -> Iterator[Claim]:
     """Section IV: two masses and a spring."""
-    run = runs.masses_run(**{"start.q": (0.1, 1.3), "start.v": (0.3, -0.2)})
-    robot = Robot.load("two_mass_spring")
+    run = runs.masses_run({"start.q": (0.1, 1.3), "start.v": (0.3, -0.2)})
+    robot = catalogued.robot("two_mass_spring")
     m1, m2, k, length = (robot.parameters[name] for name in ("m1", "m2", "k", "l"))
     stretch = run["q"][:, 1] - run["q"][:, 0] - length
     printed = -(1.0 + m1 / m2) * k * stretch
@@ -68,7 +67,7 @@ def two_masses() -> Iterator[Claim]:
         note="F is constant, and both masses accelerate at -k l/m2: velocities within "
         f"{np.abs(exact['v'] - fall[:, None]).max():.0e} m/s of that closed form",
     )
-    far = check(Scenario.load("two-mass-spring-far"))
+    far = check(catalogued.scenario("two-mass-spring-far"))
     yield Claim(
         where="Theorem 1, eq (34)",
         what="a constraint on x2 alone: refused, with the relative degree",
@@ -127,7 +126,7 @@ def _inverse_order(m1: float, m2: float, k: float) -> int | None:
 
 def motion() -> Iterator[Claim]:
     """Section VI, Figures 3 to 8: the motion."""
-    found = check(Scenario.load("coordinated-arms"))
+    found = check(catalogued.scenario("coordinated-arms"))
     yield Claim(
         where="section V, Remark 3",
         what="degrees of freedom of the closed chain",

@@ -9,10 +9,9 @@ import numpy as np
 from ukctrl import uk
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Matrix, Vector
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.base import Claim
 from ukctrl.reproduce.servo import arms, runs
-from ukctrl.robot import Robot
-from ukctrl.scenario import Scenario
 
 ROUNDING = 1e-11
 """Largest difference of two routes to one matrix [kg m^2, N m]."""
@@ -29,8 +28,8 @@ def _states() -> Iterator[tuple[Vector, Vector]]:
 
 def matrices() -> Iterator[Claim]:
     """Equations (60)-(70) and (A2)-(A4): the matrices of the two arms."""
-    robot = Robot.load("coordinated_arms")
-    scenario = Scenario.load("coordinated-arms")
+    robot = catalogued.robot("coordinated_arms")
+    scenario = catalogued.scenario("coordinated-arms")
     dynamics = Dynamics(robot)
     worst = dict.fromkeys(("M", "C", "G", "closure", "B", "A", "b"), 0.0)
 
@@ -132,9 +131,10 @@ def misprints() -> Iterator[Claim]:
         otherwise="differs: misprint",
         note="by differences of y3",
     )
-    scenario = Scenario.load("coordinated-arms")
+    scenario = catalogued.scenario("coordinated-arms")
     rows = [
-        one.rows(Robot.load("coordinated_arms").snapshot(np.zeros(5))) for one in scenario.servo
+        one.rows(catalogued.robot("coordinated_arms").snapshot(np.zeros(5)))
+        for one in scenario.servo
     ]
     yield Claim(
         where="eq (71)",
@@ -149,7 +149,7 @@ def misprints() -> Iterator[Claim]:
 
 def theory() -> Iterator[Claim]:
     """Sections II and III: conditions and stabilisation."""
-    robot = Robot.load("two_mass_spring")
+    robot = catalogued.robot("two_mass_spring")
     dynamics = Dynamics(robot)
     dynamics.move(0.0, np.array([0.1, 0.6]), np.array([0.3, 0.3]))
     far, near = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])
@@ -179,8 +179,8 @@ def theory() -> Iterator[Claim]:
     )
     off = {"start.q": (0.1, 1.15), "timing.duration": 4.0}
     gains = {"use": "servo-baumgarte", "feedback": {"alpha": 10.0, "beta": 25.0}}
-    stabilised = runs.masses_run(**off, controller=gains)
-    literal = runs.masses_run(**off)
+    stabilised = runs.masses_run({**off, "controller": gains})
+    literal = runs.masses_run(off)
     after = (abs(float(stabilised["phi"][-1, 0])), abs(float(literal["phi"][-1, 0])))
     yield Claim(
         where="section III.B",

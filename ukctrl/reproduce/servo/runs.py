@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from ukctrl.factor import Matrix, Vector
+from ukctrl.reproduce import catalogued
 from ukctrl.reproduce.servo import arms
 from ukctrl.reproduce.servo.arms import Reading
 from ukctrl.result import Result
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
 
 CARDS = MappingProxyType[Reading, str](
     {
@@ -32,23 +32,22 @@ PRINTED = np.array([[0.0, 10.0], [3.0, 5.0], [-8.0, -5.5], [4.5, 10.0], [-4.5, 0
 @functools.cache
 def arms_run(reading: Reading) -> Result:
     """Return a period of the two arms under a reading of (71), in closed loop."""
-    return simulate(Scenario.load("coordinated-arms", {"controller": {"use": CARDS[reading]}}))
+    return catalogued.run("coordinated-arms", {"controller": {"use": CARDS[reading]}})
 
 
 @functools.cache
 def squeezed(force: float | None) -> Result:
     """Return a period of the arms that squeeze the bar with a force [N], or with any."""
-    changes = {
-        "controller.allocation.null_space": None
-        if force is None
-        else {"kind": "internal_force", "rows": "grip.x", "value": force}
-    }
-    return simulate(Scenario.load("coordinated-arms-squeeze", changes))
+    hold = {"kind": "internal_force", "rows": "grip.x", "value": force}
+    null_space = None if force is None else hold
+    return catalogued.run(
+        "coordinated-arms-squeeze", {"controller.allocation.null_space": null_space}
+    )
 
 
-def masses_run(**changes: object) -> Result:
+def masses_run(changes: Mapping[str, object] | None = None) -> Result:
     """Return a run of the two masses, with changes by path."""
-    return simulate(Scenario.load("two-mass-spring", changes))
+    return catalogued.run("two-mass-spring", changes)
 
 
 class Torques(NamedTuple):
