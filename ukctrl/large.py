@@ -12,10 +12,12 @@ from scipy import linalg, sparse
 
 from ukctrl import kernels
 from ukctrl.factor import Matrix, Vector, unit_rows
-from ukctrl.rowspace import CLEAR, GRADUAL
+from ukctrl.rowspace import CLEAR, GRADUAL, NOTHING, gradual
 
 SIZE = 48
 """Robots with at least this many freedoms use this module."""
+VALUES_SIZE = 128
+"""From so many freedoms on, LAPACK's singular values cost less than the compiled Gram-Schmidt."""
 ITERATIONS = 6
 """Steps of inverse iteration for the smallest singular value."""
 SPARSE = 0.1
@@ -63,8 +65,8 @@ def passive_answer(
     """Write ``L``, ``a_free``, ``G``, ``a_0`` and ``margins``; see `ukctrl.kernels.passive_answer`.
 
     Rows that are independent and far from losing rank are solved by the Cholesky factor of their
-    Gram matrix, which is sparse for a chain of bodies. Where they are not, singular values must
-    decide, and the compiled loops do that.
+    Gram matrix, which is sparse for a chain of bodies. Where they are not, singular values
+    decide.
     """
     diagonal = M.diagonal()
     separate = bool((diagonal > 0.0).all()) and np.count_nonzero(M) == len(diagonal)
@@ -84,27 +86,51 @@ def passive_answer(
 
     rows = lower(A_p.T).T
     norm = np.linalg.norm(rows, axis=1)
+    finite = bool(np.isfinite(norm).all())  # or else LAPACK might not return
+    counts = norm > NOTHING * norm.max(initial=0.0)  # the others hold by themselves
+    rows = rows[counts] / norm[counts, None]
+    demanded = (b_p[:, counts] / norm[counts]).T
+    free = lower(np.column_stack((f - nle, np.zeros(len(M)), B)))
     gram, kept = None, 0.0
-    if len(rows) and norm.all():
-        rows = rows / norm[:, None]
+    if finite and len(rows):
         S = product(rows, rows.T)
         gram, failed = linalg.lapack.dpotrf(S, lower=1)
         kept = 0.0 if failed else _smallest_singular_value(gram)
-    if gram is None or not kept >= CLEAR * GRADUAL * rtol:
+    if kept >= CLEAR * GRADUAL * rtol:
+        demand = -(rows @ free)
+        demand[:, :2] += demanded
+        push = linalg.lapack.dpotrs(gram, demand, lower=1)[0]
+        push += linalg.lapack.dpotrs(gram, demand - S @ push, lower=1)[0]  # undoes the squaring
+        moved, rank = free + rows.T @ push, len(rows)
+        margins[:] = kept, 0.0
+    elif finite and len(M) >= VALUES_SIZE:
+        moved, rank = _by_singular_values(rows, demanded, free, rtol, margins)
+    else:
         return kernels.passive_answer(
             M, nle, f, B, A_p, b_p, rtol, L, a_free, G, a_0, margins
         )  # fmt: skip
-    free = lower(np.column_stack((f - nle, np.zeros(len(M)), B)))
-    demand = -(rows @ free)
-    demand[:, :2] += (b_p / norm).T
-    push = linalg.lapack.dpotrs(gram, demand, lower=1)[0]
-    push += linalg.lapack.dpotrs(gram, demand - S @ push, lower=1)[0]  # undoes the squaring
-    answer = lower(free + rows.T @ push, transposed=True)
+    answer = lower(moved, transposed=True)
     a_0[:] = answer[:, 0]
     a_free[:] = answer[:, 0] + answer[:, 1]
     G[:] = answer[:, 2:]
-    margins[:] = kept, 0.0
-    return len(rows)
+    return rank
+
+
+def _by_singular_values(
+    rows: Matrix, demanded: Matrix, free: Matrix, rtol: float, margins: Vector
+) -> tuple[Matrix, int]:
+    """Return ``free`` moved onto the rows, and how many directions those constrain.
+
+    As `ukctrl.rowspace.row_space` does near its border; the first two columns have demands.
+    """
+    U, sigma, Vt = linalg.svd(rows, full_matrices=False, check_finite=False)
+    weight = np.array([gradual(each, rtol) for each in sigma])
+    rank = int(np.count_nonzero(weight))
+    margins[:] = sigma[rank - 1] if rank else 0.0, sigma[rank] if rank < len(sigma) else 0.0
+    Q, w = Vt[:rank], weight[:rank, None]
+    push = -w * (Q @ free)
+    push[:, :2] += w * (U[:, :rank].T @ demanded) / sigma[:rank, None]
+    return free + Q.T @ push, rank
 
 
 def _smallest_singular_value(gram: Matrix) -> float:

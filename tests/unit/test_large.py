@@ -80,7 +80,8 @@ def constrained(module, M, nle, B, A_p, b_p):
 
 @pytest.mark.parametrize("rows", ["independent", "redundant", "almost dependent", "none", "zero"])
 @pytest.mark.parametrize("separate", [True, False])
-def test_the_answer_under_passive_rows_is_the_same(separate, rows):
+def test_the_answer_under_passive_rows_is_the_same(separate, rows, monkeypatch):
+    monkeypatch.setattr(large, "VALUES_SIZE", SIZE)
     rng = np.random.default_rng(2)
     M = mass(rng, separate)
     A_p = rng.standard_normal((0 if rows == "none" else 40, SIZE))
