@@ -217,7 +217,8 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
         "rank": Field((), "rank of H = A G", _one("1"), always=False),
         "reaction": Field(
             ("passive_row",),
-            "multiplier of the passive row: what it transmits",
+            "multiplier of the passive row: what it transmits; of a closure, force and torque "
+            "on its first frame in the axes of its second",
             lambda x: tuple(map(reaction_unit, x.passive_row_units)),
             always=False,
         ),
