@@ -18,19 +18,24 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 
-ORDER = re.findall(
-    r"\w+",
-    """
-    errors pretty catalog tables files expression fields plugin registry
-    threads compiled factor rowspace drift certify kernels large uk pseudoinverse motion
-    robot reference constraints nonideal reaction dynamics projection start control effects
-    scenario loading
-    samples storage metrics result integrate prepare recorder provenance relative_degree simulation
-    analysis
-    verdicts plot page report comparison study reproduce workspace terminal view cli
-    """,
-)
-"""A module imports only those before it. A new module is given its place here."""
+LAYERS = {
+    "Words, names and files": "errors pretty catalog tables files expression fields plugin",
+    "Linear algebra": "threads compiled factor rowspace drift certify",
+    "Theorems on plain arrays": "kernels large uk pseudoinverse motion",
+    "Robots and constraints": "robot reference constraints nonideal reaction",
+    "States that obey them": "dynamics projection start",
+    "Controllers": "control",
+    "Scenarios": "scenario loading",
+    "Runs": (
+        "samples storage metrics result integrate prepare recorder provenance relative_degree "
+        "simulation analysis"
+    ),
+    "What they tell": "verdicts plot page report comparison study reproduce",
+    "Commands": "workspace terminal cli",
+}
+"""The map of the package, as the page of the Python interface shows it."""
+ORDER = [name for names in LAYERS.values() for name in names.split()]
+"""A module imports only those before it. A new module is given its place in `LAYERS`."""
 
 SHORTHANDS = {("scenario", "loading")}
 """A method that is a later module's function by a shorter name (`Scenario.load`) may import that
@@ -91,7 +96,7 @@ def test_a_module_imports_only_what_comes_before_it(path):
     name = top(path)
     if name in ("__init__", "__main__"):
         return  # the public names, gathered from everywhere
-    assert name in ORDER, f"give '{name}' its place in ORDER of {Path(__file__).name}"
+    assert name in ORDER, f"give '{name}' its place in LAYERS of {Path(__file__).name}"
     allowed = {*ORDER[: ORDER.index(name)], name}
     wrong = []
     for found in imports(path):
@@ -101,6 +106,13 @@ def test_a_module_imports_only_what_comes_before_it(path):
         if package == "ukctrl" and rest and target not in allowed and not shorthand:
             wrong.append(f"line {found.line}: {found.module}")
     assert not wrong, f"'{name}' must not import what comes after it: {wrong}"
+
+
+def test_the_page_of_the_python_interface_follows_the_layers():
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(?:## |::: ukctrl\.)(.+)$", page, re.MULTILINE)
+    layers = [entry for title, names in LAYERS.items() for entry in (title, *names.split())]
+    assert shown == [entry for entry in layers if entry != "cli"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=MODULES)
