@@ -190,9 +190,10 @@ def mimics(
             yield name, None, Finding("warning", "mimic_joint", name, message)
             continue
         formula = next(iter(table.values()))
+        unit = pair[0].dof_units[0].removesuffix("/s")
         yield (
             name,
-            {"kind": "expression", "name": f"mimic_{own}", **table},
+            {"kind": "expression", "name": f"mimic_{own}", **table, "unit": unit},
             Finding(
                 "note", "mimic_joint", name,
                 f"joint '{name}' mimics '{leader}'; it is kept as a joint without a motor, and "

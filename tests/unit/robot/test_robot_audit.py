@@ -157,6 +157,7 @@ def test_a_mimic_joint_becomes_a_passive_constraint_without_a_motor(load):
     assert ("note", "mimic_joint", "k") in codes(robot)
     assert robot.actuators == ("j",)
     constraint = TypeAdapter(AnyConstraint).validate_python(dict(robot.passive[0]))
+    assert constraint.unit == "rad"  # so that its reaction is a torque
     s = robot.snapshot([0.3, 0.5], [1.0, 4.0])
     rows = constraint.rows(s)
     np.testing.assert_allclose(rows.A, [[2.0, 1.0]])
