@@ -616,3 +616,15 @@ def test_a_new_workspace_works_at_once(ukctrl, tmp_path, monkeypatch):
     assert "my-scenario" in listed["scenarios"]
     ended = ukctrl("compare", "my-scenario", "-c", "my-controller", "-c", "computed-torque")
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_the_check_of_a_large_swarm_fits_on_a_screen(ukctrl):
+    swarm = ("check", "swarm-many", "--set", "robot.particles.count=60")
+    done = ukctrl(*swarm)
+    assert done.code == 0
+    words = " ".join(done.out.split())
+    assert len(done.out.splitlines()) < 50
+    assert "and 100 more that --json lists" in words
+    assert "and 108 more that --json lists" in words
+    found = json.loads(ukctrl(*swarm, "--json").out)
+    assert len(found["rows"]) == len(found["inputs"]) == 120

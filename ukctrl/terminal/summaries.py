@@ -20,11 +20,13 @@ from ukctrl.terminal.lines import (
 )
 
 if TYPE_CHECKING:
-    from ukctrl.analysis import Check
+    from ukctrl.analysis import Check, RowCheck
     from ukctrl.comparison import Comparison
     from ukctrl.result import Result
     from ukctrl.uk import RankReport
 
+MOST_ROWS, MOST_INPUTS = 20, 12
+"""Servo rows and inputs of more than these are in `check --json` alone."""
 MOST_REACTIONS = 12
 """Reactions of more passive constraints than this are in the files alone."""
 STATUS_STYLE = {"completed": "bold green", "interrupted": "bold yellow"}
@@ -161,12 +163,14 @@ def show_check(found: Check, as_json: bool) -> None:
     for name, value in facts:
         lines += hanging(f"  {name:<14}", value, "cyan")
     if found.rows and found.inputs:
-        listed = ", ".join(f"{name} = {value:.4g}" for name, value in found.inputs.items())
+        first = list(found.inputs.items())[:MOST_INPUTS]
+        listed = ", ".join(f"{name} = {value:.4g}" for name, value in first)
+        listed += _more(len(found.inputs) - len(first))
         lines += hanging(f"  {'first input':<14}", listed, "cyan")
     rows: list[Sequence[Part | str]] = [
         [Part(head, "dim") for head in ("row", "phi", "beta", "out of reach", "relative degree")]
     ]
-    for row in found.rows:
+    for row in _most_telling(found.rows):
         unit = row.unit or "1"
         phi = _with_unit(row.phi, unit)
         if math.isnan(row.phi):
@@ -179,9 +183,29 @@ def show_check(found: Check, as_json: bool) -> None:
         rows.append([Part(clean(row.name), "cyan"), phi, beta, reach, degree])
     if found.rows:
         lines += ["", *table(rows, "<>>>>")]
+    if len(found.rows) >= len(rows):
+        lines += hanging("  ", _more(len(found.rows) - len(rows) + 1).removeprefix(", "))
     for level, text in _remarks(found):
         lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
     show(lines)
+
+
+def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
+    """Return the rows to show: all, or where they are many those that are furthest off."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+
+    def off(row: RowCheck) -> tuple[bool, float]:
+        return row.relative_degree is None, max(
+            0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)
+        )
+
+    chosen = {row.name for row in sorted(rows, key=off, reverse=True)[:MOST_ROWS]}
+    return [row for row in rows if row.name in chosen]
+
+
+def _more(count: int) -> str:
+    return f", and {count} more that --json lists" if count > 0 else ""
 
 
 def _remarks(found: Check) -> Iterator[tuple[str, str]]:
