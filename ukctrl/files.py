@@ -172,6 +172,10 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
         miss = near_miss(str(detail["input"]), allowed)
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
         return f"must be {wanted}; got {came}{miss}"
+    if kind in ("too_long", "too_short"):
+        bound = "at most" if kind == "too_long" else "at least"
+        count = context.get("max_length" if kind == "too_long" else "min_length")
+        return f"must have {bound} {count} entr{'y' if count == 1 else 'ies'}; got {came}."
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}; got {came}."
     said = _one_line(detail["msg"])

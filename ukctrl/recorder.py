@@ -15,6 +15,7 @@ from ukctrl.constraints import Stack
 from ukctrl.control import Command, Law
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import StartError
+from ukctrl.expression import DomainError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.integrate import State
 from ukctrl.samples import Labels, Signal
@@ -268,7 +269,7 @@ def joint_error(servo: Stack, time: Vector, q: Matrix) -> dict[str, Signal]:
     errors: Matrix = np.full((len(time), robot.nv), np.nan)
     for k, t in enumerate(time):
         here = np.ascontiguousarray(q[k])
-        with contextlib.suppress(StartError):
+        with contextlib.suppress(StartError, DomainError):
             errors[k] = robot.difference(solve_positions(servo, snapshot, here, float(t)), here)
     signals = {}
     for name, rate, words in (

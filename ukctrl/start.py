@@ -31,6 +31,8 @@ LARGEST_DAMPED = 250_000
 """Rows times columns up to which singular values are cheap enough; beyond, steps are undamped."""
 STRIDE = 0.2
 """How far held coordinates move at a time on their way to where they are wanted [rad, m]."""
+MAX_STRIDES = 2000
+"""A longer way is not walked: nothing of where it begins is left at its end."""
 
 
 class Start(NamedTuple):
@@ -89,10 +91,11 @@ def solve_start(
     robot = stack.robot
     snapshot = robot.snapshot(q, v, t)
     solved = q
+    way = np.zeros(robot.nv)
     if held and home is not None:
-        way = np.zeros(robot.nv)
         way[held] = robot.difference(home, np.ascontiguousarray(q))[held]
-        strides = math.ceil(np.abs(way).max() / STRIDE)
+    strides = math.ceil(np.abs(way).max() / STRIDE)
+    if 0 < strides <= MAX_STRIDES:
         solved = robot.integrate(q, -way)
         for _ in range(strides):
             solved = _nearest(stack, snapshot, solved, t, held)
@@ -205,8 +208,9 @@ def _least_norm(A: Matrix, d: Vector, held: Sequence[int]) -> Vector:
 
 def _refuse(stack: Stack, error: Vector, t: float, level: str) -> None:
     worst = int(np.argmax(np.abs(np.nan_to_num(error, nan=np.inf))))
+    unit = stack.units[worst] if level == "position" else f"{stack.units[worst] or '1'}/s"
     raise StartError(
         f"no {level} near the start meets all constraints at t = {t:g} s; worst row "
-        f"'{stack.names[worst]}' is off by {abs(error[worst]):.1e} {stack.units[worst]}. "
+        f"'{stack.names[worst]}' is off by {f'{abs(error[worst]):.1e} {unit}'.strip()}. "
         "Start closer, or check that the path is within reach."
     )

@@ -33,6 +33,16 @@ def test_pieces_meet():
     np.testing.assert_allclose(planned(t - 1e-15), planned(t + 1e-15), **DERIVED)
 
 
+def test_pieces_without_number_are_refused():
+    with pytest.raises(InputError, match=r"segment must be at least 2.0e-05 s, .* got 1e-09 s"):
+        plan(segment=1e-9)
+
+
+def test_a_motion_that_breaks_off_is_refused():
+    with pytest.raises(InputError, match=r"ends at t = 2 s, where its integration fails"):
+        Plan(lambda t, y: y**2, np.array([1.0]), 1.0, 2.0, 0.25, lambda t, y: y)
+
+
 def test_beyond_the_ends_it_stands():
     planned = plan()
     np.testing.assert_array_equal(planned(0.5), planned(1.0))

@@ -9,6 +9,8 @@ import numpy as np
 from ukctrl.constraints.base import Attached, Constraint, Rows, Trace
 from ukctrl.constraints.frames import Axes
 from ukctrl.constraints.probe import FrameProbe, path_of_size
+from ukctrl.errors import InputError
+from ukctrl.expression import DomainError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import spec
 from ukctrl.reference import AnyReference
@@ -33,9 +35,12 @@ class Distance(Constraint):
 
 class _Distance(Attached):
     def __init__(self, spec: Distance, robot: Robot) -> None:
-        self.block = spec.name or f"{spec.frames[0]}_to_{spec.frames[1]}"
+        first, second = spec.frames
+        if first == second:
+            raise InputError(f"frames must be two frames; got '{first}' twice.")
+        self.block = spec.name or f"{first}_to_{second}"
         self.names, self.units, self.holonomic = (self.block,), ("m",), (True,)
-        self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
+        self._a, self._b = FrameProbe(robot, first), FrameProbe(robot, second)
         self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
 
     def write(self, s: Snapshot, rows: Rows) -> None:
@@ -45,7 +50,7 @@ class _Distance(Attached):
         y, y_dot = b.p - a.p, b.velocity[:3] - a.velocity[:3]
         length = float(np.sqrt(y @ y))
         if length == 0.0:
-            raise ArithmeticError(
+            raise DomainError(
                 f"distance '{self.block}' must stay above zero, where it has no direction; got 0."
             )
         normal = y / length

@@ -9,6 +9,7 @@ import numpy as np
 from ukctrl.constraints.base import Attached, Constraint, Rows
 from ukctrl.constraints.probe import FrameProbe
 from ukctrl.constraints.wheel import rolling_rows
+from ukctrl.expression import DomainError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Direction, Length, Position, spec
 
@@ -173,6 +174,6 @@ class _Rolling(Attached):
             self._axle, self._radius, self._point, self._normal, *rows,
         )  # fmt: skip
         if not has_heading:
-            raise ArithmeticError(
+            raise DomainError(
                 f"wheel '{self.block}' must not lie flat on the ground, where it has no heading."
             )

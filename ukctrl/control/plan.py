@@ -19,6 +19,8 @@ NODES = 16
 """Nodes a segment."""
 TAIL = 1e-9
 """A series whose last coefficients exceed this fraction of its size has not converged."""
+MAX_SEGMENTS = 100_000
+"""More segments than this are a typing error."""
 STEP_RTOL, STEP_ATOL = 1e-13, 1e-14
 """Tolerances of the integration from node to node."""
 
@@ -50,7 +52,13 @@ class Plan:
         segment: float,
         values: Callable[[float, Vector], Vector],
     ) -> None:
-        count = max(1, int(np.ceil(duration / segment)))
+        wanted = duration / segment
+        if wanted > MAX_SEGMENTS:
+            raise InputError(
+                f"controller.segment must be at least {duration / MAX_SEGMENTS:.1e} s, for at most "
+                f"{MAX_SEGMENTS} pieces; got {segment:g} s."
+            )
+        count = max(1, int(np.ceil(wanted)))
         self._start, self._length, self._last = start, duration / count, count - 1
         x = -np.cos(np.pi * np.arange(NODES) / (NODES - 1))  # with both ends
         series = []
@@ -107,5 +115,10 @@ def _through(rate: Rate, y: Vector, times: Vector) -> Matrix:
         solved = solve_ivp(
             rate, (t0, t1), states[-1], method="DOP853", rtol=STEP_RTOL, atol=STEP_ATOL
         )
+        if not solved.success:
+            raise InputError(
+                f"the motion to follow ends at t = {solved.t[-1]:.6g} s, where its integration "
+                "fails; correct the task, or its feedback."
+            )
         states.append(solved.y[:, -1])
     return np.array(states)

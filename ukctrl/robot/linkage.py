@@ -19,7 +19,7 @@ MAX_PARTS = 2000
 """More bodies than this are a typing error."""
 
 _NUMBERED = re.compile(r"\{i(?:([+-])(\d{1,6}))?\}")
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 Point = tuple[Number, Number]
 """Coordinates in the plane [m]."""
@@ -134,7 +134,7 @@ class Linkage:
             if module.count * max(1, len(module.body)) > MAX_PARTS:
                 raise InputError(
                     f"repeat.{name}.count must leave at most {MAX_PARTS} bodies; "
-                    f"got {module.count} times {len(module.body)}."
+                    f"got {module.count} times {max(1, len(module.body))}."
                 )
             for i in range(module.count):
                 copy = read_spec(_Module, _numbered(_tables(module), i), f"repeat.{name}, i = {i}")
@@ -217,7 +217,9 @@ def _check(linkage: Linkage) -> None:
         ((f"body[{number}].name", name) for number, name in enumerate(names)), _points(linkage)
     ):
         if not _NAME.fullmatch(name):
-            raise InputError(f"{where}: must be letters, digits and underscores; got '{name}'.")
+            raise InputError(
+                f"{where}: must be letters from a to z, digits and underscores; got '{name}'."
+            )
     for number, joint in enumerate(linkage.joint):
         with blaming(f"joint[{number}]"):
             first, second = (place(linkage, point)[0] for point in joint.points)
@@ -248,6 +250,8 @@ def _points(linkage: Linkage) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_twice(what: str, names: list[str]) -> None:
-    double = next((name for name in names if names.count(name) > 1), None)
-    if double is not None:
-        raise InputError(f"every {what} must have a name of its own; '{double}' comes twice.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"every {what} must have a name of its own; '{name}' comes twice.")
+        seen.add(name)

@@ -25,6 +25,7 @@ from ukctrl.robot.formula_load import Recipe
 from ukctrl.robot.functions import PlantFunctions
 from ukctrl.robot.linkage import Linkage
 from ukctrl.robot.maximal import BY_CONSTRUCTION, maximal
+from ukctrl.robot.memory import refuse_what_does_not_fit
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
@@ -167,6 +168,7 @@ def _assemble(
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
         raise ModelError(f"{source.label}: must have at least one joint that moves.")
+    refuse_what_does_not_fit(model.nv, source.label)
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
@@ -209,7 +211,7 @@ def _assemble(
     probes = [robot.random(rng) for _ in range(PROBES)]
     findings += audit.mass_findings(
         whole,
-        [robot.snapshot(q).M for q in probes],
+        [robot.snapshot(q).M.copy() for q in probes],  # a view would keep all of the state alive
         str(model.name),
         "an absurd length",
         "Give the links beyond it a mass and an inertia, or make the joint fixed.",

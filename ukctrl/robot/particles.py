@@ -10,6 +10,9 @@ from ukctrl.fields import Count, Positive, spec
 MAX_PARTICLES = 1000
 """More particles than this are a typing error; the mass matrix alone would fill the memory."""
 
+MAX_COORDINATES = 1000
+"""More than a model may have joints."""
+
 _AXES = (("x", "1 0 0"), ("y", "0 1 0"), ("z", "0 0 1"))
 
 
@@ -33,6 +36,11 @@ class Particles:
             raise InputError(f"count must be at most {MAX_PARTICLES}; got {self.count}.")
         if self.dimension not in (2, 3):
             raise InputError(f"dimension must be 2 or 3; got {self.dimension}.")
+        if self.count * self.dimension > MAX_COORDINATES:
+            raise InputError(
+                f"count must be at most {MAX_COORDINATES // self.dimension} in {self.dimension} "
+                f"dimensions; got {self.count}."
+            )
         if isinstance(self.mass, tuple) and len(self.mass) != self.count:
             raise InputError(
                 f"mass must be one number, or one for each of the {self.count} particles; "
