@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.drift import SMALL_ACCELERATION
 from ukctrl.errors import (
@@ -50,7 +50,7 @@ RANK = RankPolicy(passive=1e-7)
 
 def matrix(name: str, value: ArrayLike) -> Matrix:
     """Return ``value`` as a C-contiguous float matrix, or say what it is instead."""
-    array = np.ascontiguousarray(value, dtype=np.float64)
+    array = _floats(name, value)
     if array.ndim != 2:
         raise ShapeError(f"{name} must be a matrix; got shape {array.shape}.")
     _require_finite(name, array)
@@ -59,7 +59,7 @@ def matrix(name: str, value: ArrayLike) -> Matrix:
 
 def vector(name: str, value: ArrayLike) -> Vector:
     """Return ``value`` as a contiguous float vector, or say what it is instead."""
-    array = np.ascontiguousarray(value, dtype=np.float64)
+    array = _floats(name, value)
     if array.ndim != 1:
         raise ShapeError(f"{name} must be a vector; got shape {array.shape}.")
     _require_finite(name, array)
@@ -73,6 +73,18 @@ def symmetric(name: str, value: ArrayLike) -> Matrix:
     if array.shape != array.T.shape or not np.allclose(array, array.T, rtol=1e-9, atol=rounding):
         raise ShapeError(f"{name} must be a symmetric matrix; it is not.")
     return array
+
+
+def _floats(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        found = np.asarray(value)
+        if np.iscomplexobj(found):  # NumPy would drop the imaginary part, with a warning
+            raise InputError(f"{name} must be real; it is complex.")
+        return np.ascontiguousarray(found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name} must be a table of numbers; got {str(value)[:60]!r}.") from None
 
 
 def _require_finite(name: str, array: Vector | Matrix) -> None:

@@ -219,3 +219,9 @@ def test_bad_levels_and_names_are_refused():
         Level("pins", np.eye(2), np.zeros(2), rows=("x",))
     with pytest.raises(InputError, match="at least one part"):
         Hierarchy.assemble({})
+
+
+def test_a_dot_in_the_name_of_a_part_is_refused():
+    leg = Hierarchy.module([[1.0]], [0.0])
+    with pytest.raises(InputError, match="must have no dot; got 'a.b'"):
+        Hierarchy.assemble({"a.b": leg, "a": Hierarchy.assemble({"b": leg})})

@@ -287,3 +287,9 @@ def test_symbols_that_take_too_long_are_done_without(monkeypatch):
     monkeypatch.setattr(subprocess, "run", slow)
     assert closed_forms(["d.x"], ["x"], [True], 1.0) is None
     assert classify(["d.x + y*d.y"], ["x", "y"]).kind == "holonomic"
+
+
+@pytest.mark.parametrize("names", [("x", "x"), ("x", "t")])
+def test_coordinates_of_one_name_are_refused(names):
+    with pytest.raises(InputError, match="must have names of their own"):
+        classify(["d.x"], names)

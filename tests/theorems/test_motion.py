@@ -310,6 +310,25 @@ def test_an_indefinite_mass_matrix_is_refused(form):
         motion.solve([[1.0, 2.0], [2.0, 1.0]], np.zeros(2), [[1.0, 1.0]], [0.0], form)
 
 
+@every_form
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_the_size_of_rows_does_not_matter_even_where_squares_overflow(form, scale):
+    M, Q, A, b = np.diag([1.0, 2.0, 3.0]), np.ones(3), np.array([[1.0, 2.0, -1.0]]), np.array([2.0])
+    unit = np.block([[M, A.T], [A, np.zeros((1, 1))]])
+    wanted = np.linalg.solve(unit, [1.0, 1.0, 1.0, 2.0])[:3]
+    np.testing.assert_allclose(
+        motion.acceleration(M, Q, scale * A, scale * b, form), wanted, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("M", "message"), [([[1j]], "M must be real"), ("a", "a table of numbers; got 'a'")]
+)
+def test_what_is_no_table_of_real_numbers_is_refused(M, message):
+    with pytest.raises(InputError, match=message):
+        motion.solve(M, [1.0], [[1.0]], [1.0])
+
+
 def test_bad_arguments_are_refused_with_what_must_hold():
     M, Q, A, b = np.eye(2), np.zeros(2), [[1.0, 1.0]], [0.0]
     with pytest.raises(UnknownName, match="did you mean 'kkt'"):

@@ -141,6 +141,11 @@ def classify(
     names = tuple(coordinates)
     if not texts or not names:
         raise InputError("classify needs at least one constraint and one coordinate.")
+    twice = next((name for name in names if (*names, "t").count(name) > 1), None)
+    if twice is not None:
+        raise InputError(
+            f"coordinates must have names of their own, and 't' is the time; got '{twice}' twice."
+        )
     rates = tuple(f"v.{name}" for name in names)
     derived = read_rows(texts, names, names, rates)
     space = Texts(derived, names, names, rates)

@@ -108,6 +108,8 @@ class Hierarchy:
         columns: dict[str, slice] = {}
         start = 0
         for name, part in parts.items():
+            if "." in name:  # it could be the part of a part
+                raise InputError(f"the name of a part must have no dot; got '{name}'.")
             columns[name] = slice(start, start + len(part.Q))
             for inner, at in part.columns.items():
                 columns[f"{name}.{inner}"] = slice(start + at.start, start + at.stop)

@@ -200,9 +200,12 @@ def _scaled(M: Matrix, Q: Vector, A: Matrix, b: Vector, names: Sequence[str]) ->
 
 
 def _unit(A: Matrix) -> tuple[Matrix, Vector]:
-    length = np.sqrt(np.einsum("ij,ij->i", A, A))
+    largest = np.abs(A).max(axis=1, initial=0.0)  # first, for the squares of 1e-200 are none
+    largest[largest == 0.0] = 1.0
+    rows = A / largest[:, None]
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     length[length == 0.0] = 1.0
-    return A / length[:, None], length
+    return rows / length[:, None], largest * length
 
 
 def _loose(scaled: Scaled, form: Form, names: Sequence[str], rank: RankPolicy) -> Matrix:
