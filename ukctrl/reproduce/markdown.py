@@ -6,19 +6,22 @@ is rounding is given as a bound, far enough away for another machine's last bits
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from ukctrl.reproduce import words
 from ukctrl.reproduce.base import Claim
 
-__all__ = ["claims_table", "error", "fixed", "minus", "power", "table"]
+__all__ = ["bound", "claims_table", "error", "fixed", "minus", "power", "table"]
 
 NOISE = 1e-8
 """A number of ours below this is the error of a route, and differs from machine to machine."""
 BOUNDS = (-11, -9, -8)
 """The powers of ten that an error is said to be below."""
-MARGIN = 0.3
-"""How much of a bound an error may use up."""
+LOWEST = -12
+"""No bound is closer to zero than this power of ten."""
+MARGIN = 3.0
+"""How many times an error fits into its bound at least."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -59,6 +62,11 @@ def power(value: float, digits: int = 2) -> str:
     return minus(f"{mantissa}·10{str(int(exponent)).translate(_RAISED)}")
 
 
+def bound(value: float) -> str:
+    """Return the power of ten that a small positive number is clearly below: ``below 10⁻⁹``."""
+    return _below(max(LOWEST, math.ceil(math.log10(MARGIN * value))))
+
+
 def error(value: float, large: Callable[[float], str] = "{:.2g}".format) -> str:
     """Return a bound of an error that is rounding, ``below 10⁻⁹``, else the error.
 
@@ -67,9 +75,13 @@ def error(value: float, large: Callable[[float], str] = "{:.2g}".format) -> str:
         large: Writes an error that is more than rounding.
     """
     for exponent in BOUNDS:
-        if value < MARGIN * 10.0**exponent:
-            return f"below 10{str(exponent).translate(_RAISED)}"
+        if MARGIN * value < 10.0**exponent:
+            return _below(exponent)
     return large(value)
+
+
+def _below(exponent: int) -> str:
+    return f"below 10{str(exponent).translate(_RAISED)}"
 
 
 def _ours(claim: Claim) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from ukctrl import Result, Robot, Scenario, simulate
 from ukctrl.dynamics import Dynamics
 from ukctrl.reproduce import parallelogram
+from ukctrl.reproduce.markdown import bound, table
 
 SLOW = True
 STARTS = ((-45, 0.0), (-80, 0.0), (-10, 0.0), (30, 0.0), (60, 0.0), (-90, 8.0))
@@ -51,18 +51,6 @@ def error(result: Result, degrees: int, rate: float = 0.0) -> NDArray[np.float64
     return np.abs(result["q"][:, at] - exact)
 
 
-def small(value: float) -> str:
-    """Return a bound of a small number, far enough away for another machine's rounding."""
-    power = max(-12, int(np.ceil(np.log10(3.0 * value))))
-    return f"below 10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def starts() -> str:
     """Return every start of the linkage beside the closed form."""
     rows = []
@@ -74,9 +62,9 @@ def starts() -> str:
         rows.append(
             [
                 f"{degrees}°, {rate:g} rad/s".replace("-", "−"),
-                small(float(error(result, degrees, rate).max())),
-                small(float(energy)),
-                small(result.metric("peak_passive_phi")),
+                bound(float(error(result, degrees, rate).max())),
+                bound(float(energy)),
+                bound(result.metric("peak_passive_phi")),
                 "yes" if np.ptp(np.sign(np.sin(result["q"][:, 2]))) > 0.0 else "no",
                 f"{rank.max():.0f}",
             ]
@@ -98,12 +86,12 @@ def routes() -> str:
     places = (maximal["frame_position"][:, 1], relative["frame_position"][:, 1])
     rows = [
         ["maximal coordinates and the closed form", "12", "12", "11",
-         f"{small(float(error(maximal, -45).max()))} rad"],
+         f"{bound(float(error(maximal, -45).max()))} rad"],
         ["relative coordinates and the closed form", "4", "4", "3",
-         f"{small(float(error(relative, -45).max()))} rad"],
-        ["maximal and relative: three angles", "", "", "", f"{small(apart)} rad"],
+         f"{bound(float(error(relative, -45).max()))} rad"],
+        ["maximal and relative: three angles", "", "", "", f"{bound(apart)} rad"],
         ["maximal and relative: end of the coupler", "", "", "",
-         f"{small(float(np.abs(places[0] - places[1]).max()))} m"],
+         f"{bound(float(np.abs(places[0] - places[1]).max()))} m"],
     ]  # fmt: skip
     return table(["routes", "coordinates", "rows", "rank", "largest difference"], rows)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl import Result, Scenario, simulate
 from ukctrl.reproduce import parallelogram
+from ukctrl.reproduce.markdown import bound, table
 
 SLOW = True
 LOOPS = (1, 2, 3, 5)
@@ -43,18 +44,6 @@ def error(result: Result, loops: int = 2) -> float:
     return float(np.abs(result["q"][:, 2] - exact(result.time, loops)).max())
 
 
-def small(value: float) -> str:
-    """Return a bound of a small number, far enough away for another machine's rounding."""
-    power = max(-12, int(np.ceil(np.log10(3.0 * value))))
-    return f"below 10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def loops() -> str:
     """Return the runs with several numbers of loops."""
     rows = []
@@ -68,9 +57,9 @@ def loops() -> str:
                 str(result["q"].shape[1]),
                 str(result["passive_phi"].shape[1]),
                 str(crossings),
-                small(error(result, count)),
-                small(result.metric("energy_drift")),
-                small(result.metric("peak_passive_phi")),
+                bound(error(result, count)),
+                bound(result.metric("energy_drift")),
+                bound(result.metric("peak_passive_phi")),
             ]
         )
     head = ["loops N", "coordinates", "rows", "aligned positions passed",
@@ -87,7 +76,7 @@ def settings() -> str:
             changes = {**integrator, "stabilisation": {"kind": kind}, "rank.passive": threshold}
             result = simulate(Scenario.load("n-four-bar", changes))
             done = result.status == "completed"
-            cells.append(small(error(result)) if done else f"stops at {result.time[-1]:.0f} s")
+            cells.append(bound(error(result)) if done else f"stops at {result.time[-1]:.0f} s")
         rows.append([name.strip(), kind, *cells])
     return table(["integrator", "stabilisation", "threshold 10⁻⁴", "10⁻⁵", "10⁻⁶"], rows)
 

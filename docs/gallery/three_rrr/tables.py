@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from ukctrl import Result, Scenario, simulate
+from ukctrl.reproduce.markdown import bound, table
 from ukctrl.reproduce.recursive import three_rrr
 
 NAMES = ("platform_x", "platform_y", "platform_angle")
@@ -31,18 +31,6 @@ def needed() -> NDArray[np.float64]:
         s, s_dot, s_ddot = three_rrr.path(t)
         torques.append(three_rrr.torques(three_rrr.state(s, s_dot), s_ddot))
     return np.array(torques)
-
-
-def small(value: float) -> str:
-    """Return a bound of a small number, far enough away for another machine's rounding."""
-    power = max(-12, int(np.ceil(np.log10(3.0 * value))))
-    return f"below 10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def torques() -> str:
@@ -83,13 +71,13 @@ def routes() -> str:
         shortest = np.linalg.pinv(at.T.T @ pushes) @ work
         least = max(least, float(np.abs(six["u"][k] - shortest).max()))
     rows = [
-        ["three torques over the period", "the platform's own equation", f"{small(inverse)} N m"],
+        ["three torques over the period", "the platform's own equation", f"{bound(inverse)} N m"],
         ["six torques over the period", "shortest solution of the principle of virtual work",
-         f"{small(least)} N m"],
+         f"{bound(least)} N m"],
         ["motion of the platform let go, 1 s", "three equations, integrated",
-         f"{small(forward())} m, rad"],
-        ["platform on its path", "the path", f"{small(three.metric('peak_phi'))} m, rad"],
-        ["closures", "", f"{small(three.metric('peak_passive_phi'))} m"],
+         f"{bound(forward())} m, rad"],
+        ["platform on its path", "the path", f"{bound(three.metric('peak_phi'))} m, rad"],
+        ["closures", "", f"{bound(three.metric('peak_passive_phi'))} m"],
     ]  # fmt: skip
     return table(["quantity", "compared with", "largest difference"], rows)
 
