@@ -1,8 +1,7 @@
 r"""Named scalars of a run, each with its formula and unit.
 
-A norm $\lVert\varphi\rVert$ is Euclidean over the rows **as numbers in SI units**: one metre
-counts as much as one radian. A servo block whose rows share one unit has a clean unit of its
-own, so judge mixed tasks by the metrics of their blocks, `rms_phi.tool`.
+A norm adds metres to radians ([`ukctrl.measures`][]), so judge mixed tasks by the metrics of
+their blocks, `rms_phi.tool`.
 
 Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
 a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
@@ -15,129 +14,32 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.errors import unknown_name
-from ukctrl.samples import FIELDS, Labels, Samples, common_unit, per_second, reaction_unit
+from ukctrl.measures import (
+    energy_imbalance,
+    error_norm,
+    holonomic,
+    integral,
+    rows_of,
+    running_integral,
+    saturated,
+    time_mean,
+)
+from ukctrl.samples import FIELDS, Labels, Samples, common_unit, per_second
 
 __all__ = [
     "METRICS",
     "Metric",
-    "Peak",
     "compute",
     "describe",
-    "energy_imbalance",
-    "error_norm",
-    "holonomic",
-    "integral",
-    "reaction_peaks",
-    "reaction_sizes",
-    "running_integral",
-    "saturated",
-    "time_mean",
     "unit_in",
 ]
-
-Array = NDArray[np.float64]
 
 SETTLED_FRACTION = 0.02
 """A run has settled when its error stays below this fraction of the initial error ..."""
 SETTLED_FLOOR = 1e-4
 """... or below this, whichever is larger [m, rad]: 0.1 mm, or 0.006 degrees."""
-LIMIT_RTOL = 1e-9
-"""An input this close to its limit, relatively, is at its limit."""
-
-
-def time_mean(time: Array, values: Array) -> float:
-    r"""Return $\frac1T\int_0^T y\,dt$; the value itself when the samples span no time."""
-    if len(time) == 0:
-        return float("nan")
-    span = float(time[-1] - time[0])
-    return integral(time, values) / span if span > 0.0 else float(values[-1])
-
-
-def integral(time: Array, values: Array) -> float:
-    r"""Return $\int_0^T y\,dt$ by the trapezoidal rule; NaN without samples."""
-    return float(np.trapezoid(values, time)) if len(time) else float("nan")
-
-
-def running_integral(time: Array, values: Array) -> Array:
-    r"""Return $\int_0^t y\,dt$ at every sample, of order 4 in the sampling step.
-
-    The trapezoidal rule with its end correction $-\tfrac{h^2}{12}(\dot y_{k+1}-\dot y_k)$, the
-    derivatives taken from the samples themselves.
-    """
-    if len(time) < 2:
-        return np.zeros(len(time))
-    step = np.diff(time)
-    parts = 0.5 * step * (values[1:] + values[:-1])
-    if len(time) >= 3 and (step > 0.0).all():
-        slope = np.gradient(values, time, edge_order=2)
-        parts -= step**2 / 12.0 * np.diff(slope)
-    return np.concatenate([[0.0], np.cumsum(parts)])
-
-
-def holonomic(samples: Samples, block: str | None = None) -> NDArray[np.intp]:
-    """Return the indices of the rows that have a `phi`: not all of its samples are NaN."""
-    has_phi: NDArray[np.bool_] = np.any(~np.isnan(samples["phi"]), axis=0)
-    rows = _rows(samples.labels, block)
-    return rows[has_phi[rows]]
-
-
-def error_norm(samples: Samples, name: str, block: str | None = None) -> Array:
-    r"""Return $\lVert\varphi\rVert$ or $\lVert\beta\rVert$ over time, shape `(n,)`.
-
-    Nonholonomic rows have no `phi` and count in `beta` alone. Without any row the norm is NaN.
-
-    Args:
-        samples: The arrays of the run.
-        name: `"phi"`, `"beta"`, `"passive_phi"` or `"passive_beta"`.
-        block: The servo block to restrict it to.
-    """
-    values = samples[name]
-    if name == "phi":
-        values = values[:, holonomic(samples, block)]
-    elif name == "beta":
-        values = values[:, _rows(samples.labels, block)]
-    elif name == "passive_phi":
-        values = values[:, ~np.isnan(values).all(axis=0)]
-    if values.shape[1] == 0:
-        return np.full(len(samples), np.nan)
-    with np.errstate(over="ignore"):  # the last sample of a diverged run may be enormous
-        norm: Array = np.sqrt(np.sum(values * values, axis=1))
-    return norm
-
-
-def energy_imbalance(samples: Samples) -> Array:
-    r"""Return the energy that came from nowhere, $E(t) - E(0) - \int_0^t P\,dt$ [J], shape `(n,)`.
-
-    $P$ is the power of everything that may change the total energy: inputs, non-conservative
-    given forces, and passive constraints that move with time. Its integral is taken from the
-    integrator when the run recorded it (`supplied_energy`), else from the samples of `power`.
-    """
-    energy = samples["energy"]
-    if "supplied_energy" in samples:
-        supplied = samples["supplied_energy"]
-    elif "power" in samples:
-        supplied = running_integral(samples.time, samples["power"])
-    else:
-        return np.full(len(samples), np.nan)
-    return energy - energy[:1] - (supplied - supplied[:1])
-
-
-def saturated(samples: Samples) -> NDArray[np.bool_]:
-    """Return for every sample whether some input is at or beyond its limit, shape `(n,)`.
-
-    A limit of zero means in most robot models that nobody set it, and does not count.
-    """
-    limit = np.array(samples.labels.effort_limit, dtype=np.float64)
-    limit[~(limit > 0.0)] = np.inf
-    at_limit: NDArray[np.bool_] = np.any(np.abs(samples["u"]) >= limit * (1.0 - LIMIT_RTOL), axis=1)
-    return at_limit
-
-
-def _rows(labels: Labels, block: str | None) -> NDArray[np.intp]:
-    return np.arange(len(labels.rows)) if block is None else labels.block_rows(block)
 
 
 def _rms(name: str) -> Callable[[Samples, str | None], float]:
@@ -222,41 +124,6 @@ def _friction_loss(samples: Samples, block: str | None) -> float:
         return float("nan")
     taken = -np.einsum("ki,ki->k", samples["nonideal_force"], samples["v"])
     return float(running_integral(samples.time, taken)[-1])
-
-
-class Peak(NamedTuple):
-    """The largest reaction of one passive constraint."""
-
-    block: str
-    """Name of the constraint."""
-    value: float
-    """Largest Euclidean norm over time of its rows of this unit."""
-    unit: str
-
-
-def reaction_sizes(samples: Samples) -> dict[tuple[str, str], Array]:
-    """Return the length of every passive constraint's reaction over time, by name and unit.
-
-    A constraint that transmits a force and a torque has an entry for each.
-    """
-    labels = samples.labels
-    if "reaction" not in samples or not len(samples):
-        return {}
-    units = [reaction_unit(unit) for unit in labels.passive_row_units]
-    of = list(zip(labels.passive_row_blocks, units, strict=True))
-    reaction = samples["reaction"]
-    return {
-        entry: np.linalg.norm(reaction[:, [i for i, row in enumerate(of) if row == entry]], axis=1)
-        for entry in dict.fromkeys(of)
-    }
-
-
-def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
-    """Return the largest force and the largest torque of every passive constraint."""
-    return tuple(
-        Peak(block, float(np.max(size)), unit)
-        for (block, unit), size in reaction_sizes(samples).items()
-    )
 
 
 def _saturated_fraction(samples: Samples, block: str | None) -> float:
@@ -428,7 +295,7 @@ def describe(name: str, labels: Labels | None = None) -> Metric:
 def unit_in(name: str, labels: Labels) -> str:
     """Return the unit of a metric for a robot and task with these labels: `m`, or `m, rad`."""
     unit = describe(name).unit
-    rows = _rows(labels, name.partition(".")[2] or None)
+    rows = rows_of(labels, name.partition(".")[2] or None)
     at_position = [labels.row_units[i] for i in rows]
     known = {
         "phi": common_unit(at_position),

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl import measures, storage
 from ukctrl import metrics as _metrics
-from ukctrl import storage
 from ukctrl.errors import unknown_name
 from ukctrl.samples import Labels, Samples, Signal
 
@@ -167,7 +167,7 @@ class Result:
 
     def _reactions(self) -> dict[str, Any]:
         """Return the largest reaction of every passive constraint, where there are any."""
-        peaks = _metrics.reaction_peaks(self.samples)
+        peaks = measures.reaction_peaks(self.samples)
         entries = [peak._asdict() | {"value": storage.finite_or_none(peak.value)} for peak in peaks]
         return {"reactions": entries} if entries else {}
 

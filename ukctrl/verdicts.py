@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ukctrl import metrics
+from ukctrl import measures, metrics
 from ukctrl.pretty import number, quantity, sentence, si, unit_text
 from ukctrl.result import Result
 from ukctrl.samples import FIELDS, per_second
@@ -34,8 +34,6 @@ ENERGY_FLOOR = 1e-12
 """Less energy than this is none [J]."""
 NEAR_SINGULAR = 1e-3
 """Fraction of its largest value at which a smallest singular value is called small."""
-
-
 MOST_NAMED_BLOCKS = 3
 """With more servo blocks than this, the headline gives their common norm."""
 
@@ -125,7 +123,7 @@ def _outcome(result: Result) -> Verdict:
 
 def _task(result: Result) -> Verdict | None:
     name = "phi" if np.isfinite(result.metric("peak_phi")) else "beta"
-    norm = metrics.error_norm(result.samples, name)
+    norm = measures.error_norm(result.samples, name)
     if not np.isfinite(norm).all():
         return None
     unit = metrics.unit_in(f"peak_{name}", result.labels)
@@ -165,7 +163,7 @@ def _why_it_grows(result: Result) -> str:
 def _velocity_task(result: Result) -> Verdict | None:
     """Judge the rows without a position level where other rows have one."""
     samples, labels = result.samples, result.labels
-    with_phi = metrics.holonomic(samples)
+    with_phi = measures.holonomic(samples)
     rows = np.setdiff1d(np.arange(len(labels.rows)), with_phi)
     if not rows.size or not with_phi.size:
         return None
@@ -239,7 +237,7 @@ def _reach(result: Result) -> Verdict | None:
         return Verdict(
             "good", "reach", "The actuators can give every acceleration that the task asks for."
         )
-    share = metrics.time_mean(time, np.nan_to_num(reach > NEGLIGIBLE).astype(np.float64))
+    share = measures.time_mean(time, np.nan_to_num(reach > NEGLIGIBLE).astype(np.float64))
     unit = unit_text(FIELDS["reach"].units(result.labels)[0])
     return Verdict(
         "warning",
@@ -342,12 +340,12 @@ def _energy(result: Result) -> Verdict | None:
     drift = result.metric("energy_drift")
     if not np.isfinite(drift):
         return None
-    energy, imbalance = result["energy"], metrics.energy_imbalance(result.samples)
+    energy, imbalance = result["energy"], measures.energy_imbalance(result.samples)
     supplied = energy - energy[0] - imbalance
     moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy))
     if "kinetic_energy" in result.samples:  # from height or springs to motion and back
         moved += float(np.abs(np.diff(result["kinetic_energy"])).sum())
-    if moved <= 1e-12:
+    if moved <= ENERGY_FLOOR:
         return Verdict("good", "energy", "No energy moved.")
     share = drift / moved
     text = (

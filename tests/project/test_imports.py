@@ -27,8 +27,8 @@ LAYERS = {
     "Controllers": "control",
     "Scenarios": "scenario loading",
     "Runs": (
-        "samples storage metrics result integrate prepare recorder provenance relative_degree "
-        "simulation analysis"
+        "samples storage measures metrics result integrate prepare recorder provenance "
+        "relative_degree simulation analysis"
     ),
     "What they tell": "verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",

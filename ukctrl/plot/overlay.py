@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl import metrics
+from ukctrl import measures, metrics
 from ukctrl.plot import panels, style
 from ukctrl.pretty import unit_text
 from ukctrl.result import Result
@@ -37,7 +37,7 @@ def errors(results: Mapping[str, Result]) -> Figure:
     for block in blocks:
         for name, symbol in (("phi", "φ"), ("beta", "β")):
             curves = {
-                key: (result.time, metrics.error_norm(result.samples, name, block))
+                key: (result.time, measures.error_norm(result.samples, name, block))
                 for key, result in results.items()
                 if block is None or block in result.labels.blocks
             }

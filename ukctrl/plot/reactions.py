@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl import metrics
+from ukctrl import measures
 from ukctrl.plot import panels
 from ukctrl.pretty import unit_text
 from ukctrl.result import Result
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 def drawn(result: Result) -> Iterator[panels.Panel]:
     """Yield a panel for each unit: the length of every constraint's reaction in that unit."""
-    sizes = metrics.reaction_sizes(result.samples)
+    sizes = measures.reaction_sizes(result.samples)
     for unit in dict.fromkeys(unit for _, unit in sizes):
         named = {block: size for (block, of), size in sizes.items() if of == unit}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl import metrics
+from ukctrl import measures
 from ukctrl.plot import panels, reactions, style
 from ukctrl.pretty import prefixed, unit_text
 from ukctrl.result import Result
@@ -73,13 +73,13 @@ def errors(result: Result) -> Figure:
     labels = result.labels
     drawn = []
     for name, symbol, meaning in (("phi", "φ", "position level"), ("beta", "β", "velocity level")):
-        norms = {block: metrics.error_norm(result.samples, name, block) for block in labels.blocks}
+        norms = {block: measures.error_norm(result.samples, name, block) for block in labels.blocks}
         norms = {block: norm for block, norm in norms.items() if np.isfinite(norm).any()}
         if norms:
             drawn.append(_norms(result, norms, name, f"|{symbol}| at {meaning}"))
     if len(drawn) == 1:
         drawn = [drawn[0]._replace(columns=2)]
-    with_phi = metrics.holonomic(result.samples)
+    with_phi = measures.holonomic(result.samples)
     shown = [("phi", "φ", i) for i in with_phi] or [
         ("beta", "β", i) for i in range(len(labels.rows))
     ]
@@ -97,7 +97,7 @@ def errors(result: Result) -> Figure:
 def energy(result: Result) -> Figure:
     """Draw the total energy beside what was fed in, and what remains unaccounted for."""
     total = result["energy"]
-    imbalance = metrics.energy_imbalance(result.samples)
+    imbalance = measures.energy_imbalance(result.samples)
 
     def balance(axes: Axes, room: float) -> None:
         curves = {"E(t)": total, "E(0) + energy fed in": total - imbalance}
@@ -135,7 +135,7 @@ def passive(result: Result) -> Figure:
         ("passive_phi", "φ", "position level"),
         ("passive_beta", "β", "velocity level"),
     ):
-        norm = metrics.error_norm(result.samples, name)
+        norm = measures.error_norm(result.samples, name)
         if np.isfinite(norm).any():
             unit = common_unit(units if name == "passive_phi" else map(per_second, units))
 
@@ -285,7 +285,7 @@ def _limits(axes: Axes, values: Array, limits: Sequence[float]) -> None:
 def _shade_saturation(axes: Axes, result: Result, columns: list[int]) -> None:
     limit = np.array(result.labels.effort_limit)[columns]
     limit[~(limit > 0.0)] = np.inf
-    bound = limit * (1.0 - metrics.LIMIT_RTOL)
+    bound = limit * (1.0 - measures.LIMIT_RTOL)
     at_limit = np.any(np.abs(result["u"][:, columns]) >= bound, axis=1)
     if at_limit.any():
         axes.fill_between(

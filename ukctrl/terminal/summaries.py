@@ -54,7 +54,8 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     if as_json:
         write_json(result.summary())
         return
-    from ukctrl.metrics import reaction_peaks, unit_in
+    from ukctrl.measures import reaction_peaks
+    from ukctrl.metrics import unit_in
     from ukctrl.pretty import unit_text
 
     names = result.names
