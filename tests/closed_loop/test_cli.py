@@ -628,3 +628,9 @@ def test_the_check_of_a_large_swarm_fits_on_a_screen(ukctrl):
     assert "and 108 more that --json lists" in words
     found = json.loads(ukctrl(*swarm, "--json").out)
     assert len(found["rows"]) == len(found["inputs"]) == 120
+
+
+def test_a_solved_start_says_whether_and_how_far_it_moved(ukctrl):
+    assert "start on the constraints as given" in " ".join(ukctrl("check", "five-bar").out.split())
+    moved = ukctrl("check", "three-rrr")
+    assert re.search(r"start +moved onto the constraints by [\d.e-]+ (m|rad)", moved.out)

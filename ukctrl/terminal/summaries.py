@@ -67,7 +67,7 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     lines += hanging("  ", actors, text_style="dim")
     moved = _moved(result.provenance.get("start_moved"))
     if moved:
-        lines += hanging("  ", f"the start was moved onto the constraints by {moved}")
+        lines += hanging("  ", f"the start: {moved}")
     rows = [
         (Part(name, "cyan"), f"{value:.4g}", Part(unit_text(unit_in(name, result.labels)), "dim"))
         for name, value in result.metrics.items()
@@ -114,7 +114,10 @@ def _moved(by: object) -> str:
     """Return how far a start was moved, in words; empty where it was not asked to be."""
     if not isinstance(by, Mapping) or not by:
         return ""
-    return ", ".join(f"{float(size):.3g} {unit}" for unit, size in by.items())
+    far = [f"{float(size):.3g} {unit}" for unit, size in by.items() if size]
+    if not far:
+        return "on the constraints as given"
+    return f"moved onto the constraints by {', '.join(far)}"
 
 
 def _statuses(comparison: Comparison, names: Sequence[str]) -> list[Part | str]:
@@ -160,7 +163,7 @@ def show_check(found: Check, as_json: bool) -> None:
     if found.velocity_rows is not None:
         facts.append(("velocity rows", found.velocity_rows.sentence()))
     if found.moved:
-        facts.append(("start moved", _moved(found.moved)))
+        facts.append(("start", _moved(found.moved)))
     for name, value in facts:
         lines += hanging(f"  {name:<14}", value, "cyan")
     if found.rows and found.inputs:
