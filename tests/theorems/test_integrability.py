@@ -293,3 +293,13 @@ def test_symbols_that_take_too_long_are_done_without(monkeypatch):
 def test_coordinates_of_one_name_are_refused(names):
     with pytest.raises(InputError, match="must have names of their own"):
         classify(["d.x"], names)
+
+
+@pytest.mark.parametrize("size", ["1e-200*", "1e-12*", "1e12*", "1e200*"])
+def test_the_unit_of_a_row_says_nothing(size):
+    found = classify([f"{size}d.x + {size}y*d.z"], ["x", "y", "z"])
+    assert (found.kind, found.growth) == ("nonholonomic", (2, 3))
+
+
+def test_a_small_coefficient_is_not_taken_for_none():
+    assert classify(["d.x + 1e-11*y*d.z"], ["x", "y", "z"]).kind == "nonholonomic"

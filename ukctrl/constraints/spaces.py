@@ -160,7 +160,7 @@ class Texts(Space):
         self._rows = _many_digits([*coordinates, "t"], entries)
         self._frame = Frame(coordinates, dofs, rates)
         floats = any(entry.has(sympy.Float) for row in entries for entry in row)
-        self.zero = 1e-25 if self._frame.plain and not floats else 1e-11
+        self.zero = 1e-25 if self._frame.plain and not floats else 1e-13
         held = draw is not None and any(part.phi for part in derived)
         self.states = HELD_STATES if held else STATES
         if held:
@@ -183,7 +183,11 @@ class Texts(Space):
         return smaller
 
     def rows(self, x: Numbers) -> Numbers:
-        return self._rows(x)[list(self._which)]
+        """Return the rows at a state, each scaled by its largest part: its unit says nothing."""
+        rows = self._rows(x)[list(self._which)]
+        largest = np.array([max(abs(entry) for entry in row[:-1]) or 1 for row in rows])
+        scaled: Numbers = rows / largest[:, None]
+        return scaled
 
     def moved(self, x: Numbers, direction: Numbers, h: Any) -> Numbers:
         return self._frame.moved(x, direction, h)
