@@ -89,8 +89,6 @@ def conflict(
     size = np.sqrt(size)
     drift = phi * (size + speed) + phi_dot * np.sqrt(speed)
     bad = 0
-    if longest == 0.0:  # nothing but rows that hold by themselves
-        longest = 1.0
     for i in range(m):
         miss, terms = -b[i], abs(b[i])
         for c in range(n):

@@ -75,13 +75,3 @@ def test_a_start_that_breaks_a_closure_ends_as_drifted():
     assert "passive_phi reached" in run.message
     worst = run.labels.passive_rows[int(np.argmax(np.abs(run["passive_phi"][-1])))]
     assert f"most on row '{worst}'; the monitor allows" in run.message
-
-
-def test_a_distance_that_no_motion_can_change_does_no_harm():
-    """Two frames of one body: the row is zero, up to the rounding of the distance."""
-    frames = ["tool", "lower"]
-    state = Robot.load("two_link").snapshot([-0.6, 1.5])
-    apart = np.linalg.norm(state.frame(frames[0]).position - state.frame(frames[1]).position)
-    within = {"kind": "distance", "frames": frames, "path": {"kind": "constant", "value": apart}}
-    run = simulate(run_of(held_arm(within), start={"q": {"shoulder": -0.6, "elbow": 1.5}}))
-    assert run.status == "completed", run.message
