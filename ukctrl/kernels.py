@@ -24,21 +24,9 @@ from ukctrl.rowspace import add_solution, mass_weighted, remove_constrained, row
 
 
 @compiled
-def plain_answer(
-    M: Matrix, nle: Vector, f: Vector, B: Matrix, L: Matrix, a_free: Vector, G: Matrix
-) -> int:
-    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` for a robot without passive rows.
-
-    Returns 0, or ``-1 - i`` when ``M`` is not positive definite at i.
-    """
+def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
+    """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
     n, nu = B.shape
-    failed = cholesky(M, L)
-    if failed > 0:
-        return -failed
-    for i in range(n):
-        a_free[i] = f[i] - nle[i]
-    solve_lower(L, a_free)
-    solve_upper(L, a_free)
     column = np.empty(n)
     for k in range(nu):
         for i in range(n):
@@ -46,7 +34,26 @@ def plain_answer(
         solve_lower(L, column)
         solve_upper(L, column)
         for i in range(n):
-            G[i, k] = column[i]
+            answer[i, k] = column[i]
+
+
+@compiled
+def plain_answer(
+    M: Matrix, nle: Vector, f: Vector, B: Matrix, L: Matrix, a_free: Vector, G: Matrix
+) -> int:
+    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` for a robot without passive rows.
+
+    Returns 0, or ``-1 - i`` when ``M`` is not positive definite at i.
+    """
+    n = B.shape[0]
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    for i in range(n):
+        a_free[i] = f[i] - nle[i]
+    solve_lower(L, a_free)
+    solve_upper(L, a_free)
+    free_response(L, B, G)
     return 0
 
 
@@ -101,20 +108,6 @@ def passive_answer(
         for i in range(n):
             G[i, k] = column[i]
     return space.rank
-
-
-@compiled
-def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
-    """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
-    n, nu = B.shape
-    column = np.empty(n)
-    for k in range(nu):
-        for i in range(n):
-            column[i] = B[i, k]
-        solve_lower(L, column)
-        solve_upper(L, column)
-        for i in range(n):
-            answer[i, k] = column[i]
 
 
 @compiled
