@@ -51,6 +51,12 @@ Correction = Callable[[float, Vector, Vector], tuple[Vector, Vector]]
 """Maps time, q and v to the q and v from which to go on: a projection onto constraints."""
 
 
+Guard = Callable[[float, State], float]
+"""Positive until something happens that ends the integration, such as a switch of the law."""
+GUARD_RTOL = 1e-13
+"""A crossing is found to this fraction of the step in which it lies, or to rounding."""
+
+
 class Integrator(abc.ABC):
     """Advances a state and reports it at chosen times.
 
@@ -69,11 +75,17 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def advance(
-        self, t: float, state: State, stop: float, outputs: Sequence[float]
+        self,
+        t: float,
+        state: State,
+        stop: float,
+        outputs: Sequence[float],
+        guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
         """Yield the state at each of ``outputs``, increasing times in ``(t, stop]``.
 
-        The last of them must be ``stop``, so that the caller can go on from there.
+        The last of them must be ``stop``, so that the caller can go on from there. Where the
+        ``guard`` stops being positive, the state there is yielded, and it is the last one.
 
         Raises:
             IntegrationFailed: The motion cannot be continued.
@@ -94,6 +106,25 @@ def check_bounded(t: float, state: State) -> None:
     if speed < SPEED_LIMIT and np.isfinite(state.q).all() and np.isfinite(state.memory).all():
         return
     raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")
+
+
+def crossing(
+    guard: Guard, state: Callable[[float], State], before: float, after: float
+) -> float:
+    """Return the first time found at which the guard is not positive, by bisection.
+
+    It is positive ``before`` and not ``after``; the time returned is on the far side.
+    """
+    near = GUARD_RTOL * (after - before)
+    while after - before > near:
+        middle = 0.5 * (before + after)
+        if not before < middle < after:
+            break
+        if guard(middle, state(middle)) > 0.0:
+            before = middle
+        else:
+            after = middle
+    return after
 
 
 @final
@@ -118,7 +149,12 @@ class Adaptive(Integrator):
         self._fault: Exception | None = None
 
     def advance(
-        self, t: float, state: State, stop: float, outputs: Sequence[float]
+        self,
+        t: float,
+        state: State,
+        stop: float,
+        outputs: Sequence[float],
+        guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
         from scipy import integrate  # here, because it takes 0.2 s to import
 
@@ -152,9 +188,23 @@ class Adaptive(Integrator):
                     f"the integrator needs steps below rounding at t = {solver.t:.6g} s: {message}"
                 )
             self._fault = None
-            check_bounded(solver.t, self._split(solver.y))
-            upto = int(np.searchsorted(times, solver.t, side="right"))
-            between = solver.dense_output() if upto > done else None
+            reached = self._split(solver.y)
+            check_bounded(solver.t, reached)
+            end = solver.t
+            crossed = guard is not None and not guard(end, self.corrected(end, reached)) > 0.0
+            upto = int(np.searchsorted(times, end, side="right"))
+            between = solver.dense_output() if upto > done or crossed else None
+            if guard is not None and crossed and between is not None:
+                inside = between
+
+                def at_time(moment: float, inside: Any = inside) -> State:
+                    return self.corrected(moment, self._split(inside(moment)))
+
+                end = crossing(guard, at_time, solver.t_old, end)
+                for moment in [float(each) for each in times[done:] if each < end]:
+                    yield moment, at_time(moment)
+                yield end, at_time(end)
+                return
             if self.correction is not None:
                 self._go_on_from(solver)
             if between is not None:
@@ -231,14 +281,28 @@ class FixedStep(Integrator):
         self._step = steps[method]
 
     def advance(
-        self, t: float, state: State, stop: float, outputs: Sequence[float]
+        self,
+        t: float,
+        state: State,
+        stop: float,
+        outputs: Sequence[float],
+        guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
         for target in outputs:
             count = max(1, round(np.ceil((target - t) / self._length - 1e-9)))
             h = (target - t) / count
             for k in range(count):
-                state = self.corrected(t + (k + 1) * h, self._step(t + k * h, state, h))
-                check_bounded(t + (k + 1) * h, state)
+                before, start = state, t + k * h
+                state = self.corrected(start + h, self._step(start, before, h))
+                check_bounded(start + h, state)
+                if guard is not None and not guard(start + h, state) > 0.0:
+
+                    def at_time(moment: float, start: float = start, y: State = before) -> State:
+                        return self.corrected(moment, self._step(start, y, moment - start))
+
+                    end = crossing(guard, at_time, start, start + h)
+                    yield end, at_time(end)
+                    return
             t = target
             yield t, state
 

@@ -30,6 +30,7 @@ def provenance(
     ticks: int,
     tick_seconds: float,
     moved: Mapping[str, float],
+    switches: Sequence[float],
     gains: Gains,
     passive: Mapping[str, object],
     beyond_limits: Sequence[str],
@@ -47,6 +48,7 @@ def provenance(
         "rank": dc.asdict(scenario.rank),
         **_passive(scenario, gains, passive),
         "start_moved": dict(moved),
+        **({"switches": list(switches)} if switches else {}),
         "beyond_limits": list(beyond_limits),
         "timing": {
             "wall_seconds": wall_seconds,

@@ -75,6 +75,7 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
             ticks=loop.recorder.ticks,
             tick_seconds=loop.recorder.tick_seconds,
             moved=loop.moved,
+            switches=loop.switches,
             gains=loop.truth.gains,
             passive=loop.recorder.passive(),
             beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
@@ -128,6 +129,8 @@ class Loop:
         watched = scenario.monitor.frames
         with blaming("monitor.frames"):
             self.recorder = Recorder(self.truth, servo, self.law, len(self.outputs), watched)
+        self.switches: list[float] = []
+        """When the law switched [s]."""
         self.held: Vector | None = None
         """The input that a zero-order hold keeps; None under continuous control."""
         monitor = scenario.monitor
@@ -142,8 +145,8 @@ class Loop:
         truth = self.truth
         truth.move(t, q, v)
         if self.held is None:
-            u, memory_rate, _ = self.command(t, q, v, memory)
-            return truth.acceleration(u), memory_rate
+            command = self.command(t, q, v, memory)
+            return truth.acceleration(command.u), command.memory_rate
         a = truth.acceleration(self.held)
         return a, np.array([truth.power(a, self.held)])
 
@@ -156,6 +159,7 @@ class Loop:
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it; return the status and why."""
         try:
+            self.state = self._settled(self.t0, self.state)
             self.truth.move(self.t0, self.state.q, self.state.v)
             first = self.command(self.t0, *self.state)  # untimed: it may have to compile
             if np.shape(first.memory_rate) != self.law.memory.shape:
@@ -191,10 +195,29 @@ class Loop:
         return float(self.recorder.time[count - 1]) if count else self.t0
 
     def _run_continuous(self, progress: Progress) -> None:
-        self._keep(self.t0, self.state, progress)
-        rest = self.outputs[1:]
-        for t, state in self.integrator.advance(self.t0, self.state, self.t1, rest):
-            self._keep(t, state, progress)
+        t, state, rest = self.t0, self.state, self.outputs[1:]
+        self._keep(t, state, progress)
+        guard = self._guard if self.law.switches else None
+        while rest:
+            for t, state in self.integrator.advance(t, state, self.t1, rest, guard):  # noqa: B020
+                if t == rest[0]:
+                    self._keep(t, state, progress)
+                    rest = rest[1:]
+            state = self._settled(t, state)
+
+    def _guard(self, t: float, state: State) -> float:
+        """Return the law's guard at a state."""
+        self.truth.move(t, state.q, state.v)
+        if self.belief is not self.truth:
+            self.belief.move(t, state.q, state.v)
+        return self.law.guard(self.belief, state.memory)
+
+    def _settled(self, t: float, state: State) -> State:
+        """Return the state after the switches of the law that are due."""
+        if not self.law.switches or self._guard(t, state) > 0.0:
+            return state
+        self.switches.append(t)
+        return State(state.q, state.v, self.law.settled(self.belief, state.memory))
 
     def _run_sampled(self, period: float, progress: Progress) -> None:
         """Hold the input over each control period; the memory advances once a period.
@@ -206,6 +229,7 @@ class Loop:
         plant = State(self.state.q, self.state.v, np.zeros(1))
         self.recorder.keep_supplied_energy()
         for start, stop, outputs in periods(self.outputs, self.t0, self.t1, period):
+            law_memory = self._settled(start, State(plant.q, plant.v, law_memory)).memory
             self.truth.move(start, plant.q, plant.v)
             lent = self._timed(start, State(plant.q, plant.v, law_memory))
             # The law may lend its own arrays, which its next step overwrites.

@@ -18,13 +18,19 @@ import numpy as np
 from ukctrl.certify import RUN_RANK, RankPolicy
 from ukctrl.constraints import Constraint, Stack
 from ukctrl.dynamics import GAINS, Dynamics, Gains
-from ukctrl.errors import ShapeError
+from ukctrl.errors import ShapeError, UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
 from ukctrl.robot import Robot
 
 NO_MEMORY: Vector = np.zeros(0)
 """Memory of a law that has none."""
+MAX_SWITCHES = 8
+"""More switches than this at one moment never end."""
+
+
+class SwitchingWithoutEnd(UkctrlError, RuntimeError):
+    """The modes of a law hand over to each other at one moment, for ever."""
 
 
 class Command(NamedTuple):
@@ -36,6 +42,8 @@ class Command(NamedTuple):
     """Time derivative of the law's memory, shape as the memory."""
     demand: Vector | None = None
     """Row acceleration that the law asked for, shape ``(m,)``; None where it asks for none."""
+    memory: Vector | None = None
+    """Memory to go on from, where `Law.command` found that the law has switched; else None."""
 
 
 class Signal(NamedTuple):
@@ -79,6 +87,8 @@ class Law(abc.ABC):
     """The servo rows that the law enforces, or that its error is measured by."""
     memory: Vector = NO_MEMORY
     """Memory at the start of a run."""
+    switches: ClassVar[bool] = False
+    """Whether it has modes, and so a `guard`."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -101,6 +111,38 @@ class Law(abc.ABC):
         """Return what is worth recording beside ``u``; called at output times only."""
         return {}
 
+    def guard(self, dynamics: Dynamics, memory: Vector) -> float:
+        """Return a number that is positive while the present mode lasts; for a law that switches.
+
+        It must be continuous in the state, for the moment of a switch is found as its root. The
+        mode is an entry of the memory whose rate is zero.
+        """
+        return 1.0
+
+    def switched(self, dynamics: Dynamics, memory: Vector) -> Vector:
+        """Return the memory after the switch that is due where the `guard` is not positive.
+
+        The new mode's guard must be positive there, or the law would switch for ever.
+        """
+        return memory
+
+    @final
+    def settled(self, dynamics: Dynamics, memory: Vector) -> Vector:
+        """Return the memory after every switch that is due; the very same one where none is.
+
+        Raises:
+            SwitchingWithoutEnd: The guard of every mode that follows is not positive either.
+        """
+        for _ in range(MAX_SWITCHES):
+            if self.guard(dynamics, memory) > 0.0:
+                return memory
+            memory = self.switched(dynamics, memory)
+        raise SwitchingWithoutEnd(
+            f"the modes of a law must not hand over to each other at once; "
+            f"{type(self).__name__.lstrip('_')} switched {MAX_SWITCHES} times at "
+            f"t = {dynamics.snapshot.t:.6g} s. Let a mode end later than it begins (hysteresis)."
+        )
+
     @final
     def command(self, t: float, q: Vector, v: Vector, memory: Vector = NO_MEMORY) -> Command:
         """Return the command at a measured state: the call for one's own control loop.
@@ -109,7 +151,8 @@ class Law(abc.ABC):
             t: Time [s].
             q: Configuration, shape ``(nq,)``, float64.
             v: Velocity, shape ``(nv,)``, float64.
-            memory: The law's memory; start with ``law.memory`` and add ``memory_rate * dt``.
+            memory: The law's memory; start with ``law.memory`` and add ``memory_rate * dt``, to
+                the command's own ``memory`` where it has one.
 
         Raises:
             ShapeError: The memory is not of the law's shape; a law with a memory must get it.
@@ -122,7 +165,10 @@ class Law(abc.ABC):
         if self._dynamics is None:
             self._dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
         self._dynamics.move(t, q, v)
-        return self.step(self._dynamics, memory)
+        if not self.switches:
+            return self.step(self._dynamics, memory)
+        memory = self.settled(self._dynamics, memory)
+        return self.step(self._dynamics, memory)._replace(memory=memory)
 
 
 @spec
