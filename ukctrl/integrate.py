@@ -108,9 +108,7 @@ def check_bounded(t: float, state: State) -> None:
     raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")
 
 
-def crossing(
-    guard: Guard, state: Callable[[float], State], before: float, after: float
-) -> float:
+def crossing(guard: Guard, state: Callable[[float], State], before: float, after: float) -> float:
     """Return the first time found at which the guard is not positive, by bisection.
 
     It is positive ``before`` and not ``after``; the time returned is on the far side.
