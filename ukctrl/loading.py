@@ -36,11 +36,11 @@ def load_scenario(
     return _scenario(table, changes, path, str(reference), trust)
 
 
-def parse_scenario(text: str, base: Path | None) -> Scenario:
+def parse_scenario(text: str, base: Path | None, *, trust: bool = False) -> Scenario:
     """Read a scenario from TOML text; `Scenario.from_toml` documents it."""
     label = "scenario"
     table = parse_toml(text, label)
-    return _scenario(table, {}, (base or Path.cwd()) / "scenario.toml", label, False)
+    return _scenario(table, {}, (base or Path.cwd()) / "scenario.toml", label, trust)
 
 
 def changed_scenario(

@@ -326,11 +326,14 @@ class Scenario:
         return load_scenario(reference, changes or {}, trust=trust)
 
     @staticmethod
-    def from_toml(text: str, *, base: Path | None = None) -> Scenario:
-        """Read a scenario from TOML text; relative file names start at ``base``."""
+    def from_toml(text: str, *, base: Path | None = None, trust: bool = False) -> Scenario:
+        """Read a scenario from TOML text; relative file names start at ``base``.
+
+        ``trust`` is that of `load`.
+        """
         from ukctrl.loading import parse_scenario
 
-        return parse_scenario(text, base)
+        return parse_scenario(text, base, trust=trust)
 
     def replace(
         self, changes: Mapping[str, object], *, beside: Path | None = None, trust: bool = False
