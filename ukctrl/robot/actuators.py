@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ukctrl.errors import ModelError
 from ukctrl.expression import Vocabulary, check, compile_function, parse
 from ukctrl.files import blaming
+from ukctrl.robot.motor import InputBounds, MotorLimits
 from ukctrl.robot.spec import (
     AnyActuator,
     FormulaInput,
@@ -130,8 +131,8 @@ class Actuation:
 
     names: tuple[str, ...]
     units: tuple[str, ...]
-    limits: Vector
-    """Largest absolute input, shape ``(nu,)``."""
+    bounds: InputBounds
+    """What the motors can give."""
     constant: Matrix
     """``B`` without the columns that depend on the configuration, shape ``(nv, nu)``."""
     moving: tuple[tuple[int, Column], ...] = ()
@@ -153,10 +154,12 @@ class Input:
 
     name: str
     unit: str
-    limit: float | None
-    """Largest absolute input; None where it is unlimited."""
+    motor: MotorLimits
+    """What it can give."""
     column: Vector | Column
     """Generalised force per unit of input, shape ``(nv,)``; or what evaluates it."""
+    limit: float = np.inf
+    """Largest absolute input where the motor does not say."""
 
 
 def actuation(
@@ -198,8 +201,8 @@ def actuation(
             constant[:, index] = made.column
         else:
             moving.append((index, made.column))
-    limits = np.array([np.inf if made.limit is None else made.limit for made in inputs])
-    return Actuation(names, tuple(made.unit for made in inputs), limits, constant, tuple(moving))
+    bounds = InputBounds.of([(made.name, made.motor, made.limit) for made in inputs])
+    return Actuation(names, tuple(made.unit for made in inputs), bounds, constant, tuple(moving))
 
 
 def _inputs(structure: Structure, spec: AnyActuator) -> list[Input]:
@@ -227,8 +230,9 @@ def _joint_motor(structure: Structure, spec: JointMotor) -> Input:
     return Input(
         name=spec.name or structure.dofs[index],
         unit=spec.unit or _effort_unit(structure.dof_units[index]),
-        limit=spec.limit if spec.limit is not None else from_model,
+        motor=spec,
         column=column,
+        limit=from_model,
     )
 
 
@@ -252,9 +256,7 @@ def _transmission(structure: Structure, spec: Transmission) -> list[Input]:
     columns = np.zeros((structure.nv, len(names)))
     columns[rows] = matrix
     unit = spec.unit or (units.pop() if len(units) == 1 else "N m")
-    return [
-        Input(name, unit, spec.limit, columns[:, index].copy()) for index, name in enumerate(names)
-    ]
+    return [Input(name, unit, spec, columns[:, index].copy()) for index, name in enumerate(names)]
 
 
 def formula_input(structure: Structure, spec: FormulaInput) -> Input:
@@ -276,10 +278,10 @@ def formula_input(structure: Structure, spec: FormulaInput) -> Input:
     texts = tuple(spec.column.values())
     if used:
         column = FormulaColumn(np.array(dofs), texts, words, structure.nv)
-        return Input(spec.name, unit, spec.limit, column)
+        return Input(spec.name, unit, spec, column)
     constant = np.zeros(structure.nv)
     constant[dofs] = [float(parse(text, words)) for text in texts]
-    return Input(spec.name, unit, spec.limit, constant)
+    return Input(spec.name, unit, spec, constant)
 
 
 def _torque_between(structure: Structure, spec: TorqueBetween) -> Input:
@@ -291,7 +293,7 @@ def _torque_between(structure: Structure, spec: TorqueBetween) -> Input:
             f"frames '{spec.frames[0]}' and '{spec.frames[1]}' of actuator '{spec.name}' are on "
             "one body; a torque between them does nothing."
         )
-    return Input(spec.name, "N m", spec.limit, TorqueColumn(first, first.rotation @ axis, sign))
+    return Input(spec.name, "N m", spec, TorqueColumn(first, first.rotation @ axis, sign))
 
 
 def _wrench(structure: Structure, spec: Wrench) -> Input:
@@ -300,4 +302,4 @@ def _wrench(structure: Structure, spec: Wrench) -> Input:
     if not site.support.any():
         raise ModelError(f"frame '{spec.frame}' of actuator '{spec.name}' does not move.")
     unit = spec.unit or ("N" if force.any() else "N m")
-    return Input(spec.name, unit, spec.limit, WrenchColumn(site, force, torque))
+    return Input(spec.name, unit, spec, WrenchColumn(site, force, torque))

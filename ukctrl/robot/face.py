@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import Block
 from ukctrl.robot.structure import Structure
@@ -119,7 +120,30 @@ class Face(abc.ABC):
     @property
     def effort_limit(self) -> Vector:
         """Largest absolute input, shape ``(nu,)``; infinite where unlimited."""
-        return self.actuation.limits.copy()
+        bounds = self.actuation.bounds
+        return np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
+
+    @property
+    def input_rate_limit(self) -> Vector:
+        """Largest rate of change of the inputs, shape ``(nu,)``; infinite where unlimited."""
+        return self.actuation.bounds.rate_limit.copy()
+
+    def input_bounds(self, rate: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the lowest and the highest input that the motors can give at a speed.
+
+        Args:
+            rate: Rates of the inputs, ``v @ B``, shape ``(nu,)`` [rad/s or m/s].
+
+        Returns:
+            Both of shape ``(nu,)`` [N m or N]; infinite where unlimited.
+
+        Raises:
+            ShapeError: ``rate`` does not have one entry for each input.
+        """
+        rate_ = np.asarray(rate, dtype=np.float64)
+        if rate_.shape != (self.nu,):
+            raise ShapeError(f"rate must have shape ({self.nu},); got {rate_.shape}.")
+        return self.actuation.bounds.at(rate_)
 
     @property
     def velocity_limit(self) -> Vector:

@@ -21,6 +21,7 @@ from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formula import FormulaStructure, Range, plain_blocks
 from ukctrl.robot.functions import FunctionColumn, FunctionPlant, PlantFunctions
 from ukctrl.robot.lagrangian import Lagrangian
+from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.plant import Plant
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.probe import PROBES, folded
@@ -254,7 +255,7 @@ def _columns(
         constant = np.zeros(structure.nv)
         constant[own] = B[:, index]
         column = FunctionColumn(plant, index, own) if varies[index] else constant
-        made.append(Input(name, unit, None, column))
+        made.append(Input(name, unit, MotorLimits(), column))
     return made
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.fields import Index, NonNegative, Number, Positive, Text, spec
 from ukctrl.files import blaming, read_spec
+from ukctrl.robot.motor import MotorLimits
 
 GROUND = "ground"
 """What joints call the body that does not move."""
@@ -71,7 +72,7 @@ AnyJoint = Annotated[Revolute | Prismatic, Field(discriminator="kind")]
 
 
 @spec
-class Motor:
+class Motor(MotorLimits):
     """A motor that turns the second body against the first."""
 
     name: Text
@@ -80,8 +81,6 @@ class Motor:
     """The two bodies; ``ground`` may be the first."""
     rotor_inertia: NonNegative = 0.0
     """Inertia of a rotor that turns with the second body [kg m^2]."""
-    limit: Positive | None = None
-    """Largest absolute torque [N m]; absent: unlimited."""
 
 
 @spec

@@ -74,7 +74,13 @@ def maximal(linkage: Linkage, name: str) -> Maximal:
         tuple(table for joint in linkage.joint for table in _closed(linkage, joint)),
         tuple(
             TorqueBetween(
-                name=motor.name, frames=motor.bodies, axis=(0.0, 0.0, 1.0), limit=motor.limit
+                name=motor.name,
+                frames=motor.bodies,
+                axis=(0.0, 0.0, 1.0),
+                limit=motor.limit,
+                rate_limit=motor.rate_limit,
+                corner_speed=motor.corner_speed,
+                no_load_speed=motor.no_load_speed,
             )
             for motor in linkage.motor
         ),

@@ -24,12 +24,13 @@ from ukctrl.fields import (
 )
 from ukctrl.robot.each import EACH, all_or_each
 from ukctrl.robot.linkage import Linkage
+from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.particles import Particles
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 
 
 @spec
-class JointMotor:
+class JointMotor(MotorLimits):
     """A motor on one freedom of a joint: the joint feels ``gear * u``."""
 
     kind: Literal["joint"] = "joint"
@@ -39,14 +40,12 @@ class JointMotor:
     """Name of the input; absent: the joint's."""
     gear: Number = 1.0
     """Joint effort per unit of input."""
-    limit: Positive | None = None
-    """Largest absolute input [N m or N]; absent: the model file's effort limit over the gear."""
     unit: Text | None = None
     """Unit of the input; absent: ``N m`` at a revolute joint, ``N`` at a prismatic one."""
 
 
 @spec
-class Transmission:
+class Transmission(MotorLimits):
     r"""Inputs that push on several joints at once: tendons, belts, differentials.
 
     Either one input with a table of ratios, $\tau_j = r_j\, u$, or several inputs with a
@@ -64,8 +63,6 @@ class Transmission:
     """Joints: the rows of ``matrix``."""
     matrix: Matrix | None = None
     """Joint effort per unit of input, shape ``(len(joints), len(names))``."""
-    limit: Positive | None = None
-    """Largest absolute value of each input; absent: unlimited."""
     unit: Text | None = None
     """Unit of the inputs; absent: ``N m``, or ``N`` if all the joints are prismatic."""
 
@@ -91,7 +88,7 @@ class Transmission:
 
 
 @spec
-class TorqueBetween:
+class TorqueBetween(MotorLimits):
     """A torque ``u`` on the second frame and ``-u`` on the first, about a common axis."""
 
     kind: Literal["torque_between"] = "torque_between"
@@ -101,12 +98,10 @@ class TorqueBetween:
     """The two frames; ``world`` is the ground."""
     axis: Direction
     """Axis in the first frame; its length does not matter."""
-    limit: Positive | None = None
-    """Largest absolute torque [N m]; absent: unlimited."""
 
 
 @spec
-class Wrench:
+class Wrench(MotorLimits):
     """A force and a torque that move with a frame, both proportional to one input."""
 
     kind: Literal["wrench"] = "wrench"
@@ -118,8 +113,6 @@ class Wrench:
     """Force per unit of input, in the frame's axes."""
     torque: Vec3 | None = None
     """Torque per unit of input, in the frame's axes."""
-    limit: Positive | None = None
-    """Largest absolute input; absent: unlimited."""
     unit: Text | None = None
     """Unit of the input; absent: ``N`` with a force, ``N m`` with a torque alone."""
 
@@ -131,7 +124,7 @@ class Wrench:
 
 
 @spec
-class FormulaInput:
+class FormulaInput(MotorLimits):
     """An input whose column of ``B`` is given as formulas of the coordinates."""
 
     kind: Literal["formula"] = "formula"
@@ -139,8 +132,6 @@ class FormulaInput:
     """Name of the input."""
     column: dict[str, Formula]
     """Generalised force per unit of input, by velocity; those not listed feel nothing."""
-    limit: Positive | None = None
-    """Largest absolute input; absent: unlimited."""
     unit: Text | None = None
     """Unit of the input; absent: ``N m`` or ``N`` where all velocities are of one kind."""
 

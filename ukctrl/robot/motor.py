@@ -1,0 +1,156 @@
+r"""What a motor can give: torque limits, a velocity-torque curve and a rate limit.
+
+An input with the rate $w$ of its power $u w$ is bounded by
+
+$$ \underline u\, c(-w) \le u \le \bar u\, c(w), \qquad
+   c(w) = \min\!\Big(1, \max\!\Big(0, \frac{w_0 - w}{w_0 - w_c}\Big)\Big), $$
+
+where $w_c$ is the corner speed and $w_0$ the no-load speed. So a motor that drives loses its torque
+with speed, and one that brakes keeps it.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import Annotated, final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from ukctrl.errors import InputError, ModelError
+from ukctrl.fields import NonNegative, Positive, Quantity, spec
+from ukctrl.robot.each import NUMBER
+
+Vector = NDArray[np.float64]
+
+
+def _limit(value: object) -> float | tuple[float, float]:
+    if not isinstance(value, list | tuple):
+        return Quantity(minimum=0.0, open_minimum=True).read(value)
+    if len(value) != 2:
+        raise InputError(f"must be one number or a lower and an upper one; got {len(value)}.")
+    lower, upper = (Quantity().read(entry) for entry in value)
+    if not lower < upper:
+        raise InputError(
+            f"must be a lower and a higher number; got {lower:g} and {upper:g}, which leave "
+            "no input."
+        )
+    return lower, upper
+
+
+Limit = Annotated[
+    float | tuple[float, float],
+    BeforeValidator(_limit),
+    WithJsonSchema(
+        {"anyOf": [*NUMBER["anyOf"], {"type": "array", "minItems": 2, "maxItems": 2}]},
+    ),
+]
+"""Largest absolute input, or the lowest and the highest input."""
+
+
+@spec
+class MotorLimits:
+    """What the motor behind an input can give."""
+
+    limit: Limit | None = None
+    """Largest absolute input [N m or N], or the lowest and the highest, such as ``[0, 12]`` for a
+    propeller. Absent: at a joint, the model file's effort limit over the gear; else unlimited."""
+    rate_limit: Positive | None = None
+    """Largest rate of change of the input [N m/s or N/s]; absent: unlimited."""
+    corner_speed: NonNegative | None = None
+    """Speed up to which the whole limit is available [rad/s or m/s]; absent: 0."""
+    no_load_speed: Positive | None = None
+    """Speed at which a driving motor has no torque left [rad/s or m/s]; absent: torque does not
+    depend on speed. Speeds are rates of the input: of the joint, times the gear."""
+
+    @model_validator(mode="after")
+    def _curve_falls(self) -> MotorLimits:
+        corner, no_load = self.corner_speed, self.no_load_speed
+        if corner is not None and no_load is None:
+            raise InputError("corner_speed goes with no_load_speed, where torque has fallen to 0.")
+        if corner is not None and no_load is not None and not corner < no_load:
+            raise InputError(
+                f"corner_speed must be less than no_load_speed, {no_load:g}; got {corner:g}."
+            )
+        if no_load is not None and isinstance(self.limit, tuple):
+            lower, upper = self.limit
+            if not lower <= 0.0 <= upper:
+                raise InputError(
+                    "no_load_speed needs a limit on both sides of zero, or the curve has nowhere "
+                    f"to fall to; got {lower:g} and {upper:g}."
+                )
+        return self
+
+    def limits(self, name: str, otherwise: float = np.inf) -> tuple[float, float]:
+        """Return the lowest and the highest input, where speed does not matter.
+
+        Args:
+            name: Name of the input, for the message.
+            otherwise: Largest absolute input where none is given.
+
+        Raises:
+            ModelError: A velocity-torque curve has no torque to start from.
+        """
+        limit = otherwise if self.limit is None else self.limit
+        lower, upper = limit if isinstance(limit, tuple) else (-limit, limit)
+        if self.no_load_speed is not None and not np.isfinite([lower, upper]).all():
+            raise ModelError(
+                f"input '{name}' has a no_load_speed and needs a limit, the torque at low speed."
+            )
+        return lower, upper
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class InputBounds:
+    """The limits of all inputs of a robot, each array of shape ``(nu,)``."""
+
+    lower: Vector
+    """Lowest input at low speed; infinite where unlimited."""
+    upper: Vector
+    """Highest input at low speed; infinite where unlimited."""
+    rate_limit: Vector
+    """Largest rate of change; infinite where unlimited."""
+    corner: Vector
+    """Speed from which torque falls."""
+    no_load: Vector
+    """Speed at which it is zero; infinite where it does not fall."""
+
+    @classmethod
+    def of(cls, motors: Sequence[tuple[str, MotorLimits, float]]) -> InputBounds:
+        """Return the bounds of motors with names, and what limits them where they do not say.
+
+        Raises:
+            ModelError: A motor contradicts itself.
+        """
+        limits = [motor.limits(name, otherwise) for name, motor, otherwise in motors]
+        lower, upper = np.array(limits).reshape(-1, 2).T.copy()
+
+        def each(values: Sequence[float | None], absent: float) -> Vector:
+            return np.array([absent if value is None else value for value in values])
+
+        return cls(
+            lower,
+            upper,
+            each([motor.rate_limit for _, motor, _ in motors], np.inf),
+            each([motor.corner_speed for _, motor, _ in motors], 0.0),
+            each([motor.no_load_speed for _, motor, _ in motors], np.inf),
+        )
+
+    @property
+    def falls(self) -> bool:
+        """Whether some bound depends on speed."""
+        return bool(np.isfinite(self.no_load).any())
+
+    def at(self, rate: Vector) -> tuple[Vector, Vector]:
+        """Return the lowest and the highest input at the rates ``v @ B``, each ``(nu,)``."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        falling = np.isfinite(self.no_load)
+        if falling.any():
+            no_load, w = self.no_load[falling], rate[falling]
+            span = no_load - self.corner[falling]
+            upper[falling] *= np.clip((no_load - w) / span, 0.0, 1.0)
+            lower[falling] *= np.clip((no_load + w) / span, 0.0, 1.0)
+        return lower, upper
