@@ -97,7 +97,7 @@ class StartState:
     """Where the run starts."""
 
     q: State = ()
-    """Configuration [rad, m]; coordinates left out of a table keep their neutral value."""
+    """Configuration [rad, m]; coordinates left out of a table are at the robot's home."""
     v: State = ()
     """Velocity [rad/s, m/s]; left out: at rest."""
     t: Time = 0.0

@@ -23,6 +23,7 @@ from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formula_load import Recipe
 from ukctrl.robot.functions import PlantFunctions
+from ukctrl.robot.home import home_of
 from ukctrl.robot.linkage import Linkage
 from ukctrl.robot.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.memory import refuse_what_does_not_fit
@@ -191,6 +192,7 @@ def _assemble(
         pushes = forces(whole, options.force, options.friction_velocity)
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))
+        home = home_of(whole, options.home)
     robot = Robot(
         name=name,
         title=title,
@@ -201,6 +203,7 @@ def _assemble(
         elastic=joints,
         passive=(*options.passive, *(table for _, table, _ in followers if table is not None)),
         path=path,
+        home=home,
     )
     findings = [finding for _, _, finding in followers]
     findings += [Finding("warning", "parser", name, text) for text in built.warnings]

@@ -118,6 +118,7 @@ class Robot(Face):
         floating_base: bool = False,
         gravity: Sequence[float] | None = None,
         frames: Sequence[ExtraFrame] = (),
+        home: Mapping[str, float | str] | None = None,
         actuators: Sequence[AnyActuator] | None = None,
         forces: Sequence[AnyForce] = (),
         passive: Sequence[Mapping[str, Any]] = (),
@@ -131,6 +132,7 @@ class Robot(Face):
             floating_base: Whether the root link moves freely, as the joint ``root``.
             gravity: In world axes [m/s^2]; absent: the model's, or ``(0, 0, -9.81)``.
             frames: Frames to add.
+            home: Coordinates where a start begins that says nothing else.
             actuators: The inputs; absent: one motor per joint with one freedom.
             forces: Springs, dampers, friction and given forces.
             passive: Constraints that physics enforces, as the tables of a file:
@@ -145,7 +147,7 @@ class Robot(Face):
 
         table = {
             "gravity": gravity, "floating_base": floating_base, "frame": tuple(frames),
-            **_extras(actuators, forces, passive, elastic),
+            "home": home or {}, **_extras(actuators, forces, passive, elastic),
         }  # fmt: skip
         return from_source(source, read_spec(Options, table, "robot"), name)
 

@@ -289,6 +289,8 @@ class Options(Extras):
     """``velocity_scale`` of the dry friction that the model file itself asks for."""
     frame: tuple[ExtraFrame, ...] = ()
     """Frames to add."""
+    home: dict[Text, Number] = Field(default_factory=dict)
+    """Coordinates where a start begins that says nothing else; those left out are neutral."""
 
 
 @spec
@@ -322,6 +324,8 @@ class RobotFile(Options):
                 "elastic: the joints of a [linkage] are constraints and cannot be elastic; write "
                 "the mechanism as a model file, and close its loops with [[passive]]."
             )
+        if self.linkage is not None and self.home:
+            raise InputError("home: a [linkage] begins as it is drawn, with at.")
         if self.linkage is not None and self.floating_base:
             raise InputError("floating_base: the bodies of a [linkage] move freely already.")
         if self.lagrangian is not None or self.functions is not None:
@@ -329,6 +333,7 @@ class RobotFile(Options):
                 "gravity": self.gravity,
                 "floating_base": self.floating_base,
                 "frame": self.frame,
+                "home": self.home,
             }
             for name, value in wrong.items():
                 if value:
@@ -340,4 +345,5 @@ _INSTEAD = {
     "gravity": "write gravity into the formulas, as a parameter",
     "floating_base": "give the base coordinates of its own",
     "frame": "a plant without bodies has no frames; write constraints as expressions",
+    "home": "say where it begins with neutral, in the plant's table",
 }
