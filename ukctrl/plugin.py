@@ -8,6 +8,7 @@ import inspect
 import sys
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 from ukctrl.errors import InputError, unknown_name
@@ -18,16 +19,11 @@ PREFIX = "ukctrl_plugin_"
 """How the modules are called that come from users' files."""
 
 
-def load_class(path: Path, name: str, base: type[T]) -> type[T]:
-    """Run a Python file and return one of its classes.
-
-    Args:
-        path: The file.
-        name: Name of the class in it.
-        base: What the class must be derived from.
+def load_module(path: Path) -> ModuleType:
+    """Run a Python file and return what it defines.
 
     Raises:
-        InputError: The file does not exist, fails to run, or has no such class.
+        InputError: The file does not exist, or fails to run.
     """
     if not path.is_file():
         raise InputError(f"no file '{path}'.")
@@ -44,14 +40,33 @@ def load_class(path: Path, name: str, base: type[T]) -> type[T]:
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         raise InputError(f"'{path}' failed to run: {_told(error)}.") from error
+    return module
+
+
+def classes_in(module: ModuleType) -> dict[str, type]:
+    """Return the classes that a module defines itself, by name."""
+    return {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+
+
+def load_class(path: Path, name: str, base: type[T]) -> type[T]:
+    """Run a Python file and return one of its classes.
+
+    Args:
+        path: The file.
+        name: Name of the class in it.
+        base: What the class must be derived from.
+
+    Raises:
+        InputError: The file does not exist, fails to run, or has no such class.
+    """
+    module = load_module(path)
     found = getattr(module, name, None)
     if found is None:
-        classes = [
-            key
-            for key, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == module_name
-        ]
-        raise unknown_name(f"class in '{path.name}'", name, classes)
+        raise unknown_name(f"class in '{path.name}'", name, classes_in(module))
     if not (isinstance(found, type) and issubclass(found, base)):
         raise InputError(f"'{name}' in '{path.name}' must be derived from {base.__name__}.")
     if inspect.isabstract(found):

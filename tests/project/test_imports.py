@@ -28,7 +28,7 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics result integrate prepare recorder provenance "
-        "relative_degree simulation analysis"
+        "relative_degree simulation analysis testing"
     ),
     "What they tell": "verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",

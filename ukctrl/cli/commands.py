@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ukctrl.cli.conformance import check_part, is_part
 from ukctrl.cli.inputs import about, card_of, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Cards, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.reproduction import reproduce
@@ -67,13 +68,33 @@ def list_catalogue(
 
 @app.command()
 def check(
-    scenario: ScenarioName,
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO|FILE",
+            help="A scenario's name or .toml file; or a .py file or controller card of your own.",
+        ),
+    ],
     controller: Card = None,
     changes: Set = None,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="SCENARIO", help="For a file of your own: where to try it."),
+    ] = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Look before simulating: ranks, actuation, grip, start, first input."""
+    """Look before simulating: ranks, actuation, grip, start, first input.
+
+    A file with a law, feedback, allocation or constraint of your own, or a controller card, is
+    tried on what every one of the catalogue satisfies.
+    """
+    if is_part(scenario):
+        if controller is not None:
+            raise InputError("--controller goes with a scenario; use --on SCENARIO for a part.")
+        check_part(scenario, changes, on, trust, as_json)
+    if on is not None:
+        raise InputError("--on goes with a .py file or a controller card; got a scenario.")
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl import terminal
     from ukctrl.analysis import check as check_scenario

@@ -32,16 +32,27 @@ def scenario_of(
     pairs: dict[str, object] = {}
     if controller is not None:
         pairs["controller"] = {"use": card_of(controller, name)}
+    pairs |= pairs_of(changes)
+    from ukctrl.scenario import Scenario
+
+    return Scenario.load(name, pairs, trust=trust)
+
+
+def pairs_of(changes: list[str] | None) -> dict[str, object]:
+    """Return the values that ``--set`` options give, by their keys.
+
+    Raises:
+        InputError: One of them is not KEY=VALUE.
+    """
     from ukctrl.tables import parse_value
 
+    pairs: dict[str, object] = {}
     for change in changes or []:
         key, equals, text = change.partition("=")
         if not equals or not key.strip():
             raise InputError(f"--set must be KEY=VALUE; got '{change}'.")
         pairs[key.strip()] = parse_value(text.strip())
-    from ukctrl.scenario import Scenario
-
-    return Scenario.load(name, pairs, trust=trust)
+    return pairs
 
 
 def card_of(controller: str, scenario: str) -> str:

@@ -1,6 +1,7 @@
 """What the command line shows, and how it is stopped."""
 
 from ukctrl.terminal.claims import show_reproduction
+from ukctrl.terminal.conformance import show_conformance
 from ukctrl.terminal.lines import clean, write, write_json
 from ukctrl.terminal.stop import progress, stoppable, working
 from ukctrl.terminal.summaries import (
@@ -17,6 +18,7 @@ __all__ = [
     "show_catalogue",
     "show_check",
     "show_comparison",
+    "show_conformance",
     "show_reproduction",
     "show_result",
     "show_workspace",

@@ -61,6 +61,14 @@ class Suite(Generic[T]):
         """Yield the clauses."""
         return iter(tuple(self._clauses))
 
+    def __len__(self) -> int:
+        """Return how many clauses there are."""
+        return len(self._clauses)
+
+    def __contains__(self, clause: object) -> bool:
+        """Return whether a clause is of this suite."""
+        return clause in self._clauses
+
     def examine(self, part: T, name: str) -> Conformance:
         """Try every clause on a part."""
         return Conformance(self.kind, name, tuple(_tried(clause, part) for clause in self))

@@ -17,6 +17,8 @@ from ukctrl.testing.situations import Situation, situation
 
 SHORT = 0.2
 """Length of the runs [s]."""
+STEP = 1e-3
+"""Step of their integration [s]."""
 HOLD = 4e-3
 """Period of a zero-order hold [s], and four times a quicker one."""
 CLOSE = 1e-6
@@ -36,6 +38,8 @@ class Trial(NamedTuple):
             "timing.duration": min(SHORT, self.scenario.timing.duration),
             "timing.sample": 0.02,
             "controller": self.controller,
+            # Of fixed steps, so that a faulty law cannot make it take for ever.
+            "integrator": {"method": "RK4", "step": STEP},
         }
         return self.scenario.replace(short)
 

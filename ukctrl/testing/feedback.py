@@ -85,7 +85,9 @@ def opposes_errors(feedback: Feedback) -> None:
         added = at.bound.demand(off, np.zeros_like(at.memory)) - off.b
         fed = float(added @ off.beta)
         room = ROUNDING * (1.0 + float(np.abs(added) @ np.abs(off.beta)))
-        require(fed <= room, f"what it adds must oppose the velocity error; it feeds it ({fed:.1e}).")
+        require(
+            fed <= room, f"what it adds must oppose the velocity error; it feeds it ({fed:.1e})."
+        )
 
 
 @FEEDBACK.clause

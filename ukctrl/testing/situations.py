@@ -1,4 +1,4 @@
-"""Robots, tasks and states that parts are tried on: open, closed, redundant, floating, nonholonomic."""
+"""Where parts are tried: open and closed chains, redundant motors, nonholonomic rows."""
 
 from __future__ import annotations
 
