@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl import drift, kernels, large
 from ukctrl.certify import RUN_RANK, RankPolicy, raise_if_conflicting, raise_if_singular
-from ukctrl.constraints import AnyConstraint, Constraint, Stack
+from ukctrl.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.errors import ShapeError
 from ukctrl.factor import Vector, independent_rows
 from ukctrl.fields import spec
@@ -127,13 +127,8 @@ class Dynamics:
 
     def _move_constrained(self) -> None:
         s, rank, gains = self.snapshot, self.rank, self.gains
-        A, b, rate, error = self.passive.write(s)
-        f = s.f
-        if self._pushes:
-            self.nonideal.fill(0.0)
-            for push in self._pushes:
-                push.add(s, self.nonideal)
-            f = f + self.nonideal
+        A, b, rate, error = self._write_passive()
+        f = s.f + self.nonideal if self._pushes else s.f
         drift.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
         found = self._passive_answer(
             s.M, s.nle, f, s.B, A, self._b_p, rank.passive,
@@ -151,6 +146,22 @@ class Dynamics:
         a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
         if drift.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
             raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
+
+    def look(self, t: float, q: Vector, v: Vector) -> Rows:
+        """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.
+
+        The rows come without their stabilisation. The answer to the input stays as it was.
+        """
+        self.snapshot.move(q, v, t)
+        return self._write_passive()
+
+    def _write_passive(self) -> Rows:
+        rows = self.passive.write(self.snapshot)
+        if self._pushes:
+            self.nonideal.fill(0.0)
+            for push in self._pushes:
+                push.add(self.snapshot, self.nonideal)
+        return rows
 
     @property
     def rubs(self) -> bool:

@@ -20,10 +20,10 @@ PACKAGE = ROOT / "ukctrl"
 
 LAYERS = {
     "Words, names and files": "errors pretty catalog tables files expression fields plugin",
-    "Linear algebra": "threads compiled factor rowspace drift certify",
+    "Linear algebra": "threads compiled factor differences rowspace drift certify",
     "Theorems on plain arrays": "kernels large uk pseudoinverse motion",
     "Robots and constraints": "robot reference constraints nonideal reaction",
-    "States that obey them": "dynamics projection start",
+    "States that obey them": "dynamics projection start linear",
     "Controllers": "control",
     "Scenarios": "scenario loading",
     "Runs": (

@@ -206,3 +206,14 @@ class Face(abc.ABC):
             iq, iv = slice(block.iq, block.iq + block.nq), slice(block.iv, block.iv + block.nv)
             q_dot[iq] = block.rate(q[iq], v[iv])
         return q_dot
+
+    def bracket(self, v: Vector) -> Matrix:
+        """Return the matrix of the Lie bracket with a velocity, shape ``(nv, nv)``.
+
+        Zero but for joints whose freedoms do not commute; see `Block.bracket`.
+        """
+        whole = np.zeros((self.nv, self.nv))
+        for block in self.blocks:
+            part = slice(block.iv, block.iv + block.nv)
+            whole[part, part] = block.bracket(v[part])
+        return whole

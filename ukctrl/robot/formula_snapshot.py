@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.differences import jacobian
 from ukctrl.errors import ModelError
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 
@@ -56,6 +57,22 @@ class FormulaSnapshot(Snapshot):
         M, nle = np.zeros((own, own)), np.zeros(len(self.v))
         self._fill(self.q[:own], np.zeros(own), self.t, M, nle[:own])
         return nle
+
+    def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
+        """Return how ``M a + nle`` changes; see `Snapshot.force_derivatives`."""
+        own, size = self._own, len(self.v)
+        q, v, t, still = self.q[:own], self.v[:own], self.t, np.zeros(own)
+
+        def force(dq: Vector, dv: Vector) -> Vector:
+            M, nle = np.zeros((own, own)), np.zeros(own)
+            self._fill(q + dq, v + dv, t, M, nle)
+            nle += M @ a[:own]
+            return nle
+
+        by_q, by_v = np.zeros((size, size)), np.zeros((size, size))
+        by_q[:own, :own] = jacobian(lambda dq: force(dq, still), own)
+        by_v[:own, :own] = jacobian(lambda dv: force(still, dv), own)
+        return by_q, by_v
 
     def com(self) -> PointMotion:
         """Refuse: there are no bodies.

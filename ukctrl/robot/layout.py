@@ -20,6 +20,7 @@ from ukctrl.errors import ModelError
 from ukctrl.expression import FUNCTIONS
 
 Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 Shape = Literal["line", "circle", "planar", "spherical", "free"]
 """Manifold of one block: R^n, the unit circle, SE(2), SO(3) as a quaternion, SE(3)."""
@@ -81,6 +82,26 @@ class Block:
             ]
         )
         return np.concatenate([R @ v[:3], half @ v[3:]])
+
+    def bracket(self, v: Vector) -> Matrix:
+        r"""Return the matrix of the Lie bracket $[v, \cdot]$ of the block, shape ``(nv, nv)``.
+
+        Of two neighbouring motions the second is at $\delta$ of the first, $q_2 = q_1 \oplus
+        \delta$; then $\dot\delta = v_2 - v_1 - [v_1, \delta]$ to first order.
+        """
+        if self.shape == "planar":  # [(x, w), (y, z)] = (w S y - z S x, 0), S a quarter turn
+            return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [0.0, 0.0, 0.0]])
+        if self.shape == "spherical":
+            return _skew(v)
+        if self.shape == "free":
+            turn = _skew(v[3:])
+            return np.block([[turn, _skew(v[:3])], [np.zeros((3, 3)), turn]])
+        return np.zeros((self.nv, self.nv))
+
+
+def _skew(x: Vector) -> Matrix:
+    """Return the matrix of the cross product ``x x``, shape ``(3, 3)``."""
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def identifier(name: str) -> str:

@@ -63,6 +63,12 @@ class RigidSnapshot(Snapshot):
         """Return the gravity part of ``nle``, shape ``(nv,)``."""
         return np.array(pin.computeGeneralizedGravity(self._model, self._scratch(), self.q))
 
+    def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
+        """Return how ``M a + nle`` changes; see `Snapshot.force_derivatives`."""
+        data, size = self._scratch(), self.M.shape
+        pin.computeRNEADerivatives(self._model, data, self.q, self.v, a)
+        return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
+
     def com(self) -> PointMotion:
         """Return the motion of the centre of mass of all moving bodies."""
         model, data = self._model, self._scratch()

@@ -125,6 +125,17 @@ class Snapshot(abc.ABC):
     def gravity(self) -> Vector:
         """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
 
+    @abc.abstractmethod
+    def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
+        r"""Return how $M a + \mathrm{nle}$ changes with ``q`` and with ``v``, at a fixed ``a``.
+
+        ``q`` moves along its tangent. Exact for rigid bodies (Carpentier & Mansard, "Analytical
+        derivatives of rigid body dynamics algorithms", RSS 2018), else by differences.
+
+        Returns:
+            Two matrices of shape ``(nv, nv)``.
+        """
+
     def frame(self, name: str) -> FrameMotion:
         r"""Return the motion of a frame.
 

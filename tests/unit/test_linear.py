@@ -1,0 +1,235 @@
+"""Linear systems near a state, beside closed forms, differences and reduced coordinates."""
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot, Scenario
+from ukctrl.differences import jacobian
+from ukctrl.dynamics import Dynamics, Gains
+from ukctrl.errors import InputError, ShapeError
+from ukctrl.linear import Linearizer, equilibrium, linearize
+from ukctrl.robot import DryFriction, JointSpring
+from ukctrl.simulation import Loop
+from ukctrl.start import solve_start
+
+CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1e-12 of the forces
+ONCE = {"rtol": 0.0, "atol": 1e-9}  # beside differences of accelerations
+TWICE = {"rtol": 0.0, "atol": 2e-8}  # beside differences in time of differences of flows
+
+g = 9.81
+
+
+def cart_pole(**more):
+    """A pole of 0.5 kg, 0.7 m above its hinge on a cart of 2 kg."""
+    return Robot.from_lagrangian(
+        {"x": "m", "angle": "rad"},
+        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
+        "m*g*l*cos(angle)",
+        parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": g},
+        inputs={"F": {"x": 1.0}},
+        **more,
+    )
+
+
+def accelerations(dynamics, q, v, u):
+    """Return how the acceleration changes with q and v, by differences of the whole."""
+    robot, n = dynamics.robot, dynamics.robot.nv
+
+    def answer(d):
+        dynamics.move(0.0, robot.integrate(q, d[:n]), v + d[n:])
+        return dynamics.acceleration(u)
+
+    return jacobian(answer, 2 * n)
+
+
+def test_a_pendulum_swings_about_the_bottom_and_falls_from_the_top():
+    m, length, c = 1.5, 0.8, 0.3
+    robot = Robot.from_lagrangian(
+        ["angle"], "m*l**2/2*v.angle**2", "-m*g*l*cos(angle)", dissipation="c/2*v.angle**2",
+        parameters={"m": m, "l": length, "g": g, "c": c},
+    )  # fmt: skip
+    for angle, sign in ((0.0, -1.0), (np.pi, 1.0)):
+        A, B = linearize(robot, [angle])
+        wanted = [[0.0, 1.0], [sign * g / length, -c / (m * length**2)]]
+        np.testing.assert_allclose(A, wanted, **CLOSED)
+        np.testing.assert_allclose(B, [[0.0], [1.0 / (m * length**2)]], **CLOSED)
+
+
+def test_a_cart_pole_at_the_top_is_the_one_of_the_textbooks():
+    M, m, length = 2.0, 0.5, 0.7
+    lin = linearize(cart_pole(), [0.3, 0.0])
+    wanted = np.zeros((4, 4))
+    wanted[0, 2] = wanted[1, 3] = 1.0
+    wanted[2, 1], wanted[3, 1] = -m * g / M, (M + m) * g / (M * length)
+    np.testing.assert_allclose(lin.A, wanted, **CLOSED)
+    np.testing.assert_allclose(lin.B[:, 0], [0.0, 0.0, 1.0 / M, -1.0 / (M * length)], **CLOSED)
+    assert lin.states == ("x", "angle", "v.x", "v.angle")
+    fast = np.sqrt((M + m) * g / (M * length))
+    np.testing.assert_allclose(sorted(lin.poles().real), [-fast, 0.0, 0.0, fast], atol=1e-6)
+
+
+def test_springs_dampers_and_friction_are_part_of_the_system():
+    spring = JointSpring(joint="x", stiffness=40.0, damping=3.0)
+    friction = DryFriction(joint="angle", level=0.02, velocity_scale=0.01)
+    robot = cart_pole(forces=[spring, friction])
+    A, _ = linearize(robot, [0.0, 0.0])
+    inverse = np.linalg.inv([[2.5, 0.35], [0.35, 0.245]])
+    np.testing.assert_allclose(A[2:, 0], inverse @ [-40.0, 0.0], **CLOSED)
+    np.testing.assert_allclose(A[2:, 2], inverse @ [-3.0, 0.0], **CLOSED)
+    np.testing.assert_allclose(A[2:, 3], inverse @ [0.0, -2.0], rtol=1e-8)  # tanh, 0.01 rad/s
+
+
+@pytest.mark.parametrize("name", ["two_link", "scara", "floating_arm", "flexible_joint_arm"])
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_derivatives_agree_with_differences_at_any_state(name, seed):
+    rng = np.random.default_rng(seed)
+    robot = Robot.load(name)
+    q, v, u = robot.random(rng), rng.standard_normal(robot.nv), rng.standard_normal(robot.nu)
+    lin = linearize(robot, q, u, v)
+    dynamics = Dynamics(robot)
+    dynamics.move(0.0, q, v)
+    np.testing.assert_allclose(lin.B[robot.nv :], dynamics.G, **CLOSED)
+    wanted = accelerations(dynamics, q, v, u)
+    scale = 1.0 + np.abs(wanted).max()
+    np.testing.assert_allclose(lin.A[robot.nv :] / scale, wanted / scale, **ONCE)
+
+
+def body(joint):
+    """A rigid body on a joint of several freedoms."""
+    if joint == "planar":
+        text = """<robot name="plate"><link name="ground"/><link name="plate"><inertial>
+          <origin xyz="0.1 0.05 -0.1"/><mass value="2"/>
+          <inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+          <joint name="j" type="planar"><parent link="ground"/><child link="plate"/>
+          <axis xyz="0 0 1"/></joint></robot>"""
+        return Robot.from_urdf(text, gravity=(0.0, -9.81, 0.0), actuators=[])
+    text = f"""<mujoco><worldbody><body name="plate"><joint type="{joint}"/>
+      <inertial pos="0.1 0.05 -0.1" mass="2" diaginertia="0.1 0.2 0.3"/></body></worldbody>
+      </mujoco>"""
+    return Robot.from_urdf(text, gravity=(0.0, 0.0, -9.81), actuators=[])
+
+
+def step(robot, dynamics, u, q, v, h):
+    """Return the state one Runge-Kutta step of length ``h`` further, in tangent coordinates."""
+
+    def rate(xi, vv):
+        dynamics.move(0.0, robot.integrate(q, xi), vv)
+        return (
+            np.linalg.solve(robot.integrate_jacobian(q, xi), vv),
+            dynamics.acceleration(u),
+        )
+
+    a, b = rate(np.zeros(robot.nv), v)
+    c, d = rate(h / 2 * a, v + h / 2 * b)
+    e, f = rate(h / 2 * c, v + h / 2 * d)
+    k, m = rate(h * e, v + h * f)
+    return robot.integrate(q, h / 6 * (a + 2 * c + 2 * e + k)), v + h / 6 * (b + 2 * d + 2 * f + m)
+
+
+@pytest.mark.parametrize("joint", ["planar", "ball", "free", "floating_arm"])
+def test_neighbouring_motions_on_a_manifold_part_as_the_linear_system_says(joint):
+    robot = Robot.load(joint) if joint == "floating_arm" else body(joint)
+    rng = np.random.default_rng(5)
+    q, v, u = robot.random(rng), rng.standard_normal(robot.nv), rng.standard_normal(robot.nu)
+    dynamics, n = Dynamics(robot), robot.nv
+
+    def transition(h):
+        q1, v1 = step(robot, dynamics, u, q, v, h)
+
+        def neighbour(d):
+            q2, v2 = step(robot, dynamics, u, robot.integrate(q, d[:n]), v + d[n:], h)
+            return np.concatenate([robot.difference(q1, q2), v2 - v1])
+
+        return jacobian(neighbour, 2 * n)
+
+    h = 1e-3
+    slope = (
+        45.0 * (transition(h) - transition(-h))
+        - 9.0 * (transition(2 * h) - transition(-2 * h))
+        + (transition(3 * h) - transition(-3 * h))
+    ) / (60.0 * h)
+    np.testing.assert_allclose(linearize(robot, q, u, v).A, slope, **TWICE)
+
+
+@pytest.mark.parametrize("name", ["coordinated-arms", "three-rrr", "n-four-bar", "five-bar"])
+def test_passive_constraints_leave_the_system_of_their_reduced_coordinates(name):
+    """Every neighbour is moved onto the constraints; its accelerations are compared."""
+    loop = Loop(Scenario.load(name))
+    q, v, _ = loop.state
+    robot, u = loop.robot, np.linspace(-1.0, 1.0, loop.robot.nu)
+    dynamics = Dynamics(robot, gains=Gains(0.0, 0.0))
+    lin = Linearizer(robot).at(loop.t0, q, v, u)
+    count, half = len(lin.states), len(lin.positions)
+
+    def neighbour(x):
+        d = lin.full @ x
+        near = solve_start(
+            dynamics.passive, robot.integrate(q, d[: robot.nv]), v + d[robot.nv :], loop.t0
+        )
+        dynamics.move(loop.t0, near.q, near.v)
+        a = dynamics.acceleration(u)[lin.velocities]
+        return np.concatenate([lin.deviation(near.q, near.v), a])
+
+    found = jacobian(neighbour, count, step=1e-3)
+    wanted = found[count:] @ np.linalg.inv(found[:count])
+    np.testing.assert_allclose(lin.A[half:], wanted, **ONCE)
+    np.testing.assert_allclose(lin.A[:half, half:], np.eye(half), **ONCE)
+
+
+def test_the_four_bars_fall_as_one_pendulum_of_one_freedom():
+    """Upright rods: (rods/3 + couplers) l^2 a = (rods/2 + couplers) g l phi, by hand."""
+    loop = Loop(Scenario.load("n-four-bar"))
+    rods, couplers = 3, 2
+    A, _ = Linearizer(loop.robot).at(0.0, loop.state.q, np.zeros(loop.robot.nv), np.zeros(0))
+    stiffness = (rods / 2 + couplers) * g / (rods / 3 + couplers)
+    np.testing.assert_allclose(A, [[0.0, 1.0], [stiffness, 0.0]], **CLOSED)
+
+
+def test_a_knife_edge_holds_velocities_and_not_positions():
+    """Blade at angle h moving at speed w: y' = w sin h, and the rest by hand."""
+    robot = Robot.from_lagrangian(
+        {"x": "m", "y": "m", "h": "rad"}, "m/2*(v.x**2 + v.y**2) + J/2*v.h**2",
+        parameters={"m": 2.0, "J": 0.5},
+        passive=[{"kind": "expression", "psi": "v.x*sin(h) - v.y*cos(h)"}],
+    )  # fmt: skip
+    speed = 1.5
+    lin = linearize(robot, [0.0, 0.0, 0.0], np.zeros(3), [speed, 0.0, 0.0])
+    assert lin.states == ("x", "y", "h", "v.x", "v.h")
+    wanted = np.zeros((5, 5))
+    wanted[0, 3] = wanted[2, 4] = 1.0
+    wanted[1, 2] = speed
+    np.testing.assert_allclose(lin.A, wanted, **CLOSED)
+    np.testing.assert_allclose(lin.B[3:], [[0.5, 0.0, 0.0], [0.0, 0.0, 2.0]], **CLOSED)
+
+
+def test_the_input_at_rest_balances_gravity_and_springs():
+    robot, q = Robot.load("two_link"), np.array([0.3, 0.8])
+    np.testing.assert_allclose(equilibrium(robot, q), robot.snapshot(q).gravity, **CLOSED)
+    arm = Robot.load("flexible_joint_arm")
+    at = np.array([0.2, -0.1, 0.0, 0.0])
+    load = arm.snapshot(at).gravity[:2]
+    at[2:] = at[:2] + load  # the springs, 1 N m/rad, carry the links
+    np.testing.assert_allclose(equilibrium(arm, at), load, **CLOSED)
+
+
+def test_an_equilibrium_that_no_input_gives_is_refused_with_what_is_left():
+    with pytest.raises(InputError, match=r"must be held at rest.*leave an acceleration of.*at"):
+        equilibrium(cart_pole(), [0.0, 0.3])
+    with pytest.raises(InputError, match="at 'q4'"):
+        equilibrium(Robot.load("flexible_joint_arm"), [0.0, 1.0, 0.0, 1.0])
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ShapeError, match=r"q must have shape \(2,\)"):
+        linearize(cart_pole(), [0.0])
+    with pytest.raises(ShapeError, match=r"u must have shape \(1,\)"):
+        linearize(cart_pole(), [0.0, 0.0], u=[0.0, 0.0])
+
+
+def test_a_linear_system_measures_deviations_on_the_manifold():
+    robot, rng = Robot.load("floating_arm"), np.random.default_rng(0)
+    q = robot.random(rng)
+    lin = linearize(robot, q, np.zeros(robot.nu))
+    step = 0.1 * rng.standard_normal(robot.nv)
+    x = lin.deviation(robot.integrate(q, step), step)
+    np.testing.assert_allclose(x, np.concatenate([step, step]), **CLOSED)

@@ -1,0 +1,257 @@
+r"""A robot near a state, as a linear system.
+
+Near a configuration, a velocity and an input, deviations obey $\dot x = A x + B \delta u$ to first
+order, with $x = (\delta q, \delta v)$ in the tangent space and $q = q_0 \oplus \delta q$.
+
+Passive constraints leave fewer freedoms than velocities. As many velocities as they allow are
+chosen to stand for all, $x = (\delta q_i, \delta v_j)$, and the others follow from the rows,
+differentiated once and twice:
+
+$$ \delta q = N_q\, \delta q_i, \qquad \delta v = N_v\, \delta v_j + S\, \delta q_i . $$
+
+With $r = M a + \mathrm{nle} - f - B u - A_p^\top \lambda$ and $g = A_p a - b_p$ the acceleration
+changes by $\delta a = -W\, \delta r - M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ \delta g + G\,
+\delta u$. The derivatives of $M a + \mathrm{nle}$ are exact for rigid bodies; all others are
+central differences of sixth order along the tangent.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ukctrl import uk
+from ukctrl.certify import RUN_RANK, RankPolicy
+from ukctrl.differences import jacobian
+from ukctrl.dynamics import Dynamics, Gains
+from ukctrl.errors import InputError
+from ukctrl.factor import Matrix, Vector
+from ukctrl.robot import Robot
+from ukctrl.robot.snapshot import checked
+from ukctrl.rowspace import mass_weighted
+
+Indices = NDArray[np.intp]
+
+BALANCED = 1e-9
+"""An acceleration that is smaller than this fraction of what it adds up from counts as none."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Linearization:
+    """A linear system ``x_dot = A x + B du``; unpacks as ``A, B``."""
+
+    robot: Robot
+    A: Matrix
+    """Shape ``(n, n)``."""
+    B: Matrix
+    """Shape ``(n, nu)``."""
+    full: Matrix
+    """All deviations from the chosen ones, ``(dq, dv) = full x``, shape ``(2 nv, n)``."""
+    positions: Indices
+    """The velocities along which the configuration's deviations are ``x``'s first entries."""
+    velocities: Indices
+    """The velocities whose deviations are the other entries."""
+    q: Vector
+    """Configuration, shape ``(nq,)``."""
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    u: Vector
+    """Input, shape ``(nu,)``."""
+    a: Vector
+    """Acceleration there, shape ``(nv,)``; zero at an equilibrium."""
+
+    def __iter__(self) -> Iterator[Matrix]:
+        return iter((self.A, self.B))
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the entries of ``x``: velocities, those of rates as ``v.<name>``."""
+        dofs = self.robot.dofs
+        return (*(dofs[i] for i in self.positions), *(f"v.{dofs[j]}" for j in self.velocities))
+
+    def deviation(self, q: Vector, v: Vector) -> Vector:
+        """Return ``x`` of a state, shape ``(n,)``."""
+        dq, dv = self.robot.difference(self.q, q), v - self.v
+        x: Vector = np.concatenate([dq[self.positions], dv[self.velocities]])
+        return x
+
+    def poles(self) -> NDArray[np.complex128]:
+        """Return the eigenvalues of ``A``, shape ``(n,)`` [1/s]."""
+        return np.asarray(np.linalg.eigvals(self.A), dtype=np.complex128)
+
+
+@final
+class Linearizer:
+    """Linearises a robot at one state after another.
+
+    Args:
+        robot: The robot.
+        rank: When passive rows count as dependent.
+    """
+
+    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK) -> None:
+        self.robot = robot
+        # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
+        self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
+        self._holonomic = np.flatnonzero(self._dynamics.passive.holonomic)
+        forces = robot.forces.any or robot.actuation.varies
+        self._moves = forces or bool(len(self._dynamics.passive))
+
+    def at(
+        self, t: float, q: Vector, v: Vector, u: Vector, like: Linearization | None = None
+    ) -> Linearization:
+        """Return the linear system at a state, which must be on the passive constraints.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``.
+            v: Velocity, shape ``(nv,)``.
+            u: Input, shape ``(nu,)``.
+            like: Take the coordinates of this one, for systems along a motion; absent: those that
+                the passive rows leave best determined here.
+        """
+        robot, dynamics = self.robot, self._dynamics
+        n = robot.nv
+        dynamics.move(t, q, v)
+        a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
+        rtol = dynamics.rank.passive
+        every = _Directions(dynamics.L, A_p, rtol)
+        positions = _Directions(dynamics.L, A_p[self._holonomic], rtol)
+        by_q, by_v = dynamics.snapshot.force_derivatives(a)
+        more_q = more_v = np.zeros((n + 2 * len(A_p), n))
+        if self._moves:
+            more_q, more_v = self._differences(a, u)
+        rows, slips = slice(n, n + len(A_p)), slice(n + len(A_p), None)
+        a_q = -every.answer(by_q + more_q[:n], more_q[rows])
+        a_v = -every.answer(by_v + more_v[:n], more_v[rows])
+        i = positions.chosen if like is None else like.positions
+        j = every.chosen if like is None else like.velocities
+        N_q, N_v = positions.tangent(i), every.tangent(j)
+        S = -every.least(more_q[slips] @ N_q)
+        S -= N_v @ S[j]
+        full = np.block([[N_q, np.zeros((n, len(j)))], [S, N_v]])
+        rates = np.block([[-robot.bracket(v), np.eye(n)], [a_q, a_v]]) @ full
+        chosen = np.concatenate([i, n + j])
+        B = np.vstack([np.zeros((n, robot.nu)), G])
+        return Linearization(
+            robot=robot, A=rates[chosen], B=B[chosen], full=full, positions=i, velocities=j,
+            q=np.array(q), v=np.array(v), u=np.array(u), a=a,
+        )  # fmt: skip
+
+    def _differences(self, a: Vector, u: Vector) -> tuple[Matrix, Matrix]:
+        """Return how ``[-f - B u - A_p' lam; A_p a - b_p; A_p v - c]`` changes with q and v."""
+        robot, dynamics = self.robot, self._dynamics
+        lam = np.zeros(0)
+        if len(dynamics.passive):
+            lam = dynamics.reactions(dynamics.passive_force(a, u))
+        t, q, v = dynamics.snapshot.t, dynamics.snapshot.q.copy(), dynamics.snapshot.v.copy()
+        still = np.zeros(robot.nv)
+
+        def rest(dq: Vector, dv: Vector) -> Vector:
+            A, b, beta, _ = dynamics.look(t, robot.integrate(q, dq), v + dv)
+            s = dynamics.snapshot
+            force = -s.f - s.B @ u - dynamics.nonideal - lam @ A
+            return np.concatenate([force, A @ a - b, beta])
+
+        by_q = jacobian(lambda dq: rest(dq, still), robot.nv)
+        return by_q, jacobian(lambda dv: rest(still, dv), robot.nv)
+
+
+@final
+class _Directions:
+    """What rows ``A x = d`` leave free, in mass-weighted coordinates; redundant rows are normal."""
+
+    def __init__(self, L: Matrix, A: Matrix, rtol: float) -> None:
+        from scipy.linalg import qr, solve_triangular
+
+        n = len(L)
+        weighted, lengths = mass_weighted(L, A, np.ones((1, len(A))))
+        U, sigma, Vt = np.linalg.svd(weighted)
+        rank = int(np.count_nonzero(sigma > rtol))
+        self._L, self._free = L.copy(), Vt[rank:].T
+        self._backwards = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * lengths[0])
+        self._Y = solve_triangular(L, self._free, lower=True, trans="T")
+        size = np.linalg.norm(L, axis=1)  # the root of the mass matrix's diagonal
+        _, _, order = qr((self._Y * size[:, None]).T, mode="economic", pivoting=True)
+        self.chosen: Indices = np.sort(order[: n - rank])
+        """Velocities that determine all others, as independently as possible."""
+
+    def tangent(self, chosen: Indices) -> Matrix:
+        """Return all velocities from the chosen ones, where the rows ask for zero."""
+        N: Matrix = np.linalg.solve(self._Y[chosen].T, self._Y.T).T
+        N[chosen] = np.eye(len(chosen))
+        return N
+
+    def least(self, D: Matrix) -> Matrix:
+        """Return the ``x`` of least ``x' M x`` with ``A x = d``, for every column of ``D``."""
+        from scipy.linalg import solve_triangular
+
+        return np.asarray(solve_triangular(self._L, self._backwards @ D, lower=True, trans="T"))
+
+    def answer(self, F: Matrix, D: Matrix) -> Matrix:
+        """Return the accelerations ``x`` under forces ``F`` and reactions, with ``A x = D``."""
+        from scipy.linalg import solve_triangular
+
+        pushed = solve_triangular(self._L, F, lower=True)
+        answer: Matrix = self._Y @ (self._free.T @ pushed) + self.least(D)
+        return answer
+
+
+def linearize(
+    robot: Robot,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    t: float = 0.0,
+) -> Linearization:
+    """Return a robot near a state as a linear system; see this module's head.
+
+    Args:
+        robot: The robot.
+        q: Configuration on its passive constraints, shape ``(nq,)``.
+        u: Input, shape ``(nu,)``; absent: the one that holds the robot at rest there.
+        v: Velocity that the constraints allow, shape ``(nv,)``; absent: at rest.
+        t: Time [s].
+
+    Raises:
+        ShapeError: An argument does not fit the robot.
+        InputError: No input is given, and none holds the robot at rest.
+    """
+    q = checked("q", q, robot.nq)
+    v = checked("v", np.zeros(robot.nv) if v is None else v, robot.nv)
+    u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.nu)
+    return Linearizer(robot).at(t, q, v, u)
+
+
+def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
+    """Return the least input that holds a robot at rest at a configuration, shape ``(nu,)``.
+
+    Raises:
+        ShapeError: ``q`` does not fit the robot.
+        InputError: No input does; the velocity that would change most is named.
+    """
+    q = checked("q", q, robot.nq)
+    dynamics = Dynamics(robot, RUN_RANK, Gains(0.0, 0.0))
+    dynamics.move(t, q, np.zeros(robot.nv))
+    a_free, G, s = dynamics.a_free, dynamics.G, dynamics.snapshot
+    u = uk.least_squares_input(G, -a_free)
+    a = dynamics.acceleration(u)
+    size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
+    size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))
+    if np.abs(a).max(initial=0.0) > BALANCED * size:
+        worst = int(np.argmax(np.abs(a)))
+        force = float((s.M @ a)[worst])
+        unit = robot.dof_units[worst]
+        raise InputError(
+            f"robot '{robot.name}' must be held at rest by some input at the configuration "
+            f"{np.array2string(q, precision=4, separator=', ')}; the inputs leave an acceleration "
+            f"of {a[worst]:.3g} {unit.removesuffix('/s')}/s^2 at '{robot.dofs[worst]}', a force of "
+            f"{force:.3g} {'N' if unit == 'm/s' else 'N m'}. Choose a configuration where the "
+            "forces that no motor carries vanish."
+        )
+    return u
