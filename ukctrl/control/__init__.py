@@ -17,7 +17,12 @@ from ukctrl.control.allocation import (
     Posture,
 )
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.elastic import ElasticTracking
+from ukctrl.control.elastic import (
+    ElasticCascade,
+    ElasticLinearisation,
+    ElasticSingularPerturbation,
+    ElasticTracking,
+)
 from ukctrl.control.feedback import (
     AnyFeedback,
     Baumgarte,
@@ -32,7 +37,15 @@ from ukctrl.control.servo import Servo
 from ukctrl.control.tracking import ComputedTorque, PdGravity
 
 AnyController = Annotated[
-    Servo | ComputedTorque | PdGravity | ElasticTracking | NoControl, Field(discriminator="kind")
+    Servo
+    | ComputedTorque
+    | PdGravity
+    | ElasticTracking
+    | ElasticCascade
+    | ElasticLinearisation
+    | ElasticSingularPerturbation
+    | NoControl,
+    Field(discriminator="kind"),
 ]
 """Any controller of the catalogue, told apart by its ``kind``."""
 
@@ -49,6 +62,9 @@ __all__ = [
     "ComputedTorque",
     "Controller",
     "Damping",
+    "ElasticCascade",
+    "ElasticLinearisation",
+    "ElasticSingularPerturbation",
     "ElasticTracking",
     "Exact",
     "Feedback",

@@ -1,7 +1,7 @@
 """The robot model: the only package that imports Pinocchio."""
 
 from ukctrl.robot.audit import Finding
-from ukctrl.robot.elastic import ElasticJoints
+from ukctrl.robot.elastic import ElasticJoints, links_alone
 from ukctrl.robot.functions import PlantFunctions
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.robot import Robot
@@ -48,4 +48,5 @@ __all__ = [
     "TorqueBetween",
     "Transmission",
     "Wrench",
+    "links_alone",
 ]

@@ -29,6 +29,7 @@ from ukctrl.robot.spec import Each, Elastic
 from ukctrl.robot.structure import Structure
 
 if TYPE_CHECKING:
+    from ukctrl.robot.robot import Robot
     from ukctrl.robot.snapshot import Snapshot
 
 Vector = NDArray[np.float64]
@@ -143,6 +144,41 @@ def elastic(
     constant[motors] += constant[joints.links]
     constant[joints.links] = 0.0
     return structure, dc.replace(made, constant=constant), joints
+
+
+def links_alone(robot: Robot) -> Robot:
+    """Return the robot whose inputs push the links, as the springs of an elastic one do.
+
+    Its coordinates are the same; the motors have no part in it and turn freely. So a law for it
+    says which torques the springs should have.
+
+    Raises:
+        InputError: The robot has no elastic joints, or an input pushes a link past its spring.
+    """
+    joints = robot.elastic
+    if joints is None:
+        raise InputError(f"robot '{robot.name}' must have elastic joints; it has none.")
+    actuation = robot.actuation
+    rest = np.setdiff1d(np.arange(robot.nv), joints.motors)
+    past = np.flatnonzero(actuation.constant[rest].any(axis=0)).tolist()
+    past += [index for index, _ in actuation.moving]
+    if past:
+        raise InputError(
+            f"input '{actuation.names[past[0]]}' of robot '{robot.name}' must push motors of "
+            "elastic joints alone; it pushes bodies past their springs."
+        )
+    constant = actuation.constant.copy()
+    constant[joints.links] = constant[joints.motors]
+    constant[joints.motors] = 0.0
+    others = tuple(term for term in robot.forces.terms if term is not joints)
+    return dc.replace(
+        robot,
+        name=f"{robot.name}, links alone",
+        actuation=dc.replace(actuation, constant=constant),
+        forces=dc.replace(robot.forces, terms=others),
+        elastic=None,
+        path=None,
+    )
 
 
 def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:

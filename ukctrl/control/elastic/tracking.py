@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.elastic.joints import Motors, Refusal, angle_unit, elastic_joints
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.plan import Plan
 from ukctrl.control.servo import Servo
@@ -64,16 +64,10 @@ class ElasticTracking(Controller):
 class _ElasticLaw(Law):
     def __init__(self, spec: ElasticTracking, task: Task) -> None:
         super().__init__(task)
-        joints = _elastic_joints(task)
+        joints = elastic_joints(task, spec.kind, _unplanned(task))
         self._joints, self._alpha, self._beta = joints, spec.alpha, spec.beta
-        self._motors = InverseActuation(task)
-        self._force = np.zeros(task.robot.nv)
+        self._motors = Motors(task, joints)
         self._count = len(joints.links)
-        if self._motors.rank < self._count:
-            raise InputError(
-                f"robot '{task.robot.name}' must have an input for each of its {self._count} "
-                f"motors; its inputs reach {self._motors.rank}."
-            )
         links = Robot.load(spec.links)
         wanted = task.robot.dofs[: self._count]
         if links.dofs != wanted:
@@ -89,8 +83,7 @@ class _ElasticLaw(Law):
         e, e_dot = s.q[joints.motor_coordinates] - theta, s.v[joints.motors] - theta_dot
         other = s.f[joints.motors] + joints.stiffness * joints.stretch(s.q)
         push = joints.inertia * (theta_ddot - self._alpha * e_dot - self._beta * e) + torque - other
-        self._force[joints.motors] = push
-        return Command(self._motors.input(s, self._force), memory)
+        return Command(self._motors.input(s, push), memory)
 
     def _split(self, t: float) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
         """Return motors, torques and links, for the plan and its two derivatives."""
@@ -100,8 +93,7 @@ class _ElasticLaw(Law):
         """Return how far motors and links are from the plan."""
         joints, s = self._joints, dynamics.snapshot
         theta, _, q = self._split(s.t)[0]
-        found = {s.robot.dof_units[i].removesuffix("/s") for i in joints.motors}
-        unit = found.pop() if len(found) == 1 else ""
+        unit = angle_unit(s.robot, joints)
         return {
             "motor_error": Signal(
                 s.q[joints.motor_coordinates] - theta, unit, "motors minus their plan"
@@ -110,28 +102,17 @@ class _ElasticLaw(Law):
         }
 
 
-def _elastic_joints(task: Task) -> ElasticJoints:
-    """Return the elastic joints of a robot that this law can serve."""
-    robot, joints = task.robot, task.robot.elastic
-    why = None
-    if joints is None:
-        why = 'it has none; use kind = "servo"'
-    elif 2 * len(joints.links) != robot.nv or (joints.links != np.arange(len(joints.links))).any():
-        why = "some are rigid"
-    elif joints.damping.any():
-        why = "their springs have damping, whose model is another"
-    elif joints.continuous.any():
-        why = "some turn without end"
-    elif robot.passive:
-        why = "passive constraints tie them together"
-    elif not np.isfinite(task.duration):
-        why = "the run has no end, so that its motion cannot be planned"
-    if joints is None or why is not None:
-        raise InputError(
-            f"robot '{robot.name}' must have elastic joints alone, undamped and each with a motor, "
-            f'for kind = "elastic_tracking"; {why}.'
-        )
-    return joints
+def _unplanned(task: Task) -> Refusal:
+    def refused(joints: ElasticJoints) -> str:
+        if joints.damping.any():
+            return "their springs have damping, whose model is another"
+        if joints.continuous.any():
+            return "some turn without end"
+        if not np.isfinite(task.duration):
+            return "the run has no end, so that its motion cannot be planned"
+        return ""
+
+    return refused
 
 
 def _planned(spec: ElasticTracking, task: Task, joints: ElasticJoints, links: Robot) -> Plan:
