@@ -12,6 +12,7 @@ from ukctrl.control.allocation import reaction_answer
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError, InfeasibleConstraint, InputError, UnknownName
 from ukctrl.reference import Expression as Path
+from ukctrl.robot.motor import InputBounds, MotorLimits
 from ukctrl.start import solve_start
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # accelerations of some 10 rad/s^2, torques of some 100 N m
@@ -184,7 +185,7 @@ def test_a_squeeze_beyond_the_motors_is_refused_and_the_task_not_traded_for_it(a
             robot.actuation,
             names=robot.actuators[:3],
             units=robot.actuator_units[:3],
-            limits=robot.effort_limit[:3],
+            bounds=InputBounds.of([(name, MotorLimits(), np.inf) for name in robot.actuators[:3]]),
             constant=robot.actuation.constant[:, :3],
             moving=(),
         ),
