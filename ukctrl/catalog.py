@@ -1,7 +1,8 @@
 """Where robots, controllers and scenarios are found by name.
 
 A name is looked up beside the file that refers to it, then in the catalogue that ships with
-ukctrl. A reference that ends like a file, or holds a slash, is a path.
+ukctrl. A reference that ends like a file, or holds a slash, is a path; a robot called ``zoo:NAME``
+is one of `ukctrl.zoo`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from ukctrl import zoo
 from ukctrl.errors import InputError, unknown_name
 
 Kind = Literal["robots", "controllers", "scenarios"]
@@ -33,7 +35,8 @@ def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
 
     Args:
         kind: What is looked for.
-        reference: A name such as ``"scara"``, or a path, relative to the referring file.
+        reference: A name such as ``"scara"`` or ``"zoo:talos_reduced"``, or a path, relative to
+            the referring file.
         beside: The file that refers to it, or its folder. Without one the working folder
             counts as the workspace.
 
@@ -42,6 +45,8 @@ def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
         InputError: The path does not exist.
     """
     text = str(reference)
+    if kind == "robots" and zoo.is_zoo(text):
+        return zoo.find(text)
     if isinstance(reference, Path) or text.endswith(FILE_ENDINGS) or "/" in text or "\\" in text:
         path = _folder(beside) / Path(text).expanduser()
         for candidate in (path, path / "robot.toml"):

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ukctrl import catalog
+from ukctrl import catalog, zoo
 from ukctrl.control import Controller
 from ukctrl.errors import InputError
 from ukctrl.fields import written
@@ -228,7 +228,7 @@ def _code_of(law: Controller) -> Table:
 
 
 def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
-    """Replace a robot that lies beside the file by its path; a catalogue name stays a name."""
+    """Replace a robot that lies beside the file by its path; a catalogue or zoo name stays."""
     head, *rest = keys
     value = table.get(head)
     if rest:
@@ -243,5 +243,5 @@ def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
     if not isinstance(value, str):
         return
     found = catalog.find("robots", value, path).resolve()
-    if not found.is_relative_to((catalog.root() / "robots").resolve()):
+    if not zoo.is_zoo(value) and not found.is_relative_to((catalog.root() / "robots").resolve()):
         table[head] = str(found)

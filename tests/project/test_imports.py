@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 
 LAYERS = {
-    "Words, names and files": "errors pretty catalog tables files expression fields plugin",
+    "Words, names and files": "errors pretty zoo catalog tables files expression fields plugin",
     "Linear algebra": "threads compiled factor differences rowspace drift certify",
     "Theorems on plain arrays": "kernels large uk pseudoinverse motion",
     "Robots and constraints": "robot reference constraints nonideal reaction",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from ukctrl import zoo
 from ukctrl.errors import InputError
 from ukctrl.fields import (
     Angles3,
@@ -27,6 +28,14 @@ from ukctrl.robot.linkage import Linkage
 from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.particles import Particles
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
+
+
+def _model_file(value: object) -> object:
+    return zoo.find(value) if isinstance(value, str) and zoo.is_zoo(value) else value
+
+
+ModelFile = Annotated[InputFile, BeforeValidator(_model_file)]
+"""A model file, or ``zoo:NAME``."""
 
 
 @spec
@@ -301,8 +310,8 @@ class RobotFile(Options):
     """One line that says what the robot is."""
     source: str = ""
     """Where its numbers come from."""
-    model: InputFile | None = None
-    """URDF, MJCF or SDF file, relative to this one."""
+    model: ModelFile | None = None
+    """URDF, MJCF or SDF file, relative to this one; or ``zoo:NAME``, a model of the zoo."""
     lagrangian: LagrangianTable | None = None
     """A plant written as a Lagrangian, instead of a model file."""
     functions: FunctionsTable | None = None

@@ -15,6 +15,8 @@ from ukctrl.robot.structure import Structure
 
 MAX_JOINTS = 1000
 """More joints than this are refused: no robot has them, and a parser could crash on them."""
+NO_AXIS = ("fixed", "floating")
+"""Types of joints whose axis means nothing."""
 
 
 def refuse_what_parsers_take(source: Source) -> None:
@@ -43,7 +45,9 @@ def refuse_what_parsers_take(source: Source) -> None:
             )
         parent[link] = name
         axis = joint.find("axis")
-        if axis is not None and not any(_numbers(axis.get("xyz", "1 0 0"), 3)):
+        if joint.get("type") in NO_AXIS or axis is None:  # exporters write "0 0 0" there
+            continue
+        if not any(_numbers(axis.get("xyz", "1 0 0"), 3)):
             raise ModelError(f"{source.label}: the axis of joint '{name}' must not be zero.")
 
 

@@ -47,6 +47,22 @@ def test_a_sound_model_has_no_findings(load, robots):
     assert robots["two_link"].audit == ()
 
 
+def test_a_joint_that_does_not_move_may_have_an_axis_of_zero(text):
+    # Exporters write it there, where it means nothing.
+    model = text.urdf(
+        text.body("a"), text.body("b"), text.body("c"),
+        text.joint("j", "a", "b", "fixed", "0 0 0"), text.joint("k", "b", "c"),
+    )  # fmt: skip
+    assert Robot.from_urdf(model).dofs == ("k",)
+
+
+def test_a_moment_of_inertia_of_rounding_size_has_no_sign(load):
+    point = 'ixx="1e-35" iyy="1e-35" izz="-2e-35" ixy="0" ixz="0" iyz="0"'
+    assert ("error", "negative_inertia") not in {
+        (level, code) for level, code, _ in codes(load(replaced(ALL, point, 1)))
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
