@@ -74,6 +74,11 @@ class Linearization:
         dofs = self.robot.dofs
         return (*(dofs[i] for i in self.positions), *(f"v.{dofs[j]}" for j in self.velocities))
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.robot.actuators
+
     def deviation(self, q: Vector, v: Vector) -> Vector:
         """Return ``x`` of a state, shape ``(n,)``."""
         dq, dv = self.robot.difference(self.q, q), v - self.v

@@ -120,6 +120,7 @@ class Loop:
             v=v,
             start=self.t0,
             duration=scenario.timing.duration,
+            period=scenario.timing.control,
             rank=rank,
             gains=gains,
         )

@@ -32,7 +32,9 @@ from ukctrl.control.feedback import (
     FirstOrder,
     Pid,
 )
+from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.none import NoControl
+from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
 from ukctrl.control.tracking import ComputedTorque, PdGravity
 
@@ -44,6 +46,8 @@ AnyController = Annotated[
     | ElasticCascade
     | ElasticLinearisation
     | ElasticSingularPerturbation
+    | Lqr
+    | Lqi
     | NoControl,
     Field(discriminator="kind"),
 ]
@@ -72,10 +76,14 @@ __all__ = [
     "InternalForce",
     "Law",
     "LeastNorm",
+    "Lqi",
+    "Lqr",
     "NoControl",
     "PdGravity",
     "Pid",
     "Posture",
+    "Regulation",
+    "Regulator",
     "Servo",
     "Signal",
     "Task",

@@ -73,6 +73,8 @@ class Task:
     """Time of the start [s]."""
     duration: float = np.inf
     """Length of the run [s]."""
+    period: float | None = None
+    """Period of the zero-order hold [s]; None under continuous control."""
     rank: RankPolicy = RUN_RANK
     """When rows count as dependent or missed."""
     gains: Gains = GAINS

@@ -1,0 +1,215 @@
+"""Regulators about an equilibrium: LQR, and LQI with integrals of the servo rows' errors."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.constraints import Stack
+from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.riccati import Regulator, Weight, input_weight, regulator, weight
+from ukctrl.control.tracking import joint_motion
+from ukctrl.differences import jacobian
+from ukctrl.dynamics import Dynamics, passive_constraints
+from ukctrl.errors import InputError
+from ukctrl.factor import Matrix, Vector
+from ukctrl.fields import Number, Positive, spec
+from ukctrl.linear import Linearization, Linearizer, equilibrium
+from ukctrl.start import solve_positions
+
+OPEN = 1e-9
+"""How far a given equilibrium may open the passive constraints [unit of the row]."""
+
+
+@spec
+class Regulating(Controller):
+    """What the regulators share."""
+
+    Q: Weight = 1.0
+    """Weight of the deviations, of the configuration by ``q1`` and of the velocity by ``v.q1``."""
+    R: Weight = 1.0
+    """Weight of the inputs, by actuator."""
+    q: tuple[Number, ...] | None = None
+    """Equilibrium, one number a coordinate; absent: where the servo rows hold at the start."""
+    follow: Literal["equilibrium", "task"] = "equilibrium"
+    """What deviations are measured from: the equilibrium, or the joint motion of the task."""
+    plan_step: Positive = 0.005
+    """Step of the inverse kinematics of that motion [s]."""
+
+
+@spec
+class Lqr(Regulating):
+    r"""Linear-quadratic regulator about an equilibrium: $u = u_0 - K x$.
+
+    $K$ minimises $\int x^\top Q x + \delta u^\top R\, \delta u\, \mathrm dt$ for the robot
+    linearised at rest, where $u_0$ holds it. ``Q`` and ``R`` are a number, a table by name, a
+    list of the diagonal, or a matrix; ``Q`` weighs all $2 n_v$ deviations, in the order
+    $(\delta q, \delta v)$. Under a zero-order hold the gains are those of the sampled system.
+
+    References:
+        Kalman, "Contributions to the theory of optimal control", Bol. Soc. Mat. Mex. 5, 1960;
+        Anderson & Moore, "Optimal Control: Linear Quadratic Methods", 1990.
+    """
+
+    kind: Literal["lqr"] = "lqr"
+
+    def start(self, task: Task) -> Regulation:
+        return _Lqr(self, task)
+
+
+@spec
+class Lqi(Regulating):
+    r"""Linear-quadratic regulator with integrals $z = \int \phi$ of the servo rows' errors.
+
+    $u = u_0 - K x - K_i z$, so that a wrong model leaves no steady error of rows that stand
+    still. A nonholonomic row counts by $\int \beta$. There can be no more rows than inputs.
+
+    References:
+        Young & Willems, "An approach to the linear multivariable servomechanism problem", Int. J.
+        Control 15(5), 1972.
+    """
+
+    kind: Literal["lqi"] = "lqi"
+    Q_integral: Weight = 1.0
+    """Weight of the integrals, by row of the task."""
+
+    def start(self, task: Task) -> Regulation:
+        return _Lqi(self, task)
+
+
+class Regulation(Law, abc.ABC):
+    """A started regulator.
+
+    Attributes:
+        linear: The robot as a linear system about the equilibrium.
+        regulator: The gains, and the poles of the closed loop.
+    """
+
+    linear: Linearization
+    regulator: Regulator
+
+    def __init__(self, spec: Regulating, task: Task) -> None:
+        super().__init__(task)
+        robot = task.robot
+        q = _equilibrium(spec, task)
+        u = equilibrium(robot, q, task.start)
+        self.linear = Linearizer(robot, task.rank).at(task.start, q, np.zeros(robot.nv), u)
+        self._Q = self._reduced(spec)
+        self._R = input_weight(spec.R, robot.actuators)
+        self._motion = None
+        if spec.follow == "task":
+            self._motion = joint_motion(task, spec.plan_step).path
+
+    def _reduced(self, spec: Regulating) -> Matrix:
+        """Return the weight of the deviations that the passive rows leave."""
+        full, dofs = self.linear.full, self.task.robot.dofs
+        names = (*dofs, *(f"v.{dof}" for dof in dofs))
+        reduced: Matrix = full.T @ weight(spec.Q, names, "Q") @ full
+        return reduced
+
+    def deviation(self, dynamics: Dynamics) -> Vector:
+        """Return what the regulator brings back to zero, shape ``(n,)``."""
+        s, linear = dynamics.snapshot, self.linear
+        if self._motion is None:
+            return linear.deviation(s.q, s.v)
+        r, r_dot, _ = np.array(self._motion(s.t)).reshape(3, -1)
+        x: Vector = np.concatenate([(s.q - r)[linear.positions], (s.v - r_dot)[linear.velocities]])
+        return x
+
+    @property
+    def poles(self) -> NDArray[np.complex128]:
+        """Poles of the closed loop: ``s`` [1/s], or ``z`` where the input is held."""
+        return self.regulator.poles
+
+
+@final
+class _Lqr(Regulation):
+    def __init__(self, spec: Lqr, task: Task) -> None:
+        super().__init__(spec, task)
+        A, B = self.linear
+        self.regulator = regulator(
+            A, B, self._Q, self._R, self.linear.states, self.linear.inputs, task.period
+        )
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
+
+
+@final
+class _Lqi(Regulation):
+    def __init__(self, spec: Lqi, task: Task) -> None:
+        super().__init__(spec, task)
+        from scipy.linalg import block_diag
+
+        A, B = self.linear
+        m, n = len(self.stack), len(A)
+        if m > task.robot.nu:
+            raise InputError(
+                f"the task must have at most one row an input, {task.robot.nu}, for their "
+                f'integrals to be kept at rest; got {m}. Use kind = "lqr".'
+            )
+        C = _output(self.stack, self.linear, task.start) @ self.linear.full
+        A = np.block([[A, np.zeros((n, m))], [C, np.zeros((m, m))]])
+        B = np.vstack([B, np.zeros((m, B.shape[1]))])
+        names = tuple(f"integral of {row}" for row in self.stack.names)
+        Q = block_diag(self._Q, weight(spec.Q_integral, self.stack.names, "Q_integral"))
+        states = (*self.linear.states, *names)
+        self.regulator = regulator(A, B, Q, self._R, states, self.linear.inputs, task.period)
+        self.memory = np.zeros(m)
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        rows = self.stack.write(dynamics.snapshot)
+        x = np.concatenate([self.deviation(dynamics), memory])
+        rate = np.where(self.stack.holonomic, rows.phi, rows.beta)
+        return Command(self.linear.u - self.regulator.K @ x, rate)
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return the integrals."""
+        units = dict.fromkeys(self.stack.units)
+        unit = f"{next(iter(units))} s" if len(units) == 1 else ""
+        return {"integral": Signal(memory, unit, "integrals of the rows' errors")}
+
+
+def _equilibrium(spec: Regulating, task: Task) -> Vector:
+    """Return the configuration to regulate about.
+
+    Raises:
+        InputError: A given one has the wrong size, or breaks the passive constraints.
+        StartError: None is near the start where the rows hold.
+    """
+    robot = task.robot
+    passive = passive_constraints(robot)
+    if spec.q is None:
+        stack = Stack((*passive, *task.servo), robot)
+        return solve_positions(stack, robot.snapshot(task.q), task.q, task.start)
+    if len(spec.q) != robot.nq:
+        raise InputError(
+            f"controller.q must have one number a coordinate, {robot.nq}; got {len(spec.q)}."
+        )
+    q = robot.normalize(np.array(spec.q))
+    stack = Stack(passive, robot, key=f"robot '{robot.name}': passive")
+    open_by = np.abs(np.nan_to_num(stack.write(robot.snapshot(q)).phi))
+    if open_by.max(initial=0.0) > OPEN:
+        worst = int(np.argmax(open_by))
+        raise InputError(
+            f"controller.q must keep the passive constraints; row '{stack.names[worst]}' is off by "
+            f"{open_by[worst]:.2g} {stack.units[worst]}. Leave it out to find one near the start."
+        )
+    return q
+
+
+def _output(stack: Stack, linear: Linearization, t: float) -> Matrix:
+    """Return how the rows' errors change with all deviations, shape ``(m, 2 nv)``."""
+    robot = linear.robot
+    n, snapshot = robot.nv, robot.snapshot(linear.q)
+
+    def error(d: Vector) -> Vector:
+        snapshot.move(robot.integrate(linear.q, d[:n]), linear.v + d[n:], t)
+        rows = stack.write(snapshot)
+        return np.where(stack.holonomic, rows.phi, rows.beta)
+
+    return jacobian(error, 2 * n)
