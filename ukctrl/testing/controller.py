@@ -15,9 +15,9 @@ from ukctrl.testing.base import Suite, each, require, require_array, require_clo
 from ukctrl.testing.record import require_record
 from ukctrl.testing.situations import Situation, situation
 
-SHORT = 0.2
+SHORT = 0.1
 """Length of the runs [s]."""
-STEP = 1e-3
+STEP = 2e-4
 """Step of their integration [s]."""
 HOLD = 4e-3
 """Period of a zero-order hold [s], and four times a quicker one."""
