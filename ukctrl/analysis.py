@@ -11,9 +11,9 @@ from ukctrl import uk
 from ukctrl.constraints import Integrability, Stack, classify_parts
 from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.factor import Matrix
+from ukctrl.loop import Loop
 from ukctrl.relative_degree import PLANNED, RelativeDegree, relative_degrees
 from ukctrl.scenario import Monitor, Scenario
-from ukctrl.simulation import Loop
 from ukctrl.threads import one_blas_thread
 from ukctrl.uk import RankReport
 

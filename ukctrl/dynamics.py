@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl import drift, kernels, large
 from ukctrl.certify import RUN_RANK, RankPolicy, raise_if_conflicting, raise_if_singular
 from ukctrl.constraints import AnyConstraint, Constraint, Rows, Stack
-from ukctrl.errors import ShapeError
+from ukctrl.errors import NotFinite, ShapeError
 from ukctrl.factor import Vector, independent_rows
 from ukctrl.fields import spec
 from ukctrl.files import blaming, read_spec
@@ -194,11 +194,13 @@ class Dynamics:
 
         Raises:
             ShapeError: ``u`` does not have one entry for each actuator.
+            NotFinite: An entry of ``u`` is not finite.
         """
         if u.size != self._inputs:
             raise ShapeError(f"u must have shape ({self._inputs},); got {u.shape}.")
         a: Vector = np.empty(len(self.a_free))
-        kernels.acceleration(self.a_free, self.G, u, a)
+        if not kernels.acceleration(self.a_free, self.G, u, a):
+            raise NotFinite(f"u must be finite; got {u}.")
         return a
 
     def power(self, a: Vector, u: Vector) -> float:

@@ -46,6 +46,10 @@ class SingularMass(UkctrlError, RuntimeError):
     """The mass matrix is not positive definite."""
 
 
+class NotFinite(UkctrlError, ArithmeticError):
+    """A number that the motion goes on from is not finite."""
+
+
 class UnresolvedRank(UkctrlError, RuntimeError):
     """A singular value lies so near the rank threshold that a method cannot tell its side."""
 

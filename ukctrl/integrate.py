@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 
-from ukctrl.errors import UkctrlError
+from ukctrl.errors import NotFinite, UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.robot import Robot
 
@@ -247,7 +247,7 @@ class Adaptive(Integrator):
                 a, memory_rate = self.system.rates(t, unit, v, y[end:])
                 rate[:nq] = self.robot.coordinate_rate(unit, v)
         except Exception as fault:  # a user's law may raise anything
-            if not self._forgiving:
+            if not self._forgiving and not isinstance(fault, NotFinite):
                 raise
             self._fault = self._fault or fault  # the first: later stages only see its NaN
             rate.fill(np.nan)

@@ -196,13 +196,17 @@ def servo_input(
 
 
 @compiled
-def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> None:
-    """Write ``a = a_free + G u``."""
+def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> bool:
+    """Write ``a = a_free + G u``; return whether ``u`` is finite."""
+    finite = True
+    for k in range(G.shape[1]):
+        finite = finite and np.isfinite(u[k])
     for i in range(G.shape[0]):
         total = a_free[i]
         for k in range(G.shape[1]):
             total += G[i, k] * u[k]
         a[i] = total
+    return finite
 
 
 @compiled

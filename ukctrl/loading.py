@@ -11,10 +11,11 @@ import copy
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ukctrl import catalog, zoo
 from ukctrl.control import Controller
+from ukctrl.effects import Effect
 from ukctrl.errors import InputError
 from ukctrl.fields import written
 from ukctrl.files import blaming, parse_toml, read_spec, read_toml
@@ -22,6 +23,8 @@ from ukctrl.robot import Robot
 from ukctrl.robot.load import runs_code
 from ukctrl.scenario import Scenario
 from ukctrl.tables import Table, merged, set_path
+
+T = TypeVar("T")
 
 MAX_USES = 8
 """Longest chain of cards that use cards."""
@@ -70,6 +73,13 @@ def _scenario(
     controller = table.get("controller")
     if isinstance(controller, dict):
         table["controller"] = load_code(controller, path, label, trust)
+    if isinstance(table.get("effect"), list):
+        table["effect"] = [
+            _coded(entry, path, label, trust, Effect, f"effect[{number}]")
+            if isinstance(entry, dict)
+            else entry
+            for number, entry in enumerate(table["effect"])
+        ]
     for key in ("robot", "believed.robot", "controller.links"):
         with blaming(f"{label}: {key}"):
             _make_absolute(table, key.split("."), path)
@@ -171,21 +181,26 @@ def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Cont
     Raises:
         InputError: The code is not trusted, does not exist, or is no controller.
     """
+    return _coded(table, path, label, trust, Controller, "controller")
+
+
+def _coded(table: Table, path: Path, label: str, trust: bool, base: type[T], key: str) -> Table | T:
+    """Return what a user's Python file defines for one key, or the table unchanged."""
     kind = table.get("kind")
     if not (isinstance(kind, str) and ".py:" in kind):
         return table
     file, _, name = kind.rpartition(":")
     if not trust:
         raise InputError(
-            f"{label}: controller.kind: '{kind}' is Python code, which a file may not run by "
+            f"{label}: {key}.kind: '{kind}' is Python code, which a file may not run by "
             "itself; read it, then say --trust (trust=True) to run it."
         )
     from ukctrl.plugin import load_class
 
-    with blaming(f"{label}: controller.kind"):
-        law = load_class((path.parent / file).resolve(), name, Controller)  # type: ignore[type-abstract]
-    rest = {key: value for key, value in table.items() if key != "kind"}
-    return read_spec(law, rest, path, label=label, key="controller")
+    with blaming(f"{label}: {key}.kind"):
+        made = load_class((path.parent / file).resolve(), name, base)
+    rest = {name: value for name, value in table.items() if name != "kind"}
+    return read_spec(made, rest, path, label=label, key=key)
 
 
 def table_of(scenario: Scenario, objects: bool = False) -> Table:
@@ -203,7 +218,7 @@ def _plain(value: Any, objects: bool) -> Any:
     if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}
-    if isinstance(value, Controller):
+    if isinstance(value, Controller | Effect):
         return value if objects else _code_of(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(item, objects) for key, item in value.items()}
@@ -216,15 +231,15 @@ def _plain(value: Any, objects: bool) -> Any:
     return repr(value)
 
 
-def _code_of(law: Controller) -> Table:
-    """Return the table that names a user's own controller class and its gains."""
+def _code_of(part: Controller | Effect) -> Table:
+    """Return the table that names a user's own class and its fields."""
     import inspect
 
-    file = inspect.getsourcefile(type(law))
-    fields = dc.fields(law) if dc.is_dataclass(law) else ()
-    gains = {f.name: _plain(getattr(law, f.name), False) for f in fields}
+    file = inspect.getsourcefile(type(part))
+    fields = dc.fields(part) if dc.is_dataclass(part) else ()
+    gains = {f.name: _plain(getattr(part, f.name), False) for f in fields}
     gains = {key: item for key, item in gains.items() if item is not None}
-    return {**gains, "kind": f"{file}:{type(law).__name__}"}
+    return {**gains, "kind": f"{file}:{type(part).__name__}"}
 
 
 def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:

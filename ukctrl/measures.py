@@ -16,6 +16,7 @@ from ukctrl.samples import Labels, Samples, reaction_unit
 
 __all__ = [
     "Peak",
+    "at_limit",
     "energy_imbalance",
     "error_norm",
     "holonomic",
@@ -116,15 +117,32 @@ def energy_imbalance(samples: Samples) -> Array:
     return energy - energy[:1] - (supplied - supplied[:1])
 
 
-def saturated(samples: Samples) -> NDArray[np.bool_]:
-    """Return for every sample whether some input is at or beyond its limit, shape `(n,)`.
+def at_limit(samples: Samples) -> NDArray[np.bool_]:
+    """Return for every sample which inputs are at or beyond a limit, shape `(n, nu)`.
 
-    A limit of zero means in most robot models that nobody set it, and does not count.
+    Those are the bounds that the run recorded, or else the limits of the actuators. A limit of zero
+    means in most robot models that nobody set it, and does not count.
     """
+    u = samples["u"]
+    if "u_upper" in samples:
+        low, high = samples["u_lower"], samples["u_upper"]
+        # A motor that turns at its no-load speed has no torque left: there both bounds meet.
+        size = np.maximum(
+            *(np.abs(np.nan_to_num(bound, posinf=0.0, neginf=0.0)) for bound in (low, high))
+        )
+        near = LIMIT_RTOL * size
+        reached: NDArray[np.bool_] = (u >= high - near) | (u <= low + near)
+        return reached
     limit = np.array(samples.labels.effort_limit, dtype=np.float64)
     limit[~(limit > 0.0)] = np.inf
-    at_limit: NDArray[np.bool_] = np.any(np.abs(samples["u"]) >= limit * (1.0 - LIMIT_RTOL), axis=1)
-    return at_limit
+    beyond: NDArray[np.bool_] = np.abs(u) >= limit * (1.0 - LIMIT_RTOL)
+    return beyond
+
+
+def saturated(samples: Samples) -> NDArray[np.bool_]:
+    """Return for every sample whether some input is at or beyond its limit, shape `(n,)`."""
+    some: NDArray[np.bool_] = np.any(at_limit(samples), axis=1)
+    return some
 
 
 class Peak(NamedTuple):

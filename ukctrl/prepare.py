@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,25 +165,6 @@ def grid(t0: float, t1: float, interval: float) -> list[float]:
     else:
         times.append(t1)
     return times
-
-
-def periods(
-    outputs: list[float], t0: float, t1: float, period: float
-) -> Iterator[tuple[float, float, list[float]]]:
-    """Yield each control period and the output times in it.
-
-    An output on the border of two periods belongs to the later one, where the input is new;
-    the very last one belongs to the last period.
-    """
-    ticks = grid(t0, t1, period)
-    near = 1e-9 * period
-    at = 0
-    for k, (start, stop) in enumerate(itertools.pairwise(ticks)):
-        inside = []
-        while at < len(outputs) and (outputs[at] < stop - near or k == len(ticks) - 2):
-            inside.append(start if abs(outputs[at] - start) <= near else outputs[at])
-            at += 1
-        yield start, stop, inside
 
 
 def _longest_step(scenario: Scenario) -> float:

@@ -31,6 +31,7 @@ def provenance(
     tick_seconds: float,
     moved: Mapping[str, float],
     switches: Sequence[float],
+    effects: Sequence[Mapping[str, object]],
     gains: Gains,
     passive: Mapping[str, object],
     beyond_limits: Sequence[str],
@@ -49,6 +50,7 @@ def provenance(
         **_passive(scenario, gains, passive),
         "start_moved": dict(moved),
         **({"switches": list(switches)} if switches else {}),
+        **({"effects": list(effects)} if effects else {}),
         "beyond_limits": list(beyond_limits),
         "timing": {
             "wall_seconds": wall_seconds,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import final
 
@@ -14,12 +13,11 @@ from ukctrl.certify import RankPolicy
 from ukctrl.constraints import Stack
 from ukctrl.control import Command, Law
 from ukctrl.dynamics import Dynamics
-from ukctrl.errors import StartError
-from ukctrl.expression import DomainError
+from ukctrl.effects.conditions import Conditions
+from ukctrl.effects.trail import Trail
 from ukctrl.factor import Matrix, Vector
 from ukctrl.integrate import State
 from ukctrl.samples import Labels, Signal
-from ukctrl.start import solve_positions
 from ukctrl.uk import RankReport, servo_matrix
 
 BATCH = 4_000_000
@@ -35,15 +33,24 @@ class Recorder:
     """
 
     def __init__(
-        self, truth: Dynamics, servo: Stack, law: Law, capacity: int, watched: Sequence[str] = ()
+        self,
+        truth: Dynamics,
+        servo: Stack,
+        law: Law,
+        capacity: int,
+        watched: Sequence[str],
+        conditions: Conditions,
     ) -> None:
         robot = truth.robot
         self.truth, self.law = truth, law
         # Where the law enforces these very rows on this very robot, they are written already.
-        self._shared = law.stack.constraints is servo.constraints and law.stack.robot is robot
+        same = law.stack.constraints is servo.constraints and law.stack.robot is robot
+        self._shared = same and not conditions.senses
         self.servo = law.stack if self._shared else servo
         # With motors alone, the power follows from what is recorded anyway.
-        self._forced = robot.forces.any or len(truth.passive) > 0
+        changes = conditions.acts_on_plant
+        self._forced = robot.forces.any or len(truth.passive) > 0 or changes
+        self.trail = Trail(conditions, robot, capacity)
         self.count = 0
         self.ticks, self.tick_seconds = 0, 0.0
         n, m, mp = capacity, len(servo), len(truth.passive)
@@ -75,6 +82,7 @@ class Recorder:
             shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
             shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
         self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
+        self.arrays |= self.trail.arrays
         self._first: RankReport | None = None
         self._sharing: tuple[str, ...] = ()
         self.arrays["frame_reference"].fill(np.nan)
@@ -87,7 +95,7 @@ class Recorder:
         self._kinetic: Vector = np.zeros(n)
         self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in GRIP}
         self._signals: dict[str, list[float | Vector]] = {}
-        self._texts: dict[str, tuple[str, str]] = {}
+        self._texts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
 
     def keep(self, t: float, state: State, command: Command, belief: Dynamics) -> None:
         """Keep one sample; both robots must have been moved to the state, and the law stepped."""
@@ -126,7 +134,10 @@ class Recorder:
             arrays["frame_position"][k, place] = s.point(site)
         for name, signal in self.law.signals(belief, state.memory).items():
             self._signals.setdefault(name, []).append(signal.value)
-            self._texts[name] = (signal.units, signal.long_name)
+            self._texts[name] = (signal.units, signal.long_name, ())
+        for name, reading in self.trail.keep(k, s):
+            self._signals.setdefault(name, []).append(reading.value)
+            self._texts[name] = (reading.units, reading.long_name, reading.components)
         self.count = k + 1  # last, so that an interruption never leaves half a sample
 
     def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
@@ -200,12 +211,13 @@ class Recorder:
         }
 
     def signals(self) -> dict[str, Signal]:
-        """Return the law's own signals so far."""
+        """Return the signals of the law and of the effects so far."""
         return {
             name: Signal(
                 values=np.array(values[: self.count]),
                 units=self._texts[name][0],
                 long_name=self._texts[name][1],
+                components=self._texts[name][2],
             )
             for name, values in self._signals.items()
         }
@@ -255,33 +267,3 @@ def _grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
         "sigma_min": np.where(found > 0, sigma[np.arange(n), last], 0.0),
         "reach": np.linalg.norm(residual, axis=1),
     }
-
-
-def joint_error(servo: Stack, time: Vector, q: Matrix) -> dict[str, Signal]:
-    r"""Return how far each configuration is from the nearest one on the servo constraints.
-
-    Newton's method from $q$ along the smallest motion gives $q_r$ with $\phi(q_r, t) = 0$; the
-    error is $q \ominus q_r$, as ``joint_error`` [rad] and ``slide_error`` [m]. Where a task holds
-    every freedom, $q_r$ is the theoretical motion. NaN where there is none within reach.
-    """
-    robot = servo.robot
-    snapshot = robot.snapshot(robot.neutral)
-    errors: Matrix = np.full((len(time), robot.nv), np.nan)
-    for k, t in enumerate(time):
-        here = np.ascontiguousarray(q[k])
-        with contextlib.suppress(StartError, DomainError):
-            errors[k] = robot.difference(solve_positions(servo, snapshot, here, float(t)), here)
-    signals = {}
-    for name, rate, words in (
-        ("joint_error", "rad/s", "joint error"),
-        ("slide_error", "m/s", "slide error"),
-    ):
-        at = [i for i, unit in enumerate(robot.dof_units) if unit == rate]
-        if at:
-            signals[name] = Signal(
-                values=errors[:, at],
-                units=rate.removesuffix("/s"),
-                long_name=words,
-                components=tuple(robot.dofs[i] for i in at),
-            )
-    return signals

@@ -243,6 +243,24 @@ FIELDS: Mapping[str, Field] = MappingProxyType(
             (), "largest singular value of the passive rows that does not count", _one("1"), False
         ),
         "sigma_min": Field((), "smallest singular value of H that was kept", _grip, always=False),
+        "q_measured": Field(
+            ("coordinate",),
+            "configuration that the law measured",
+            lambda x: x.coordinate_units,
+            False,
+        ),
+        "v_measured": Field(
+            ("dof",), "velocity that the law measured", lambda x: x.dof_units, False
+        ),
+        "u_commanded": Field(
+            ("actuator",), "input that the law commanded", lambda x: x.actuator_units, False
+        ),
+        "u_lower": Field(
+            ("actuator",), "least input that the drive gives", lambda x: x.actuator_units, False
+        ),
+        "u_upper": Field(
+            ("actuator",), "largest input that the drive gives", lambda x: x.actuator_units, False
+        ),
     }
 )
 """Every quantity that a run records, by its name in the file."""

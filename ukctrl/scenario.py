@@ -16,6 +16,8 @@ from pydantic import PlainValidator, WithJsonSchema, model_validator
 from ukctrl.certify import RUN_RANK, RankPolicy
 from ukctrl.constraints import AnyConstraint, Constraint
 from ukctrl.control import AnyController, Controller, NoControl
+from ukctrl.effects import AnyEffect, Effect
+from ukctrl.effects.conditions import refuse_contradictions
 from ukctrl.errors import InputError
 from ukctrl.fields import (
     Index,
@@ -264,7 +266,9 @@ class Scenario:
     integrator: Integrator = Integrator()
     """How the motion is integrated."""
     believed: Believed | None = None
-    """What the controller believes; absent: the truth."""
+    """What the controller believes; absent: the truth, before any effect."""
+    effect: tuple[AnyEffect | Annotated[Effect, Instance()], ...] = ()
+    """What stands between the ideal loop and the bench, in the order in which it acts."""
     monitor: Monitor = Monitor()
     """When to stop early."""
     stabilisation: Stabilisation = Stabilisation()
@@ -299,6 +303,7 @@ class Scenario:
                 f"'{self.integrator.method}' goes by the history of past states, which projection "
                 "would contradict. Use DOP853, RK45, Radau or a fixed-step method."
             )
+        refuse_contradictions(self.effect, sampled=self.timing.control is not None)
         step = self.integrator.step
         if step is not None and self.timing.duration / step > MAX_STEPS:
             raise InputError(

@@ -8,9 +8,10 @@ from pathlib import Path
 from ukctrl.comparison import Comparison
 from ukctrl.control import Controller
 from ukctrl.errors import InputError
+from ukctrl.loop import Progress
 from ukctrl.result import Result
 from ukctrl.scenario import Scenario
-from ukctrl.simulation import Progress, simulate
+from ukctrl.simulation import simulate
 
 
 def compare(

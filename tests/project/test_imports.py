@@ -25,10 +25,11 @@ LAYERS = {
     "Robots and constraints": "robot reference constraints nonideal reaction",
     "States that obey them": "dynamics projection start linear",
     "Controllers": "control",
+    "Between loop and bench": "effects",
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics result integrate prepare recorder provenance "
-        "relative_degree simulation analysis testing"
+        "relative_degree loop simulation analysis testing"
     ),
     "What they tell": "verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",

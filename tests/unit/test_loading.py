@@ -11,7 +11,7 @@ import pytest
 from ukctrl import Controller, Robot, Scenario
 from ukctrl.errors import InputError, UnknownName
 from ukctrl.loading import load_code, resolve_card
-from ukctrl.simulation import Loop
+from ukctrl.loop import Loop
 from ukctrl.tables import merged, parse_value, set_path
 from ukctrl.workspace import create
 

@@ -118,8 +118,9 @@ def run(
     """Run a scenario and write its result, figures and report."""
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl import terminal
+    from ukctrl.loop import Loop
     from ukctrl.report import write_report
-    from ukctrl.simulation import Loop, simulate
+    from ukctrl.simulation import simulate
 
     folder = folder_of(out or Path("out") / file_name(chosen.name))
     with terminal.stoppable(Loop.run.__code__) as stop:
@@ -146,7 +147,7 @@ def compare(
     """Run several controllers on the same scenario and set them side by side."""
     base = scenario_of(scenario, None, changes, trust)
     from ukctrl import catalog, terminal
-    from ukctrl.simulation import Loop
+    from ukctrl.loop import Loop
     from ukctrl.study import compare as compare_controllers
 
     folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")

@@ -283,10 +283,7 @@ def _limits(axes: Axes, values: Array, limits: Sequence[float]) -> None:
 
 
 def _shade_saturation(axes: Axes, result: Result, columns: list[int]) -> None:
-    limit = np.array(result.labels.effort_limit)[columns]
-    limit[~(limit > 0.0)] = np.inf
-    bound = limit * (1.0 - measures.LIMIT_RTOL)
-    at_limit = np.any(np.abs(result["u"][:, columns]) >= bound, axis=1)
+    at_limit = np.any(measures.at_limit(result.samples)[:, columns], axis=1)
     if at_limit.any():
         axes.fill_between(
             result.time,

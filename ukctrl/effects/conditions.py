@@ -1,0 +1,216 @@
+"""All the effects of a scenario, bound to one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.effects.base import (
+    Bench,
+    Bounds,
+    ClockEffect,
+    Drive,
+    Effect,
+    InputEffect,
+    PlantEffect,
+    Reading,
+    Sensor,
+    SensorEffect,
+    generator,
+    kind_of,
+    labels,
+)
+from ukctrl.errors import InputError
+from ukctrl.factor import Vector
+from ukctrl.files import blaming
+from ukctrl.robot import Robot, Snapshot
+
+SAME_TIME = 1e-12
+"""Instants this close, relatively, are one [s]."""
+
+
+class Plant(NamedTuple):
+    """The true robot from a time on."""
+
+    start: float
+    robot: Robot
+
+
+def refuse_contradictions(effects: Sequence[Effect], sampled: bool) -> None:
+    """Refuse effects that contradict each other or the timing, before any robot is loaded.
+
+    Args:
+        effects: The effects of a scenario.
+        sampled: Whether its law ticks (``timing.control``).
+
+    Raises:
+        InputError: Two of one kind contradict each other, two have one name, or one acts at the
+            ticks of a loop that has none.
+    """
+    named = labels(effects)
+    for number, (effect, label) in enumerate(zip(effects, named, strict=True)):
+        kind, where = kind_of(effect), f"effect[{number}]"
+        first = next(i for i, other in enumerate(effects) if kind_of(other) == kind)
+        if effect.alone and first < number:
+            raise InputError(
+                f"{where}: a scenario must have one effect of kind '{kind}'; effect[{first}] is "
+                "one already. Put both into one, or remove one."
+            )
+        if label in named[:number]:
+            raise InputError(
+                f"{where}: effects must have names of their own; '{label}' is that of "
+                f"effect[{named.index(label)}] too."
+            )
+        if effect.sampled and not sampled:
+            raise InputError(
+                f"{where}: '{kind}' acts at the ticks of a sampled controller, and this one has "
+                "none; give timing.control, such as control = 1e-3, or remove the effect."
+            )
+
+
+@final
+class Conditions:
+    """What a run meets: plants over time, and the ways to the law and back from it.
+
+    Args:
+        effects: The effects of the scenario, in order.
+        bench: The run.
+        seed: The scenario's seed.
+
+    Raises:
+        InputError: An effect does not fit the robot or the timing; the message names it.
+    """
+
+    def __init__(self, effects: Sequence[Effect], bench: Bench, seed: int) -> None:
+        self._bench, self._seed = bench, seed
+        self._effects = tuple(zip(labels(effects), effects, strict=True))
+        sensors: list[Sensor] = []
+        drives: list[tuple[bool, Drive]] = []
+        for number, (label, effect) in enumerate(self._effects):
+            with blaming(f"effect[{number}]"):
+                if isinstance(effect, SensorEffect):
+                    sensors.append(effect.attach(bench, generator(seed, label)))
+                elif isinstance(effect, InputEffect):
+                    drive = effect.attach(bench, generator(seed, label))
+                    drives.append((effect.sampled, drive))
+                elif not isinstance(effect, PlantEffect | ClockEffect):
+                    raise InputError(
+                        f"'{kind_of(effect)}' must be derived from PlantEffect, SensorEffect, "
+                        "InputEffect or ClockEffect."
+                    )
+        self._sensors = tuple(sensors)
+        # What follows the last drive that acts at ticks has no state and acts all the time.
+        last = max((k + 1 for k, (sampled, _) in enumerate(drives) if sampled), default=0)
+        self._at_ticks = tuple(drive for _, drive in drives[:last])
+        self._always = tuple(drive for _, drive in drives[last:])
+        self.delay = sum(drive.delay for _, drive in drives)
+        """By how much inputs arrive late [s]."""
+        self.plants = tuple(self._plants())
+        """The true robot, piece by piece; the scenario's own where no effect acts on it."""
+
+    @property
+    def senses(self) -> bool:
+        """Whether the law measures anything but the true state."""
+        return bool(self._sensors)
+
+    @property
+    def drives(self) -> bool:
+        """Whether anything but the command of the law is applied."""
+        return bool(self._at_ticks or self._always) or self.delay > 0.0
+
+    @property
+    def changes_with_state(self) -> bool:
+        """Whether what is applied may change between ticks."""
+        return bool(self._always)
+
+    @property
+    def acts_on_plant(self) -> bool:
+        """Whether the true robot is not that of the scenario."""
+        return any(isinstance(effect, PlantEffect) for _, effect in self._effects)
+
+    def sense(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Return what the law measures; once a tick, because sensors have state."""
+        for sensor in self._sensors:
+            q, v = sensor.read(t, q, v)
+        return q, v
+
+    def accept(self, t: float, u: Vector, rate: Vector) -> Vector:
+        """Return what becomes of a command at a tick, before any delay."""
+        for drive in self._at_ticks:
+            u = drive.apply(t, u, rate)
+        return u
+
+    def applied(self, t: float, u: Vector, rate: Vector) -> Vector:
+        """Return what of an accepted command acts at a state."""
+        for drive in self._always:
+            u = drive.apply(t, u, rate)
+        return u
+
+    def bounds(self, rate: Vector) -> Bounds | None:
+        """Return the bounds of the input in force; None where there are none."""
+        for drive in (*self._at_ticks, *self._always):
+            found = drive.bounds(rate)
+            if found is not None:
+                return found
+        return None
+
+    def ticks(self, times: Sequence[float], stop: float) -> Sequence[float]:
+        """Return when the law ticks, given when it should, before the end of the run [s]."""
+        for number, (label, effect) in enumerate(self._effects):
+            if isinstance(effect, ClockEffect):
+                with blaming(f"effect[{number}]"):
+                    rng = generator(self._seed, label)
+                    made = effect.ticks(np.asarray(times), self._bench, rng)
+                    if not len(made) or made[0] != times[0] or not (np.diff(made) > 0.0).all():
+                        raise InputError("ticks must increase, and the first one must stay.")
+                times = made[made < stop].tolist()
+        return times
+
+    def _plants(self) -> Iterator[Plant]:
+        begin, end = self._bench.start, self._bench.start + self._bench.duration
+        moments = [begin]
+        for _, effect in self._effects:
+            if isinstance(effect, PlantEffect):
+                moments += [t for t in effect.instants() if begin < t < end]
+        moments.sort()
+        for k, at in enumerate(moments):
+            if k + 1 < len(moments) and moments[k + 1] - at <= SAME_TIME * max(1.0, abs(at)):
+                continue  # the later of two that are one: there both effects have changed
+            yield Plant(begin if k == 0 else at, self._robot(at))
+
+    def _robot(self, at: float) -> Robot:
+        robot = self._bench.robot
+        for number, (label, effect) in enumerate(self._effects):
+            if isinstance(effect, PlantEffect):
+                with blaming(f"effect[{number}]"):
+                    robot = effect.altered(robot, at, generator(self._seed, label))
+        return robot
+
+    def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Reading]]:
+        """Yield what the effects on the plant want recorded, by name.
+
+        Args:
+            snapshot: The true robot.
+            since: When the plant last changed [s].
+        """
+        for label, effect in self._effects:
+            if isinstance(effect, PlantEffect):
+                for name, reading in effect.signals(snapshot, since).items():
+                    yield f"{label}.{name}", reading
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Return which effects there were, and what was drawn for them."""
+        found = []
+        end = self._bench.start + self._bench.duration
+        for label, effect in self._effects:
+            entry: dict[str, Any] = {"name": label, "kind": kind_of(effect)}
+            if isinstance(effect, PlantEffect):
+                drawn = effect.facts(self._bench.robot, generator(self._seed, label))
+                entry |= {"drawn": dict(drawn)} if drawn else {}
+                instants = effect.instants()
+                if instants and min(instants) >= end:
+                    entry["never"] = f"it begins at {min(instants):g} s, after the run."
+            found.append(entry)
+        return found

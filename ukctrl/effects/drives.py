@@ -1,0 +1,135 @@
+"""What is applied of what the law commands: saturation, rate limit, delay, dead zone."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from ukctrl.effects.base import Bench, Bounds, Drive, InputEffect
+from ukctrl.effects.delay import Late, late
+from ukctrl.effects.spread import AboveZero, by_actuator
+from ukctrl.errors import InputError
+from ukctrl.factor import Vector
+from ukctrl.fields import spec
+from ukctrl.robot import Robot
+
+
+@final
+@spec
+class Saturation(InputEffect):
+    r"""Motors that give no more than they can: $u = \min(\max(u_c, u_{\min}), u_{\max})$.
+
+    The bounds are those of the robot's actuators, or tighter ones that are given here.
+    """
+
+    kind: Literal["saturation"] = "saturation"
+    alone: ClassVar[bool] = True
+    limit: AboveZero | None = None
+    """Largest absolute input, for all or by actuator [N m or N]; absent: the robot's limits."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        robot = bench.robot
+        own = np.full(robot.nu, np.inf)
+        if self.limit is not None:
+            own = by_actuator(robot, "limit", self.limit, np.inf)
+        elif not np.isfinite(robot.effort_limit).any():
+            raise InputError(
+                f"no actuator of robot '{robot.name}' has a limit; give one here, such as "
+                "limit = 10.0, or one for each actuator in the robot's file."
+            )
+        return _Saturated(robot, own)
+
+
+class _Saturated(Drive):
+    def __init__(self, robot: Robot, own: Vector) -> None:
+        limit = robot.effort_limit
+        limit[~(limit > 0.0)] = np.inf  # in most models zero means that nobody set it
+        high = np.minimum(limit, own)
+        self._bounds = Bounds(-high, high)
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        low, high = self._bounds
+        return np.minimum(np.maximum(u, low), high)
+
+    def bounds(self, rate: Vector) -> Bounds:
+        return self._bounds
+
+
+@final
+@spec
+class DeadZone(InputEffect):
+    r"""Drives that answer nothing to little: $u = u_c - \mathrm{clip}(u_c, -w, w)$."""
+
+    kind: Literal["dead_zone"] = "dead_zone"
+    alone: ClassVar[bool] = True
+    width: AboveZero
+    """Largest command without an effect, $w$, for all or by actuator [N m or N]."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        return _Dead(by_actuator(bench.robot, "width", self.width, 0.0))
+
+
+class _Dead(Drive):
+    def __init__(self, width: Vector) -> None:
+        self._width = width
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        return u - np.clip(u, -self._width, self._width)
+
+
+@final
+@spec
+class RateLimit(InputEffect):
+    r"""Drives that cannot jump: from tick to tick an input changes by at most $r\,(t_k - t_{k-1})$.
+
+    It starts from the first command.
+    """
+
+    kind: Literal["rate_limit"] = "rate_limit"
+    sampled: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    rate: AboveZero
+    """Fastest change $r$, for all or by actuator [N m/s or N/s]."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        return _Slow(by_actuator(bench.robot, "rate", self.rate, np.inf))
+
+
+class _Slow(Drive):
+    def __init__(self, fastest: Vector) -> None:
+        self._fastest = fastest
+        self._last: tuple[float, Vector] | None = None
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        if self._last is not None:
+            before, old = self._last
+            most = self._fastest * (t - before)
+            u = np.minimum(np.maximum(u, old - most), old + most)
+        self._last = (t, u.copy())
+        return u
+
+
+@final
+@spec
+class InputDelay(InputEffect, Late):
+    """Inputs that arrive late; until the first one arrives the input is zero.
+
+    The delay may be any length. One that is no whole number of control periods changes the input
+    between the ticks, and the integration restarts there.
+    """
+
+    kind: Literal["input_delay"] = "input_delay"
+    sampled: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        return _Late(late(self, bench))
+
+
+class _Late(Drive):
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        return u
