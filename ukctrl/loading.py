@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ukctrl import catalog, zoo
-from ukctrl.control import Controller
+from ukctrl.constraints import Constraint
+from ukctrl.control import Allocation, Controller, Feedback
 from ukctrl.effects import Effect
 from ukctrl.errors import InputError
 from ukctrl.fields import written
@@ -26,6 +27,8 @@ from ukctrl.tables import Table, merged, set_path
 
 T = TypeVar("T")
 
+PARTS = (Controller, Feedback, Allocation, Constraint, Effect)
+"""What a user's own Python file may define."""
 MAX_USES = 8
 """Longest chain of cards that use cards."""
 
@@ -73,13 +76,12 @@ def _scenario(
     controller = table.get("controller")
     if isinstance(controller, dict):
         table["controller"] = load_code(controller, path, label, trust)
-    if isinstance(table.get("effect"), list):
-        table["effect"] = [
-            _coded(entry, path, label, trust, Effect, f"effect[{number}]")
-            if isinstance(entry, dict)
-            else entry
-            for number, entry in enumerate(table["effect"])
-        ]
+    for key, base in (("servo", Constraint), ("effect", Effect)):
+        if isinstance(table.get(key), list):
+            table[key] = [
+                _coded(entry, path, label, trust, base, f"{key}[{number}]")
+                for number, entry in enumerate(table[key])
+            ]
     for key in ("robot", "believed.robot", "controller.links"):
         with blaming(f"{label}: {key}"):
             _make_absolute(table, key.split("."), path)
@@ -176,19 +178,26 @@ def _anchored(node: Any, folder: Path) -> Any:
 
 
 def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Controller:
-    """Return the controller that a user's Python file defines, or the table unchanged.
+    """Return the controller that a user's Python file defines, or the table.
+
+    Its feedback and allocation may be defined by a user's file as well.
 
     Raises:
         InputError: The code is not trusted, does not exist, or is no controller.
     """
+    table = copy.copy(table)
+    for key, base in (("feedback", Feedback), ("allocation", Allocation)):
+        if key in table:
+            table[key] = _coded(table[key], path, label, trust, base, f"controller.{key}")
     return _coded(table, path, label, trust, Controller, "controller")
 
 
-def _coded(table: Table, path: Path, label: str, trust: bool, base: type[T], key: str) -> Table | T:
-    """Return what a user's Python file defines for one key, or the table unchanged."""
-    kind = table.get("kind")
+def _coded(table: Any, path: Path, label: str, trust: bool, base: type[T], key: str) -> Table | T:
+    """Return what a user's Python file defines for one key, or what stands there unchanged."""
+    kind = table.get("kind") if isinstance(table, dict) else None
     if not (isinstance(kind, str) and ".py:" in kind):
-        return table
+        kept: Table = table
+        return kept
     file, _, name = kind.rpartition(":")
     if not trust:
         raise InputError(
@@ -218,7 +227,7 @@ def _plain(value: Any, objects: bool) -> Any:
     if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
         fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
         return {key: item for key, item in fields.items() if item is not None}
-    if isinstance(value, Controller | Effect):
+    if isinstance(value, PARTS):
         return value if objects else _code_of(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(item, objects) for key, item in value.items()}
@@ -231,7 +240,7 @@ def _plain(value: Any, objects: bool) -> Any:
     return repr(value)
 
 
-def _code_of(part: Controller | Effect) -> Table:
+def _code_of(part: Any) -> Table:
     """Return the table that names a user's own class and its fields."""
     import inspect
 

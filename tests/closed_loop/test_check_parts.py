@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from ukctrl import Scenario, simulate
 from ukctrl.cli import main
 
 PARTS = """
@@ -97,3 +99,31 @@ def test_what_cannot_be_tried_is_refused_in_one_line(check, tmp_path, arguments,
     assert (code, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+SCENARIO = """
+title = "Hold with a feedback of one's own"
+robot = "scara"
+[[servo]]
+kind = "joint_follows"
+joints = ["q1", "q2", "q3", "q4"]
+path = { kind = "constant", value = [0.0, 0.0, 0.0, 0.0] }
+[controller]
+use = "servo-baumgarte"
+feedback = { kind = "./parts.py:Biased" }
+[timing]
+duration = 0.1
+"""
+
+
+def test_a_card_may_name_a_feedback_of_ones_own(check, tmp_path, capfd):
+    (tmp_path / "own.toml").write_text(SCENARIO, encoding="utf-8")
+    code, _, err = check("own.toml")
+    assert code == 2
+    assert "controller.feedback.kind: './parts.py:Biased' is Python code" in err
+    scenario = Scenario.load("own.toml", trust=True)
+    again = Scenario.from_toml(scenario.to_toml(), trust=True)
+    first, second = simulate(scenario), simulate(again)
+    assert first.status == "completed"
+    np.testing.assert_array_equal(first["u"], second["u"])
+    np.testing.assert_allclose(first["a"][0], 1.0)  # at rest on the task, it asks for b + 1

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import typing
+
 import pytest
 
 from ukctrl import Robot, Scenario, catalog, testing
 from ukctrl.control import (
+    AnyAllocation,
+    AnyFeedback,
     Baumgarte,
     Chen,
     Damping,
@@ -15,6 +19,7 @@ from ukctrl.control import (
     Pid,
     Posture,
 )
+from ukctrl.effects import AnyEffect
 
 FEEDBACKS = {
     "exact": Exact(),
@@ -29,6 +34,28 @@ ALLOCATIONS = {
     "least_norm, posture": LeastNorm(null_space=Posture(kp=5.0, kd=2.0)),
     "chen": Chen(),
 }
+EFFECTS = {
+    "payload": {"frame": "tool", "mass": 0.5, "start": 0.01},
+    "friction": {"coulomb": 0.1, "static": 0.2, "viscous": 0.05},
+    "mismatch": {"mass": 0.2, "inertia": 0.1},
+    "push": {"frame": "tool", "force": (5.0, 0.0, 0.0), "start": 0.01, "duration": 0.01},
+    "disturbance": {"joint": "q1", "effort": 0.5, "frequency": 3.0},
+    "noise": {"std": 1e-4, "v_std": 1e-3},
+    "bias": {"offset": 1e-3},
+    "quantisation": {"step": 1e-4},
+    "encoder_play": {"gap": 1e-3},
+    "differentiation": {},
+    "measurement_delay": {"ticks": 1},
+    "saturation": {"limit": 50.0},
+    "dead_zone": {"width": 0.1},
+    "rate_limit": {"rate": 1e4},
+    "input_delay": {"ticks": 1},
+    "jitter": {"bound": 1e-3},
+    "missed_ticks": {"probability": 0.3},
+}
+"""Every effect, with settings that the SCARA survives for some ticks."""
+ELASTIC_EFFECTS = {"backlash": {"gap": 1e-3}}
+"""Those that need springs."""
 SERVED = {}
 """On which scenario a card is tried that does not serve the usual one."""
 USUAL = "scara-helix"
@@ -46,6 +73,39 @@ def test_every_feedback_conforms(feedback):
 @pytest.mark.parametrize("allocation", ALLOCATIONS.values(), ids=ALLOCATIONS)
 def test_every_allocation_conforms(allocation):
     testing.ALLOCATION.examine(allocation, allocation.kind).confirm()
+
+
+def read_effect(kind: str, settings: dict[str, object], on: str) -> testing.Exposed:
+    scenario = Scenario.load(on)
+    effect = scenario.replace({"effect": [{"kind": kind, **settings}], "timing.control": 0.005})
+    return testing.Exposed(effect.effect[0], scenario)
+
+
+@pytest.mark.parametrize(("kind", "settings"), EFFECTS.items(), ids=EFFECTS)
+def test_every_effect_conforms(kind, settings):
+    testing.EFFECT.examine(read_effect(kind, settings, USUAL), kind).confirm()
+
+
+@pytest.mark.parametrize(("kind", "settings"), ELASTIC_EFFECTS.items(), ids=ELASTIC_EFFECTS)
+def test_every_effect_on_springs_conforms(kind, settings):
+    exposed = read_effect(kind, settings, "flexible-joint-arm-motor")
+    testing.EFFECT.examine(exposed, kind).confirm()
+
+
+def test_no_effect_of_the_catalogue_is_left_out():
+    kinds = {typing.get_args(typing.get_type_hints(each)["kind"])[0] for each in members(AnyEffect)}
+    assert kinds == {*EFFECTS, *ELASTIC_EFFECTS}
+
+
+def test_no_feedback_or_allocation_of_the_catalogue_is_left_out():
+    for union, tried in ((AnyFeedback, FEEDBACKS), (AnyAllocation, ALLOCATIONS)):
+        kinds = {typing.get_args(typing.get_type_hints(each)["kind"])[0] for each in members(union)}
+        assert kinds == {part.kind for part in tried.values()}
+
+
+def members(union: object) -> tuple[type, ...]:
+    """Return the classes of an annotated union."""
+    return typing.get_args(typing.get_args(union)[0])
 
 
 @pytest.mark.parametrize("card", catalog.names("controllers"))

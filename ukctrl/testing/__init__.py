@@ -19,6 +19,7 @@ from ukctrl.testing.allocation import ALLOCATION
 from ukctrl.testing.base import Broken, Clause, Conformance, Finding, Suite
 from ukctrl.testing.constraint import CONSTRAINT, Placed
 from ukctrl.testing.controller import CONTROLLER, Trial
+from ukctrl.testing.effect import EFFECT, Exposed
 from ukctrl.testing.feedback import FEEDBACK
 from ukctrl.testing.robot import ROBOT
 from ukctrl.testing.scenario import SCENARIO
@@ -28,12 +29,14 @@ __all__ = [
     "ALLOCATION",
     "CONSTRAINT",
     "CONTROLLER",
+    "EFFECT",
     "FEEDBACK",
     "ROBOT",
     "SCENARIO",
     "Broken",
     "Clause",
     "Conformance",
+    "Exposed",
     "Finding",
     "Placed",
     "Situation",

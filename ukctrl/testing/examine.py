@@ -10,21 +10,23 @@ from typing import Any
 
 from ukctrl.constraints import Constraint
 from ukctrl.control import Allocation, Controller, Feedback
+from ukctrl.effects import Effect
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.files import read_spec
 from ukctrl.loading import load_code, resolve_card
+from ukctrl.loop import Loop
 from ukctrl.plugin import classes_in, load_module
 from ukctrl.scenario import Scenario
-from ukctrl.simulation import Loop
 from ukctrl.testing.allocation import ALLOCATION
 from ukctrl.testing.base import Conformance
 from ukctrl.testing.constraint import CONSTRAINT, Placed
 from ukctrl.testing.controller import CONTROLLER, Trial
+from ukctrl.testing.effect import EFFECT, Exposed
 from ukctrl.testing.feedback import FEEDBACK
 
 EXAMPLE = 1.0
 """What a setting gets that has no default and is not given."""
-KINDS = (Controller, Feedback, Allocation, Constraint)
+KINDS = (Controller, Feedback, Allocation, Constraint, Effect)
 """What a file may define."""
 
 
@@ -105,6 +107,8 @@ def _examined(part: object, on: Scenario, name: str) -> Conformance:
             return FEEDBACK.examine(part, name)
         case Allocation():
             return ALLOCATION.examine(part, name)
+        case Effect():
+            return EFFECT.examine(Exposed(part, on), name)
         case Constraint():
             return CONSTRAINT.examine(Placed(part, Loop(on).robot), name)
         case _:

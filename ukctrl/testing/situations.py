@@ -13,8 +13,8 @@ from ukctrl.constraints import Stack
 from ukctrl.control import Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
+from ukctrl.loop import Loop
 from ukctrl.scenario import Scenario
-from ukctrl.simulation import Loop
 
 SCENARIOS: Mapping[str, str] = MappingProxyType(
     {
