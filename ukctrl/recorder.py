@@ -134,7 +134,7 @@ class Recorder:
             arrays["frame_position"][k, place] = s.point(site)
         for name, signal in self.law.signals(belief, state.memory).items():
             self._signals.setdefault(name, []).append(signal.value)
-            self._texts[name] = (signal.units, signal.long_name, ())
+            self._texts[name] = signal[1:]
         for name, reading in self.trail.keep(k, s):
             self._signals.setdefault(name, []).append(reading.value)
             self._texts[name] = (reading.units, reading.long_name, reading.components)

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "ukctrl"
 LAYERS = {
     "Words, names and files": "errors pretty zoo catalog tables files expression fields plugin",
     "Linear algebra": "threads compiled factor differences rowspace drift certify",
-    "Theorems on plain arrays": "kernels large uk pseudoinverse motion",
+    "Theorems on plain arrays": "kernels levels large uk pseudoinverse motion",
     "Robots and constraints": "robot reference constraints nonideal reaction",
     "States that obey them": "dynamics projection start linear",
     "Controllers": "control",

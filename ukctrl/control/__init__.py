@@ -11,10 +11,12 @@ from ukctrl.control.allocation import (
     Allocator,
     AnyAllocation,
     Chen,
+    Damped,
     Damping,
     InternalForce,
     LeastNorm,
     Posture,
+    Prioritized,
 )
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
 from ukctrl.control.elastic import (
@@ -65,6 +67,7 @@ __all__ = [
     "Command",
     "ComputedTorque",
     "Controller",
+    "Damped",
     "Damping",
     "ElasticCascade",
     "ElasticLinearisation",
@@ -82,6 +85,7 @@ __all__ = [
     "PdGravity",
     "Pid",
     "Posture",
+    "Prioritized",
     "Regulation",
     "Regulator",
     "Servo",

@@ -52,6 +52,8 @@ class Signal(NamedTuple):
     value: float | Vector
     units: str
     long_name: str
+    components: tuple[str, ...] = ()
+    """Names of the entries of a vector; absent: numbers."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.base import Command, Controller, Law, Task
+from ukctrl.control.base import Command, Controller, Law, Signal, Task
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
@@ -45,3 +46,7 @@ class _ServoLaw(Law):
         demand = self._feedback.demand(rows, memory)
         u = self._allocator.input(rows, demand, dynamics)
         return Command(u, self._feedback.memory_rate(rows), demand)
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return what the allocation tells of the last step."""
+        return self._allocator.signals()

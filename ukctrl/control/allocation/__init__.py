@@ -2,7 +2,8 @@ r"""Allocation: which input gives the row acceleration that the feedback asks fo
 
 All inputs that meet the rows differ by null-space motion. `LeastNorm` takes the smallest in a
 metric, `Chen` the one in the row space of $A M^{-1} B$; a null-space input says what to do with
-what is left. On an open chain with the metric ``effort`` the two are the same.
+what is left. On an open chain with the metric ``effort`` the two are the same. `Damped` keeps
+inputs small where the rows lose their grip, and `Prioritized` gives blocks of rows a strict order.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pydantic import Field
 from ukctrl.control.allocation.base import Allocation, Allocator
 from ukctrl.control.allocation.chen import Chen
 from ukctrl.control.allocation.coupling import Coupling
+from ukctrl.control.allocation.damped import Damped
 from ukctrl.control.allocation.internal_force import (
     InternalForce,
     ReactionAnswer,
@@ -21,8 +23,9 @@ from ukctrl.control.allocation.internal_force import (
 )
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture
+from ukctrl.control.allocation.prioritized import Prioritized
 
-AnyAllocation = Annotated[LeastNorm | Chen, Field(discriminator="kind")]
+AnyAllocation = Annotated[LeastNorm | Chen | Damped | Prioritized, Field(discriminator="kind")]
 """Any allocation of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
@@ -32,10 +35,12 @@ __all__ = [
     "AnyNullSpace",
     "Chen",
     "Coupling",
+    "Damped",
     "Damping",
     "InternalForce",
     "LeastNorm",
     "Posture",
+    "Prioritized",
     "ReactionAnswer",
     "reaction_answer",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 
-from ukctrl.constraints import Rows
-from ukctrl.control.base import Task
+from ukctrl.constraints import Rows, Stack
+from ukctrl.control.base import Signal, Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
@@ -30,3 +31,19 @@ class Allocator(abc.ABC):
         Raises:
             InfeasibleConstraint: No input does.
         """
+
+    def signals(self) -> Mapping[str, Signal]:
+        """Return what is worth recording of the last `input`."""
+        return {}
+
+
+def row_miss(miss: Vector, stack: Stack) -> Signal:
+    """Return ``H u - d`` as a signal, row by row."""
+    words = "acceleration by which the row misses what was asked for"
+    return Signal(miss.copy(), row_acceleration_unit(stack), words, stack.names)
+
+
+def row_acceleration_unit(stack: Stack) -> str:
+    """Return the unit of the rows' accelerations, ``1/s^2`` where they have no common one."""
+    units = set(stack.units)
+    return f"{units.pop() if len(units) == 1 else '1'}/s^2"

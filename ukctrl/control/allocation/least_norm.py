@@ -1,18 +1,12 @@
 r"""The input of least norm, in a metric.
 
 All inputs that meet the rows differ by null-space motion; the metric $R$ and the null-space
-input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. With one motor a freedom:
-
-| metric | R | the classical name |
-|---|---|---|
-| ``effort`` | $I$ | least torque norm |
-| ``gauss`` | $B^\top M^{-1} B$ | Udwadia-Kalaba force, operational space |
-| ``resolved_acceleration`` | $B^\top M^{-2} B$ | resolved acceleration (least $|a - a_0|$) |
+input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. Metrics are in
+`ukctrl.control.allocation.metric`.
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Literal, Self, final
 
 import numpy as np
@@ -21,20 +15,15 @@ from pydantic import model_validator
 from ukctrl import kernels, large, uk
 from ukctrl.certify import raise_if_missed
 from ukctrl.constraints import Rows
-from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.base import Allocation, Allocator
 from ukctrl.control.allocation.coupling import Coupling, equation
+from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.base import Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError, InputError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Number, spec
-
-Metric = Literal["effort", "gauss", "resolved_acceleration"]
-
-_POWER = MappingProxyType({"gauss": 1, "resolved_acceleration": 2})
-"""The power of the inverse mass matrix in a metric."""
+from ukctrl.fields import spec
 
 
 @spec
@@ -52,9 +41,10 @@ class LeastNorm(Allocation):
     """
 
     kind: Literal["least_norm"] = "least_norm"
-    metric: Metric | tuple[tuple[Number, ...], ...] = "effort"
-    """Input metric ``R``: a name, or a symmetric positive definite matrix ``(nu, nu)``."""
-    feedback_metric: Metric | None = None
+    metric: AnyMetric = "effort"
+    """Input metric ``R``: a name, a table of weights by motor, or a symmetric positive definite
+    matrix ``(nu, nu)``."""
+    feedback_metric: MetricName | None = None
     """Metric in which the share of the feedback, what it adds to the exact motion, is least;
     absent: ``metric`` for the whole."""
     null_space: AnyNullSpace | None = None
@@ -88,34 +78,23 @@ class _LeastNorm(Allocator):
         if spec.coupling == "stacked":
             self._names = (*rows, *Dynamics(task.robot, task.rank).passive.names)
         self._raise = spec.on_infeasible == "raise"
-        self._power = _POWER.get(str(spec.metric), 0)
-        self._feedback = spec.feedback_metric
+        self._metric = InputMetric(spec.metric, task)
+        self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
         self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
-        for name in (str(spec.metric), str(spec.feedback_metric)):
-            if name in _POWER:
-                _require_independent_motors(task, name)
-        self._R = uk.NO_METRIC
-        if not isinstance(spec.metric, str):
-            self._R = _metric(spec.metric, task.robot.nu)
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._R
+        A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._metric.at(dynamics)
         if self._coupling != "exact":
             A, b, a_free, G = equation(self._coupling, A, demand, dynamics)
-        if self._power:
-            R = _motor_metric(dynamics, self._power)
         u0 = self._null_space.preference(dynamics)
-        if self._feedback is not None:
-            u0 = u0 + self._feedback_input(rows, demand, dynamics)
+        if self._feedback:
+            u0 = u0 + self._feedback_input(rows, demand, self._feedback.at(dynamics), dynamics)
         u: Vector = np.empty(len(u0))
         miss = self._miss
         found = self._solve(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
         if found < 0:
-            raise GainError(
-                "metric must be positive definite on the inputs; it is not here, because motors "
-                'are redundant. Use metric = "effort" or a matrix.'
-            )
+            raise GainError(REDUNDANT)
         if found < len(b):
             if self._raise:
                 raise_if_missed(A, b, a_free, miss, found, self._rank, self._names)
@@ -126,37 +105,9 @@ class _LeastNorm(Allocator):
             u = self._null_space.adjust(u, rows.A, R, dynamics)
         return u
 
-    def _feedback_input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
+    def _feedback_input(self, rows: Rows, demand: Vector, R: Matrix, dynamics: Dynamics) -> Vector:
         """Return the least input, in the feedback's own metric, for what it adds to ``b``."""
-        power = _POWER.get(self._feedback or "", 0)
-        R = _motor_metric(dynamics, power) if power else uk.NO_METRIC
         share, still = demand - rows.b, np.zeros(dynamics.robot.nv)
         none, u, miss = np.zeros(dynamics.robot.nu), np.empty(dynamics.robot.nu), self._miss
         self._solve(rows.A, share, still, dynamics.G, R, none, self._rank.servo, u, miss)
         return u
-
-
-def _motor_metric(dynamics: Dynamics, power: int) -> Matrix:
-    nu = dynamics.robot.nu
-    R: Matrix = np.empty((nu, nu))
-    kernels.motor_metric(dynamics.L, dynamics.snapshot.B, power, R)
-    return R
-
-
-def _require_independent_motors(task: Task, metric: str) -> None:
-    rank = InverseActuation(task).rank
-    if rank < task.robot.nu:
-        raise GainError(
-            f'metric = "{metric}" needs motors that do not repeat each other, or it leaves their '
-            f"shares open; robot '{task.robot.name}' has {task.robot.nu} motors of rank {rank}. "
-            'Use metric = "effort" or a matrix.'
-        )
-
-
-def _metric(given: tuple[tuple[float, ...], ...], nu: int) -> Matrix:
-    if len(given) != nu or any(len(row) != nu for row in given):
-        raise GainError(f"metric must be a matrix of {nu} rows and columns.")
-    R = np.array(given, dtype=np.float64)
-    if not np.array_equal(R, R.T) or np.linalg.eigvalsh(R)[0] <= 0.0:
-        raise GainError("metric must be symmetric positive definite; it is not.")
-    return R

@@ -1,0 +1,47 @@
+"""Orders of priority among blocks of servo rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.constraints import Stack
+from ukctrl.errors import GainError, unknown_name
+from ukctrl.fields import Listed, Text
+
+Order = Annotated[tuple[Text | tuple[Text, ...], ...], Listed()]
+"""Blocks of servo rows, highest priority first; a list inside it is one level of several."""
+
+
+@final
+class Ordered:
+    """The servo rows of a task, level by level; without an order, block by block.
+
+    Raises:
+        GainError: A block has no place in the order, or two.
+        UnknownName: The task has no such block.
+    """
+
+    def __init__(self, order: Order | None, stack: Stack) -> None:
+        known = tuple(dict.fromkeys(stack.blocks))
+        given = known if order is None else order
+        levels = [(entry,) if isinstance(entry, str) else entry for entry in given]
+        named = [block for level in levels for block in level]
+        for block in named:
+            if block not in known:
+                raise unknown_name("block of servo rows (in order)", block, known)
+            if named.count(block) > 1:
+                raise GainError(f"order must name every block once; '{block}' comes twice.")
+        missing = [block for block in known if block not in named]
+        if missing:
+            raise GainError(f"order must name every block; '{missing[0]}' is missing.")
+        blocks = np.array(stack.blocks)
+        parts = [np.flatnonzero(np.isin(blocks, level)) for level in levels]
+        self.names: tuple[str, ...] = tuple("+".join(level) for level in levels)
+        """Name of every level."""
+        self.rows: NDArray[np.intp] = np.concatenate(parts)
+        """The rows, highest priority first."""
+        self.ends: NDArray[np.int64] = np.cumsum([len(part) for part in parts])
+        """One past the last row of every level."""
