@@ -27,6 +27,7 @@ from ukctrl.robot.home import home_of
 from ukctrl.robot.linkage import Linkage
 from ukctrl.robot.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.memory import refuse_what_does_not_fit
+from ukctrl.robot.parts import joined
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
@@ -53,6 +54,11 @@ def load(
     name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
     if spec.model is not None:
         return _assemble(read(spec.model), spec, name, spec.title, spec.source, path)
+    if spec.part is not None:
+        with blaming(label):
+            whole = joined(spec.part, name, spec.floating_base)
+        source = dc.replace(whole, label=label)
+        return _assemble(source, spec, name, spec.title, spec.source, path)
     if spec.linkage is not None:
         return _linked(spec, spec.linkage, name, path, label)
     if spec.particles is not None:
@@ -60,7 +66,7 @@ def load(
         made = _assemble(urdf, spec, name, spec.title, spec.source, path)
         return dc.replace(made, audit=())  # of slides without mass, which are meant
     table = spec.lagrangian or spec.functions
-    assert table is not None  # the schema asks for one of the four
+    assert table is not None  # the schema asks for one of them
     functions = None
     if isinstance(table, FunctionsTable):
         functions = _trusted(table, path, trust)

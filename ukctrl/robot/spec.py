@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
-from ukctrl import zoo
 from ukctrl.errors import InputError
 from ukctrl.fields import (
     Angles3,
     Direction,
     Formula,
-    InputFile,
+    Listed,
     Matrix,
     NonNegative,
     Number,
@@ -25,17 +24,11 @@ from ukctrl.fields import (
 )
 from ukctrl.robot.each import EACH, all_or_each
 from ukctrl.robot.linkage import Linkage
+from ukctrl.robot.model_file import ModelFile
 from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.particles import Particles
+from ukctrl.robot.parts import Part
 from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
-
-
-def _model_file(value: object) -> object:
-    return zoo.find(value) if isinstance(value, str) and zoo.is_zoo(value) else value
-
-
-ModelFile = Annotated[InputFile, BeforeValidator(_model_file)]
-"""A model file, or ``zoo:NAME``."""
 
 
 @spec
@@ -312,6 +305,8 @@ class RobotFile(Options):
     """Where its numbers come from."""
     model: ModelFile | None = None
     """URDF, MJCF or SDF file, relative to this one; or ``zoo:NAME``, a model of the zoo."""
+    part: Annotated[tuple[Part, ...], Listed(1)] | None = None
+    """Several model files that make up one robot, instead of one."""
     lagrangian: LagrangianTable | None = None
     """A plant written as a Lagrangian, instead of a model file."""
     functions: FunctionsTable | None = None
@@ -323,7 +318,7 @@ class RobotFile(Options):
 
     @model_validator(mode="after")
     def _one_plant(self) -> RobotFile:
-        plants = ("model", "lagrangian", "functions", "linkage", "particles")
+        plants = ("model", "part", "lagrangian", "functions", "linkage", "particles")
         given = [name for name in plants if getattr(self, name) is not None]
         if len(given) != 1:
             came = " and ".join(given) or "none of them"
