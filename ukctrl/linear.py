@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -125,8 +126,8 @@ class Linearizer:
         dynamics.move(t, q, v)
         a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
         rtol = dynamics.rank.passive
-        every = _Directions(dynamics.L, A_p, rtol)
-        positions = _Directions(dynamics.L, A_p[self._holonomic], rtol)
+        every = FreeDirections(dynamics.L, A_p, rtol)
+        positions = FreeDirections(dynamics.L, A_p[self._holonomic], rtol)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
         more_q = more_v = np.zeros((n + 2 * len(A_p), n))
         if self._moves:
@@ -168,23 +169,33 @@ class Linearizer:
 
 
 @final
-class _Directions:
-    """What rows ``A x = d`` leave free, in mass-weighted coordinates; redundant rows are normal."""
+class FreeDirections:
+    """What rows ``A x = d`` leave free, in mass-weighted coordinates; redundant rows are normal.
+
+    Args:
+        L: Cholesky factor of the mass matrix, shape ``(n, n)``.
+        A: The rows, shape ``(m, n)``.
+        rtol: A singular value of the rows, of unit length, that is smaller counts as zero.
+    """
 
     def __init__(self, L: Matrix, A: Matrix, rtol: float) -> None:
-        from scipy.linalg import qr, solve_triangular
+        from scipy.linalg import solve_triangular
 
-        n = len(L)
         weighted, lengths = mass_weighted(L, A, np.ones((1, len(A))))
         U, sigma, Vt = np.linalg.svd(weighted)
         rank = int(np.count_nonzero(sigma > rtol))
-        self._L, self._free = L.copy(), Vt[rank:].T
+        self._L = L.copy()
         self._backwards = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * lengths[0])
-        self._Y = solve_triangular(L, self._free, lower=True, trans="T")
-        size = np.linalg.norm(L, axis=1)  # the root of the mass matrix's diagonal
-        _, _, order = qr((self._Y * size[:, None]).T, mode="economic", pivoting=True)
-        self.chosen: Indices = np.sort(order[: n - rank])
+        self._Y = solve_triangular(L, Vt[rank:].T, lower=True, trans="T")
+
+    @cached_property
+    def chosen(self) -> Indices:
         """Velocities that determine all others, as independently as possible."""
+        from scipy.linalg import qr
+
+        size = np.linalg.norm(self._L, axis=1)  # the root of the mass matrix's diagonal
+        _, _, order = qr((self._Y * size[:, None]).T, mode="economic", pivoting=True)
+        return np.asarray(np.sort(order[: self._Y.shape[1]]), dtype=np.intp)
 
     def tangent(self, chosen: Indices) -> Matrix:
         """Return all velocities from the chosen ones, where the rows ask for zero."""
@@ -198,13 +209,21 @@ class _Directions:
 
         return np.asarray(solve_triangular(self._L, self._backwards @ D, lower=True, trans="T"))
 
+    def pushed(self, F: Matrix) -> Matrix:
+        """Return what forces do along the free directions, past the reactions."""
+        free: Matrix = self._Y.T @ F
+        return free
+
     def answer(self, F: Matrix, D: Matrix) -> Matrix:
         """Return the accelerations ``x`` under forces ``F`` and reactions, with ``A x = D``."""
-        from scipy.linalg import solve_triangular
-
-        pushed = solve_triangular(self._L, F, lower=True)
-        answer: Matrix = self._Y @ (self._free.T @ pushed) + self.least(D)
+        answer: Matrix = self._Y @ self.pushed(F) + self.least(D)
         return answer
+
+
+def free_velocities(dynamics: Dynamics) -> Indices:
+    """Return as many velocities as the passive rows leave free, that determine all others best."""
+    rows, rtol = dynamics.passive.rows, dynamics.rank.passive
+    return FreeDirections(dynamics.L, rows.A, rtol).chosen
 
 
 def linearize(

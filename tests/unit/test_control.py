@@ -156,7 +156,7 @@ def test_joint_space_baselines_follow_the_joint_motion_of_the_task(robot, servo)
 @pytest.mark.parametrize(
     ("changes", "error", "said"),
     [
-        ({"robot": Robot.load("floating_arm")}, InputError, "must have joint angles only"),
+        ({"robot": Robot.load("floating_arm")}, InputError, "must have joints of one freedom only"),
         ({"duration": np.inf}, InputError, "must have a finite duration"),
         (
             {"servo": (LinearVelocity(coefficients={"q1": 1.0}, path=Constant(value=(0.2,))),)},

@@ -38,12 +38,15 @@ from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.none import NoControl
 from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
-from ukctrl.control.tracking import ComputedTorque, PdGravity
+from ukctrl.control.tracking import ComputedTorque, JointPid, PdGravity
 
 AnyController = Annotated[
     Servo
     | ComputedTorque
     | PdGravity
+    JointPid
+    | Lqr
+    | Lqi,
     | ElasticTracking
     | ElasticCascade
     | ElasticLinearisation
@@ -77,6 +80,7 @@ __all__ = [
     "Feedback",
     "FirstOrder",
     "InternalForce",
+    "JointPid",
     "Law",
     "LeastNorm",
     "Lqi",

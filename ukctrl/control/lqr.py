@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ukctrl.constraints import Stack
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.joint_motion import joint_motion
 from ukctrl.control.riccati import Regulator, Weight, input_weight, regulator, weight
-from ukctrl.control.tracking import joint_motion
 from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, passive_constraints
 from ukctrl.errors import InputError
@@ -30,7 +30,8 @@ class Regulating(Controller):
     """What the regulators share."""
 
     Q: Weight = 1.0
-    """Weight of the deviations, of the configuration by ``q1`` and of the velocity by ``v.q1``."""
+    """Weight of the deviations; in a table of the configuration by ``q1`` and of the velocity by
+    ``v.q1``, or of all of them by ``q`` and ``v``."""
     R: Weight = 1.0
     """Weight of the inputs, by actuator."""
     q: tuple[Number, ...] | None = None
@@ -107,8 +108,9 @@ class Regulation(Law, abc.ABC):
     def _reduced(self, spec: Regulating) -> Matrix:
         """Return the weight of the deviations that the passive rows leave."""
         full, dofs = self.linear.full, self.task.robot.dofs
-        names = (*dofs, *(f"v.{dof}" for dof in dofs))
-        reduced: Matrix = full.T @ weight(spec.Q, names, "Q") @ full
+        rates = tuple(f"v.{dof}" for dof in dofs)
+        Q = weight(spec.Q, (*dofs, *rates), "Q", {"q": dofs, "v": rates})
+        reduced: Matrix = full.T @ Q @ full
         return reduced
 
     def deviation(self, dynamics: Dynamics) -> Vector:

@@ -6,7 +6,8 @@ $$ J = \int_0^\infty x^\top Q\, x + \delta u^\top R\, \delta u \;\mathrm dt, \qq
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -39,13 +40,19 @@ class Regulator(NamedTuple):
     """Of the closed loop, shape ``(n,)``: ``s`` [1/s], or ``z`` where the input is held."""
 
 
-def weight(given: Weight, names: Sequence[str], what: str) -> Matrix:
+def weight(
+    given: Weight,
+    names: Sequence[str],
+    what: str,
+    groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Matrix:
     """Return a weight as a matrix, symmetric and positive semidefinite.
 
     Args:
         given: The weight, as a file has it.
         names: What is weighed.
         what: What messages call the weight.
+        groups: Names by the word that stands for all of them in a table.
 
     Raises:
         GainError: It does not fit, or is negative in some direction.
@@ -54,9 +61,11 @@ def weight(given: Weight, names: Sequence[str], what: str) -> Matrix:
     n = len(names)
     if isinstance(given, dict):
         for name in given:
-            if name not in names:
-                raise unknown_name(f"entry of '{what}'", name, names)
-        return np.diag([given.get(name, 0.0) for name in names])
+            if name not in names and name not in groups:
+                raise unknown_name(f"entry of '{what}'", name, (*groups, *names))
+        each = {name: given[word] for word in groups if word in given for name in groups[word]}
+        each |= given
+        return np.diag([each.get(name, 0.0) for name in names])
     if not isinstance(given, tuple):
         return given * np.eye(n)
     found = np.array(given, dtype=np.float64)
