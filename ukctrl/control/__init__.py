@@ -17,6 +17,7 @@ from ukctrl.control.allocation import (
     LeastNorm,
     Posture,
     Prioritized,
+    SelfMotion,
 )
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
 from ukctrl.control.elastic import (
@@ -38,6 +39,7 @@ from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.none import NoControl
 from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
+from ukctrl.control.task_space import OperationalSpace, ResolvedAcceleration
 from ukctrl.control.tracking import ComputedTorque, JointPid, PdGravity
 
 AnyController = Annotated[
@@ -45,6 +47,8 @@ AnyController = Annotated[
     | ComputedTorque
     | PdGravity
     JointPid
+    | OperationalSpace
+    | ResolvedAcceleration,
     | Lqr
     | Lqi,
     | ElasticTracking
@@ -86,12 +90,15 @@ __all__ = [
     "Lqi",
     "Lqr",
     "NoControl",
+    "OperationalSpace",
     "PdGravity",
     "Pid",
     "Posture",
     "Prioritized",
     "Regulation",
     "Regulator",
+    "ResolvedAcceleration",
+    "SelfMotion",
     "Servo",
     "Signal",
     "Task",

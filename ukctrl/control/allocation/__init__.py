@@ -22,7 +22,7 @@ from ukctrl.control.allocation.internal_force import (
     reaction_answer,
 )
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture
+from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture, SelfMotion
 from ukctrl.control.allocation.prioritized import Prioritized
 
 AnyAllocation = Annotated[LeastNorm | Chen | Damped | Prioritized, Field(discriminator="kind")]
@@ -42,5 +42,6 @@ __all__ = [
     "Posture",
     "Prioritized",
     "ReactionAnswer",
+    "SelfMotion",
     "reaction_answer",
 ]

@@ -14,7 +14,7 @@ from ukctrl.control.base import Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import NonNegative, Number, spec
+from ukctrl.fields import NonNegative, Number, Rate, RateSquared, spec
 
 
 @spec
@@ -46,7 +46,30 @@ class Posture:
     r"""Also carry the gravity load, $B^+ g(q)$."""
 
 
-AnyNullSpace = Annotated[Damping | Posture | InternalForce, Field(discriminator="kind")]
+@spec
+class SelfMotion:
+    r"""Ask for an acceleration of the joints where the task leaves it free.
+
+    $u_0 = B^+ (M a_0 + \mathrm{nle} - f)$ with $a_0 = k_p (q_0 \ominus q) - k_d v$. In the metric
+    ``resolved_acceleration`` the joints then accelerate as near to $a_0$ as the task allows.
+
+    References:
+        Hsu, Hauser & Sastry, "Dynamic control of redundant manipulators", J. Robot. Syst. 6(2),
+        1989.
+    """
+
+    kind: Literal["self_motion"] = "self_motion"
+    kp: RateSquared = 0.0
+    """Gain towards the posture [1/s^2]."""
+    kd: Rate
+    """Gain against the velocity [1/s]."""
+    q: tuple[Number, ...] | None = None
+    """Posture, one number a coordinate; absent: the start."""
+
+
+AnyNullSpace = Annotated[
+    Damping | Posture | SelfMotion | InternalForce, Field(discriminator="kind")
+]
 """Any null-space input of the catalogue."""
 
 
@@ -84,15 +107,8 @@ class _Restoring(NullSpace):
 
     def __init__(self, spec: Damping | Posture, task: Task) -> None:
         self._spec = spec
-        self._q = task.q
+        self._q = _posture(None if isinstance(spec, Damping) else spec.q, task)
         self._motors = InverseActuation(task)
-        if isinstance(spec, Posture) and spec.q is not None:
-            if len(spec.q) != task.robot.nq:
-                raise GainError(
-                    f"posture must have one number a coordinate, {task.robot.nq}; "
-                    f"got {len(spec.q)}."
-                )
-            self._q = task.robot.normalize(np.array(spec.q))
 
     def preference(self, dynamics: Dynamics) -> Vector:
         spec, s = self._spec, dynamics.snapshot
@@ -103,6 +119,30 @@ class _Restoring(NullSpace):
         if spec.gravity:
             force = force + s.gravity
         return self._motors.input(s, force)
+
+
+@final
+class _SelfMotion(NullSpace):
+    """An acceleration of the joints, brought to the motors."""
+
+    def __init__(self, spec: SelfMotion, task: Task) -> None:
+        self._spec, self._q = spec, _posture(spec.q, task)
+        self._motors = InverseActuation(task)
+
+    def preference(self, dynamics: Dynamics) -> Vector:
+        spec, s = self._spec, dynamics.snapshot
+        a = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
+        return self._motors.input(s, s.M @ a + s.nle - s.f)
+
+
+def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:
+    if given is None:
+        return task.q
+    if len(given) != task.robot.nq:
+        raise GainError(
+            f"posture must have one number a coordinate, {task.robot.nq}; got {len(given)}."
+        )
+    return task.robot.normalize(np.array(given))
 
 
 @final
@@ -120,10 +160,12 @@ class _Squeezing(NullSpace):
         return self._force.added(u, A, R, dynamics)
 
 
-def bind(spec: Damping | Posture | InternalForce | None, task: Task) -> NullSpace:
+def bind(spec: Damping | Posture | SelfMotion | InternalForce | None, task: Task) -> NullSpace:
     """Return a null-space input bound to a task."""
     if spec is None:
         return _Nothing(task.robot.nu)
     if isinstance(spec, InternalForce):
         return _Squeezing(spec, task)
+    if isinstance(spec, SelfMotion):
+        return _SelfMotion(spec, task)
     return _Restoring(spec, task)
