@@ -12,7 +12,7 @@ from ukctrl.constraints import Integrability, Stack, classify_parts
 from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.factor import Matrix
 from ukctrl.loop import Loop
-from ukctrl.relative_degree import PLANNED, RelativeDegree, relative_degrees
+from ukctrl.relative_degree import RelativeDegree, advice, relative_degrees
 from ukctrl.scenario import Monitor, Scenario
 from ukctrl.threads import one_blas_thread
 from ukctrl.uk import RankReport
@@ -135,8 +135,10 @@ def check(scenario: Scenario) -> Check:
         )
         for i, name in enumerate(servo.names)
     )
-    problems, notes = _ranks(servo_rank, grip, degrees)
-    if not scenario.controller.needs_grip:
+    needs_grip = scenario.controller.needs_grip
+    instead = f" {advice(loop.robot)}" if needs_grip else ""
+    problems, notes = _ranks(servo_rank, grip, degrees, instead)
+    if not needs_grip:
         problems, notes = [], [*notes, *problems]
     notes.extend(remarks)
     inputs: dict[str, float] = {}
@@ -226,7 +228,7 @@ def _actuation(G: Matrix, mobility: int) -> Actuation:
 
 
 def _ranks(
-    servo: RankReport, grip: RankReport, degrees: tuple[RelativeDegree, ...]
+    servo: RankReport, grip: RankReport, degrees: tuple[RelativeDegree, ...], instead: str
 ) -> tuple[list[str], list[str]]:
     problems, notes = [], []
     if servo.dependent:
@@ -240,7 +242,7 @@ def _ranks(
     for degree in degrees:
         held = degree.value is not None and degree.value <= 2
         if not held and degree.name not in servo.dependent:
-            beyond = f" {PLANNED}" if degree.value is not None else ""
+            beyond = instead if degree.value is not None else ""
             problems.append(f"no motor accelerates row '{degree.name}': {degree.sentence}{beyond}")
     return problems, notes
 

@@ -97,12 +97,22 @@ def _relax(
 ) -> None:
     """Put motors of elastic joints that the start leaves out where their springs are relaxed.
 
-    Motors that some constraint holds (``held``, by velocity) stay where it put them.
+    Or where they carry the load at rest. Motors that some constraint holds (``held``, by
+    velocity) stay where it put them.
     """
     joints = robot.elastic
     if joints is None:
+        if start.springs == "loaded":
+            raise InputError(
+                f"start.springs = 'loaded' needs elastic joints; robot '{robot.name}' has none."
+            )
         return
     angles = joints.angles(q)
+    if start.springs == "loaded":
+        relaxed = q.copy()
+        relaxed[joints.motor_coordinates] = angles
+        s = robot.snapshot(relaxed, None, start.t)
+        angles = angles + (s.gravity - s.f)[joints.links] / joints.stiffness
     for k, (motor, link) in enumerate(zip(joints.motors, joints.links, strict=True)):
         name = robot.dofs[motor]
         if held is not None and held[motor]:

@@ -111,6 +111,9 @@ class StartState:
     """Move this state onto the constraints first, by the smallest change."""
     hold: tuple[Text, ...] = ()
     """Joints that ``solve`` leaves where they are, with their velocity; the others must yield."""
+    springs: Literal["relaxed", "loaded"] = "relaxed"
+    """Where motors of elastic joints are that the start leaves out: at their joints, or ahead by
+    what carries the load at rest."""
 
     @model_validator(mode="after")
     def _hold_is_for_solve(self) -> Self:

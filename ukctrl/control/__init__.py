@@ -46,17 +46,15 @@ AnyController = Annotated[
     Servo
     | ComputedTorque
     | PdGravity
-    JointPid
+    | JointPid
     | OperationalSpace
-    | ResolvedAcceleration,
+    | ResolvedAcceleration
     | Lqr
-    | Lqi,
+    | Lqi
     | ElasticTracking
     | ElasticCascade
     | ElasticLinearisation
     | ElasticSingularPerturbation
-    | Lqr
-    | Lqi
     | NoControl,
     Field(discriminator="kind"),
 ]

@@ -25,6 +25,7 @@ from ukctrl.dynamics import Dynamics
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.relative_degree.trial import LONGEST, UNCLEAR, Indices, Trial, orders
+from ukctrl.robot import Robot
 from ukctrl.start import solve_start
 from ukctrl.uk import servo_matrix
 
@@ -41,6 +42,11 @@ PLANNED = (
     "degree is planned and not in this version. Hold what a motor moves directly, or add a motor."
 )
 """What to do about a row above 2."""
+THROUGH_SPRINGS = (
+    'Motors reach it through the springs of elastic joints: use kind = "elastic_linearisation", '
+    '"elastic_singular_perturbation", "elastic_cascade" or "elastic_tracking".'
+)
+"""What to do about it where the robot has elastic joints."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -107,7 +113,14 @@ def explain(
     if not high:
         return ""
     told = " ".join(f"Row '{one.name}': {one.sentence}" for one in high)
-    return f"{told} {PLANNED}" if any(one.value is not None for one in high) else told
+    if all(one.value is None for one in high):
+        return told
+    return f"{told} {advice(dynamics.robot)}"
+
+
+def advice(robot: Robot) -> str:
+    """Return what to do about a row above 2."""
+    return PLANNED if robot.elastic is None else THROUGH_SPRINGS
 
 
 def _grip(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Flags:

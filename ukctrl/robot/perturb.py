@@ -88,6 +88,8 @@ class Perturbation:
     """A body to fasten to a frame."""
     gravity: Vec3 | None = None
     """Gravitational acceleration in world axes [m/s^2]; absent: unchanged."""
+    stiffness_scale: Scale = 1.0
+    """Factor on the stiffness of the springs of elastic joints."""
     parameters: dict[Text, Number] = Field(default_factory=dict)
     """Other values for parameters of a plant of formulas or functions."""
 
@@ -108,6 +110,7 @@ class Perturbation:
         else:
             self._refuse_bodies(robot)
             structure = robot.structure
+        robot = self._springs(robot)
         terms = list(robot.forces.terms)
         damping = self._by_dof(structure, self.damping)
         level = self._by_dof(structure, self.friction)
@@ -119,6 +122,24 @@ class Perturbation:
             terms.append(Friction(dofs, level[dofs], scale))
         # No file describes this robot any more.
         return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)), path=None)
+
+    def _springs(self, robot: Robot) -> Robot:
+        """Return the robot with springs of another stiffness in its elastic joints."""
+        if self.stiffness_scale == 1.0:
+            return robot
+        with blaming("stiffness_scale"):
+            joints = robot.elastic
+            if joints is None:
+                raise InputError(f"robot '{robot.name}' has no elastic joints.")
+            scale = self.stiffness_scale
+            factors = scale if isinstance(scale, dict) else dict.fromkeys(joints.joints, scale)
+            for name in factors:
+                if name not in joints.joints:
+                    raise unknown_name("elastic joint", name, joints.joints)
+        by_joint = np.array([factors.get(name, 1.0) for name in joints.joints])
+        scaled = dc.replace(joints, stiffness=by_joint * joints.stiffness)
+        terms = tuple(scaled if term is joints else term for term in robot.forces.terms)
+        return dc.replace(robot, elastic=scaled, forces=Forces(terms))
 
     def _bodies(self, old: RigidStructure) -> RigidStructure:
         """Return the rigid bodies with these differences."""

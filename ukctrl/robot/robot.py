@@ -263,6 +263,7 @@ class Robot(Face):
         friction_velocity: float = 0.01,
         payload: Payload | None = None,
         gravity: Sequence[float] | None = None,
+        stiffness_scale: float | Mapping[str, float] = 1.0,
         parameters: Mapping[str, float] | None = None,
     ) -> Robot:
         """Return a robot that differs from this one as stated; see `Perturbation`.
@@ -273,7 +274,8 @@ class Robot(Face):
         table = {
             "mass_scale": mass_scale, "inertia_scale": inertia_scale, "com_shift": com_shift,
             "damping": damping, "friction": friction, "friction_velocity": friction_velocity,
-            "payload": payload, "gravity": gravity, "parameters": parameters or {},
+            "payload": payload, "gravity": gravity, "stiffness_scale": stiffness_scale,
+            "parameters": parameters or {},
         }  # fmt: skip
         return read_spec(Perturbation, table, "perturbed").apply(self)
 

@@ -68,7 +68,8 @@ class _Linearised(ThroughSpringsLaw):
         A = links.A.copy()
         motion = links.motion(s, a, memory, wanted)
         load_rate = first(sampled(lambda tau: links.load_after(motion, tau, a), h), h)
-        jerk: Vector = np.linalg.solve(M, K * self.stretch_rate(dynamics) - load_rate)
+        torque_rate = K * self.stretch_rate(dynamics)
+        jerk: Vector = np.asarray(np.linalg.solve(M, torque_rate - load_rate))
         motion = links.bent(motion, jerk, h)
         found = self._along(motion, a, jerk, A.shape)
 

@@ -18,7 +18,7 @@ from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Instance, Rate, RateSquared, Seconds, Text, spec
-from ukctrl.robot import ElasticJoints, Robot
+from ukctrl.robot import ElasticJoints, Robot, links_alone
 
 
 @spec
@@ -44,8 +44,9 @@ class ElasticTracking(Controller):
     needs_grip: ClassVar[bool] = False
 
     kind: Literal["elastic_tracking"] = "elastic_tracking"
-    links: Text
-    """Robot with the links' coordinates and rigid joints, that the servo law moves."""
+    links: Text | None = None
+    """Robot with the links' coordinates and rigid joints, that the servo law moves; absent: the
+    links of the believed robot, driven by the torques of its springs."""
     feedback: AnyFeedback | Annotated[Feedback, Instance()]
     """Of that law: what row acceleration to ask for."""
     allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
@@ -68,14 +69,7 @@ class _ElasticLaw(Law):
         self._joints, self._alpha, self._beta = joints, spec.alpha, spec.beta
         self._motors = Motors(task, joints)
         self._count = len(joints.links)
-        links = Robot.load(spec.links)
-        wanted = task.robot.dofs[: self._count]
-        if links.dofs != wanted:
-            raise InputError(
-                f"controller.links: robot '{links.name}' must have the links' coordinates, "
-                f"{', '.join(wanted)}; got {', '.join(links.dofs)}."
-            )
-        self.plan = _planned(spec, task, joints, links)
+        self.plan = _planned(spec, task, joints, _links(spec, task.robot, self._count))
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         joints, s = self._joints, dynamics.snapshot
@@ -115,17 +109,33 @@ def _unplanned(task: Task) -> Refusal:
     return refused
 
 
+def _links(spec: ElasticTracking, robot: Robot, count: int) -> Robot:
+    """Return the robot that the servo law moves in the plan."""
+    if spec.links is None:
+        return links_alone(robot)
+    links, wanted = Robot.load(spec.links), robot.dofs[:count]
+    if links.dofs != wanted:
+        raise InputError(
+            f"controller.links: robot '{links.name}' must have the links' coordinates, "
+            f"{', '.join(wanted)}; got {', '.join(links.dofs)}."
+        )
+    return links
+
+
 def _planned(spec: ElasticTracking, task: Task, joints: ElasticJoints, links: Robot) -> Plan:
     """Return the plan of motors, torques and links, shape ``(3 k,)`` with ``k`` joints."""
     n = len(joints.links)
-    rigid = dc.replace(task, robot=links, q=task.q[:n].copy(), v=task.v[:n].copy())
+    copies = links.nv // n  # of the links alone, the motors are there and have no part
+    rigid = dc.replace(
+        task, robot=links, q=np.tile(task.q[:n], copies), v=np.tile(task.v[:n], copies)
+    )
     law = Servo(feedback=spec.feedback, allocation=spec.allocation).start(rigid)
     dynamics, elastic = Dynamics(links, task.rank), task.robot.snapshot(task.robot.neutral)
 
     def acceleration(t: float, y: Vector) -> tuple[Vector, Vector]:
-        dynamics.move(t, y[:n], y[n : 2 * n])
+        dynamics.move(t, np.tile(y[:n], copies), np.tile(y[n : 2 * n], copies))
         command = law.step(dynamics, y[2 * n :])
-        return dynamics.acceleration(command.u), command.memory_rate
+        return dynamics.acceleration(command.u)[:n], np.array(command.memory_rate)
 
     def rate(t: float, y: Vector) -> Vector:
         a, memory_rate = acceleration(t, y)
@@ -138,5 +148,5 @@ def _planned(spec: ElasticTracking, task: Task, joints: ElasticJoints, links: Ro
         torque = elastic.M[:n, :n] @ a + elastic.nle[:n] - elastic.f[:n]
         return np.concatenate([q + torque / joints.stiffness, torque, q])
 
-    y = np.concatenate([rigid.q, rigid.v, law.memory])
+    y = np.concatenate([task.q[:n], task.v[:n], law.memory])
     return Plan(rate, y, task.start, task.duration, spec.segment, values)
