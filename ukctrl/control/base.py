@@ -94,9 +94,9 @@ class Law(abc.ABC):
     switches: ClassVar[bool] = False
     """Whether it has modes, and so a `guard`."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, stack: Stack | None = None) -> None:
         self.task = task
-        self.stack = Stack(task.servo, task.robot)
+        self.stack = Stack(task.servo, task.robot) if stack is None else stack
         self._dynamics: Dynamics | None = None
 
     @abc.abstractmethod

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, final
 
+from ukctrl.constraints import Rows, Stack
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.feedback import AnyFeedback, Feedback
+from ukctrl.control.feedback import AnyFeedback, BoundFeedback, Feedback, StateFeedback
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
 from ukctrl.fields import Instance, spec
@@ -31,15 +32,24 @@ class Servo(Controller):
     """Which input gives it."""
 
     def start(self, task: Task) -> Law:
-        return _ServoLaw(self, task)
+        stack = Stack(task.servo, task.robot)
+        feedback = self.feedback.attach(stack)
+        if isinstance(feedback, StateFeedback):
+            return _StateLaw(task, stack, feedback, self.allocation)
+        return _RowLaw(task, stack, feedback, self.allocation)
 
 
-class _ServoLaw(Law):
-    def __init__(self, spec: Servo, task: Task) -> None:
-        super().__init__(task)
-        self._feedback = spec.feedback.attach(self.stack)
-        self._allocator = spec.allocation.attach(task, self.stack.names)
-        self.memory = self._feedback.memory
+@final
+class _RowLaw(Law):
+    """With a feedback that looks at the rows alone."""
+
+    def __init__(
+        self, task: Task, stack: Stack, feedback: BoundFeedback, allocation: Allocation
+    ) -> None:
+        super().__init__(task, stack)
+        self._feedback = feedback
+        self._allocator = allocation.attach(task, stack.names)
+        self.memory = feedback.memory
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         rows = self.stack.write(dynamics.snapshot)
@@ -50,3 +60,33 @@ class _ServoLaw(Law):
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the allocation tells of the last step."""
         return self._allocator.signals()
+
+@final
+class _StateLaw(Law):
+    """With a feedback that needs the believed robot, or asks for rows of its own."""
+
+    def __init__(
+        self, task: Task, stack: Stack, feedback: StateFeedback, allocation: Allocation
+    ) -> None:
+        super().__init__(task, stack)
+        self._feedback = feedback
+        self._allocator = allocation.attach(task, feedback.names)
+        start = task.robot.snapshot(task.q, task.v, task.start)
+        self.memory = feedback.begin(task.start, stack.write(start))
+        self._nothing = Rows.zeros(len(feedback.names), task.robot.nv)
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        rows = self.stack.write(dynamics.snapshot)
+        asked, demand, memory_rate, share = self._feedback.ask(rows, memory, dynamics)
+        u = self._allocator.input(asked, demand, dynamics)
+        if share < 1.0:
+            free = self._allocator.input(self._nothing, self._nothing.b, dynamics)
+            u = free + share * (u - free)
+        if asked is not rows:
+            demand = rows.A @ dynamics.acceleration(u)
+        return Command(u, memory_rate, demand)
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return what the feedback promises and has learnt, and what the allocation tells."""
+        told = self._feedback.signals(self.stack.write(dynamics.snapshot), memory, dynamics)
+        return {**told, **self._allocator.signals()}

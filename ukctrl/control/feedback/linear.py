@@ -1,49 +1,24 @@
-r"""Feedback: what row acceleration a servo controller asks for.
-
-The rows say $A a = b$ for the exact motion. A feedback replaces $b$ by a demand that also
-brings an error back. One convention of gains everywhere,
-
-$$ \ddot\phi + \alpha \dot\phi + \beta \phi = 0, $$
-
-so a natural frequency $\omega$ and a damping ratio $\zeta$ give $\alpha = 2 \zeta \omega$ and
-$\beta = \omega^2$. A nonholonomic row has no $\phi$; its velocity error obeys
-$\dot\psi + \alpha \psi = 0$.
-"""
+"""Linear feedbacks: the error of each row obeys an equation with constant coefficients."""
 
 from __future__ import annotations
 
-import abc
-from typing import Annotated, Literal, final
+from typing import Literal, final
 
 import numpy as np
-from pydantic import Field
 
 from ukctrl.compiled import compiled
 from ukctrl.constraints import Rows, Stack
-from ukctrl.errors import GainError, unknown_name
+from ukctrl.control.feedback.base import (
+    BoundFeedback,
+    Feedback,
+    IntegralGain,
+    RateGain,
+    StiffnessGain,
+    spread,
+)
+from ukctrl.errors import GainError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Each, Quantity, spec
-
-PerRow = float | tuple[float, ...] | dict[str, float]
-"""One number for all rows, a list with one a row, or a table with one a block of rows."""
-RateGain = Annotated[PerRow, Each(Quantity("1/s", minimum=0.0))]
-StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
-IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
-
-
-class BoundFeedback(abc.ABC):
-    """A feedback bound to the rows of a task."""
-
-    memory: Vector
-    """Memory at the start of a run."""
-
-    @abc.abstractmethod
-    def demand(self, rows: Rows, memory: Vector) -> Vector:
-        """Return the row acceleration to ask for, shape ``(m,)``."""
-
-    @abc.abstractmethod
-    def memory_rate(self, rows: Rows) -> Vector:
-        """Return the time derivative of the memory, of its shape."""
+from ukctrl.fields import spec
 
 
 @final
@@ -83,19 +58,6 @@ def _demand(
         if memory.shape[0] > 0:
             total -= gains[2, i] * memory[i]
         demand[i] = total
-
-
-@spec
-class Feedback(abc.ABC):
-    """How a servo controller answers an error of its rows."""
-
-    @abc.abstractmethod
-    def attach(self, stack: Stack) -> BoundFeedback:
-        """Bind to the rows of a task.
-
-        Raises:
-            GainError: A gain does not fit them.
-        """
 
 
 @spec
@@ -176,31 +138,3 @@ class FirstOrder(Feedback):
     def attach(self, stack: Stack) -> LinearFeedback:
         none = np.zeros(len(stack))
         return LinearFeedback(spread(self.kappa, stack, "kappa"), none, none, stack)
-
-
-AnyFeedback = Annotated[Exact | Baumgarte | Pid | FirstOrder, Field(discriminator="kind")]
-"""Any feedback of the catalogue."""
-
-
-def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
-    """Return the gain of each row.
-
-    Raises:
-        GainError: A list does not have one number a row.
-        UnknownName: A table names a block that the task does not have.
-    """
-    m = len(stack)
-    if isinstance(gain, dict):
-        for block in gain:
-            if block not in stack.blocks:
-                known = set(stack.blocks)
-                raise unknown_name(f"block of servo rows (in gain '{name}')", block, known)
-        missing = [block for block in stack.blocks if block not in gain]
-        if missing:
-            raise GainError(f"gain '{name}' must name every block; '{missing[0]}' is missing.")
-        return np.array([gain[block] for block in stack.blocks])
-    if isinstance(gain, tuple):
-        if len(gain) != m:
-            raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
-        return np.array(gain, dtype=np.float64)
-    return np.full(m, gain)

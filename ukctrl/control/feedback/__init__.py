@@ -1,0 +1,74 @@
+r"""Feedback: what row acceleration a servo controller asks for.
+
+The rows say $A a = b$ for the exact motion. A feedback replaces $b$ by a demand that also
+brings an error back. One convention of gains everywhere,
+
+$$ \ddot\phi + \alpha \dot\phi + \beta \phi = 0, $$
+
+so a natural frequency $\omega$ and a damping ratio $\zeta$ give $\alpha = 2 \zeta \omega$ and
+$\beta = \omega^2$. A nonholonomic row has no $\phi$; its velocity error obeys
+$\dot\psi + \alpha \psi = 0$.
+
+The linear ones look at the rows alone. `Sliding`, `ChenRobust`, `AdaptiveRobust` and `Lyapunov`
+reckon with a model that is wrong, and promise a bound of the error, which a run records.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.control.feedback.adaptive import AdaptiveRobust
+from ukctrl.control.feedback.base import (
+    Ask,
+    BoundFeedback,
+    Feedback,
+    PerRow,
+    Promise,
+    RateGain,
+    StateFeedback,
+    StiffnessGain,
+    spread,
+)
+from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, LinearFeedback, Pid
+from ukctrl.control.feedback.lyapunov import Lyapunov
+from ukctrl.control.feedback.odd import Arctan, OddFunction, Power, Sinh, Tanh
+from ukctrl.control.feedback.robust import ChenRobust
+from ukctrl.control.feedback.sliding import BoundSliding, Sliding
+from ukctrl.control.feedback.surface import Decay
+
+AnyFeedback = Annotated[
+    Exact | Baumgarte | Pid | FirstOrder | Sliding | ChenRobust | AdaptiveRobust | Lyapunov,
+    Field(discriminator="kind"),
+]
+"""Any feedback of the catalogue."""
+
+__all__ = [
+    "AdaptiveRobust",
+    "AnyFeedback",
+    "Arctan",
+    "Ask",
+    "Baumgarte",
+    "BoundFeedback",
+    "BoundSliding",
+    "ChenRobust",
+    "Decay",
+    "Exact",
+    "Feedback",
+    "FirstOrder",
+    "LinearFeedback",
+    "Lyapunov",
+    "OddFunction",
+    "PerRow",
+    "Pid",
+    "Power",
+    "Promise",
+    "RateGain",
+    "Sinh",
+    "Sliding",
+    "StateFeedback",
+    "StiffnessGain",
+    "Tanh",
+    "spread",
+]

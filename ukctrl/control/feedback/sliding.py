@@ -1,0 +1,157 @@
+r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box that one chooses."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, final
+
+import numpy as np
+
+from ukctrl.constraints import Rows, Stack
+from ukctrl.control.feedback.base import (
+    Ask,
+    Feedback,
+    NonNegativePerRow,
+    PositivePerRow,
+    Promise,
+    RateGain,
+    StateFeedback,
+    StiffnessGain,
+    spread,
+)
+from ukctrl.control.feedback.nominal import Error, NominalError
+from ukctrl.control.feedback.odd import AnyOddFunction, OddFunction, Tanh
+from ukctrl.control.feedback.surface import require_grip
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import GainError
+from ukctrl.factor import Vector
+from ukctrl.fields import Fraction, Instance, Rate, spec
+
+NEARLY = 1e-9
+"""A gain that falls short of the needed one by less than this, relatively, is rounded."""
+
+
+@spec
+class Sliding(Feedback):
+    r"""An additional push that keeps the real motion near the nominal one, in an error box.
+
+    The nominal error $\phi_n$ is what the believed model makes of the error at the start,
+    $\ddot\phi_n + \alpha\dot\phi_n + \beta\phi_n = 0$. With $e = \phi - \phi_n$,
+    $s = \dot e + \lambda e$ and $\sigma_i = \lambda \cdot \mathrm{box}_i$ the rows are asked for
+
+    $$ b + \ddot\phi_n - \lambda\dot e - \gamma\,\sigma f(s/\sigma) $$
+
+    with an odd function $f$, $f(1) = 1$. If the wrong model leaves at most $\eta_i$ of the nominal
+    demand in each row, and spoils the grip of the motors by at most $\mu$ (largest row sum, rows
+    in units of $\sigma$), then $|e_i| \le r\,\mathrm{box}_i$ for ever, where $r$ solves
+
+    $$ \gamma (1-\mu) f(r) = \max_i \eta_i/\sigma_i + 2 \mu \lambda r . $$
+
+    So the box is kept, $r \le 1$, by every gain of at least
+    $\gamma = (\max_i \eta_i/\sigma_i + 2\mu\lambda)/(1-\mu)$. A nonholonomic row has
+    $s = \psi - \psi_n$ and $\sigma = \mathrm{box}$.
+
+    References:
+        Udwadia & Wanichanon, "Control of uncertain nonlinear multibody mechanical systems", J.
+        Appl. Mech. 81, 041020, 2014; for robots: Wang, Mei, Ma, Mech. Sci. 15, 55-62, 2024.
+    """
+
+    kind: Literal["sliding"] = "sliding"
+    alpha: RateGain
+    r"""Nominal gain of the velocity error $\alpha$ [1/s]."""
+    beta: StiffnessGain
+    r"""Nominal gain of the position error $\beta$ [1/s^2]."""
+    rate: Rate
+    r"""$\lambda$, the decay of $e$ once $s$ is zero [1/s]."""
+    box: PositivePerRow
+    """Half width of the error box [unit of phi; of beta on a nonholonomic row]."""
+    uncertainty: NonNegativePerRow
+    r"""Bound $\eta$ of the row acceleration that the wrong model leaves of the nominal demand
+    [unit of the row per s^2]."""
+    mismatch: Fraction = 0.0
+    r"""$\mu$, how much of a demand's effect the wrong model may change; below 1."""
+    gain: Rate | None = None
+    r"""$\gamma$, the push at the edge of the box [1/s]; absent: the least that keeps the box."""
+    function: AnyOddFunction | Annotated[OddFunction, Instance()] = Tanh()
+    """How the push grows with the error."""
+
+    def attach(self, stack: Stack) -> StateFeedback:
+        return BoundSliding(self, stack)
+
+
+@final
+class BoundSliding(StateFeedback):
+    """The sliding law on the rows of a task.
+
+    Its memory is the start, as constants: time, position errors and velocity errors.
+
+    Attributes:
+        needed: The least gain that keeps the box [1/s].
+        gain: The gain in use [1/s].
+        promised: Fraction of the box that errors stay within.
+    """
+
+    def __init__(self, spec: Sliding, stack: Stack) -> None:
+        require_grip(spec.mismatch)
+        if stack.holonomic.any() and spec.rate == 0.0:
+            raise GainError(
+                "rate must be positive for a box on position errors; got 0. Choose how fast an "
+                "error in the box should decay, such as 20 1/s."
+            )
+        box = spread(spec.box, stack, "box")
+        self._holonomic, self._box = stack.holonomic, box
+        self._rate: Vector = np.where(stack.holonomic, spec.rate, 0.0)
+        self._sigma: Vector = np.where(stack.holonomic, spec.rate * box, box)
+        self._function = spec.function
+        alpha, beta = spread(spec.alpha, stack, "alpha"), spread(spec.beta, stack, "beta")
+        self._nominal = NominalError(alpha, beta, stack.holonomic)
+        drive = spread(spec.uncertainty, stack, "uncertainty") / self._sigma
+        worst = int(np.argmax(drive))
+        self._drive, self._mismatch = float(drive[worst]), spec.mismatch
+        self._fastest = float(self._rate.max(initial=0.0))
+        self.needed = (self._drive + 2.0 * spec.mismatch * self._fastest) / (1.0 - spec.mismatch)
+        self.gain = self.needed if spec.gain is None else spec.gain
+        if not self.gain >= (1.0 - NEARLY) * self.needed:
+            raise GainError(
+                f"gain must be at least {self.needed:.6g} 1/s to keep the box against this "
+                f"uncertainty, which presses most on row '{stack.names[worst]}'; got "
+                f"{self.gain:g} 1/s. Raise the gain, widen the box, or leave the gain out."
+            )
+        self.promised = self._fraction()
+        self._still = np.zeros(1 + 2 * len(stack))
+        self.names, self.units = stack.names, ("1", "1")
+
+    def _fraction(self) -> float:
+        """Return the least fraction of the box at which the push outweighs the uncertainty."""
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            r = 0.5 * (low + high)
+            push = self.gain * (1.0 - self._mismatch) * float(self._function(np.array([r]))[0])
+            if push >= self._drive + 2.0 * self._mismatch * self._fastest * r:
+                high = r
+            else:
+                low = r
+        return high
+
+    def begin(self, t: float, rows: Rows) -> Vector:
+        return np.concatenate(([t], np.where(self._holonomic, rows.phi, 0.0), rows.beta))
+
+    def _errors(self, t: float, rows: Rows, memory: Vector) -> tuple[Error, Vector, Vector]:
+        """Return the nominal error, the error about it, and its rate; both of the latter (m,)."""
+        m = len(self._box)
+        nominal = self._nominal.at(t - memory[0], memory[1 : 1 + m], memory[1 + m :])
+        position = np.where(self._holonomic, rows.phi - nominal.phi, 0.0)
+        return nominal, position, rows.beta - nominal.beta
+
+    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+        nominal, e, e_dot = self._errors(dynamics.snapshot.t, rows, memory)
+        z = (e_dot + self._rate * e) / self._sigma
+        push = self.gain * self._sigma * self._function(z)
+        demand = rows.b + nominal.rate - self._rate * e_dot - push
+        return Ask(rows, demand, self._still)
+
+    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
+        """Return the worst row's errors as fractions of its box."""
+        _, e, e_dot = self._errors(t, rows, memory)
+        surface = float(np.abs((e_dot + self._rate * e) / self._sigma).max())
+        position = float(np.abs(e / self._box).max())
+        return Promise(surface, self.promised, position, self.promised)
