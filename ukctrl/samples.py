@@ -123,7 +123,9 @@ class Signal:
 
 
 def per_second(unit: str) -> str:
-    """Return the unit of a time derivative: `rad` gives `rad/s`, `m/s` gives `m/s^2`."""
+    """Return the unit of a time derivative: `rad` gives `rad/s`, `m/s` `m/s^2`, `J s` `J`."""
+    if unit.endswith(" s"):
+        return unit.removesuffix(" s")
     found = re.fullmatch(r"(.+)/s(?:\^(\d+))?", unit)
     if found:
         return f"{found[1]}/s^{int(found[2] or 1) + 1}"

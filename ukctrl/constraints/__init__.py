@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ukctrl.constraints.base import Attached, Constraint, Rows, Stack, Trace
 from ukctrl.constraints.closures import Closure
+from ukctrl.constraints.energy import EnergyFollows
 from ukctrl.constraints.frames import (
     OrientationFollows,
     PointFollows,
@@ -39,6 +40,7 @@ AnyConstraint = Annotated[
     | Gear
     | JointFollows
     | LinearVelocity
+    | EnergyFollows
     | Aggregation
     | Expression,
     Field(discriminator="kind"),
@@ -54,6 +56,7 @@ __all__ = [
     "Constraint",
     "Contact",
     "Distance",
+    "EnergyFollows",
     "Expression",
     "Gear",
     "Ground",

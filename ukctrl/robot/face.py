@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
+from ukctrl.robot.home import configuration
 from ukctrl.robot.layout import Block
 from ukctrl.robot.structure import Structure
 
@@ -166,6 +168,16 @@ class Face(abc.ABC):
     def neutral(self) -> Vector:
         """The configuration with every joint at zero, shape ``(nq,)``."""
         return self.structure.neutral
+
+    def configuration(self, table: Mapping[str, float]) -> Vector:
+        """Return the configuration with some coordinates given by name, the others neutral.
+
+        A continuous joint may be given by its angle: ``{"pole": np.pi}``.
+
+        Raises:
+            InputError: A coordinate does not exist, or is beyond its limits.
+        """
+        return configuration(self.structure, table)
 
     def integrate(self, q: Vector, dv: Vector) -> Vector:
         """Return the configuration reached from ``q`` by the tangent step ``dv``."""
