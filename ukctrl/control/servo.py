@@ -61,6 +61,7 @@ class _RowLaw(Law):
         """Return what the allocation tells of the last step."""
         return self._allocator.signals()
 
+
 @final
 class _StateLaw(Law):
     """With a feedback that needs the believed robot, or asks for rows of its own."""
