@@ -99,6 +99,12 @@ class InfeasibleConstraint(UkctrlError, RuntimeError):
         "Drop those rows, add an actuator, or accept the closest motion with on_infeasible = "
         '"least_squares".'
     )
+    SINGULAR = (
+        "No motor is to blame: no motion changes these rows independently of the others here. The "
+        "robot is in a singular position, or two rows ask for different things. Lead the path "
+        "around it, drop a row, or accept the closest motion with on_infeasible = "
+        '"least_squares".'
+    )
 
     def __init__(
         self,

@@ -55,8 +55,8 @@ class Closure(Constraint):
     | ``point`` | 3 | $x = 0$ |
     | ``planar_point`` | 2 | $x_1 = x_2 = 0$: a hinge of a planar mechanism |
     | ``revolute`` | 5 | $x = 0$, $n_1 = n_2 = 0$ |
-    | ``prismatic`` | 5 | $x_1 = x_2 = 0$, $2\varepsilon = 0$ |
-    | ``weld`` | 6 | $x = 0$, $2\varepsilon = 0$ |
+    | ``prismatic`` | 5 | $x_1 = x_2 = 0$, $4\sigma = 0$ |
+    | ``weld`` | 6 | $x = 0$, $4\sigma = 0$ |
 
     The multipliers of the rows are the force [N] and the torque [N m] of the second frame on the
     first, at its origin and in the second frame's axes: rows ``x``, ``y``, ``z`` push along these

@@ -84,10 +84,11 @@ class _Point(Attached):
 
 @spec
 class OrientationFollows(Constraint):
-    r"""A frame turns as prescribed: $\phi = 2\,\mathrm{vec}(R_d^\top R)$ [rad].
+    r"""A frame turns as prescribed: $\phi = 4\,\sigma(R_d^\top R)$ [rad].
 
-    The error is twice the vector part of the error quaternion, $2 \sin(\theta/2)$ about its
-    axis; it equals the rotation vector to third order and is smooth up to half a turn.
+    The error is four times the modified Rodrigues vector of what is left to turn,
+    $4 \tan(\theta/4)$ about its axis; it equals the rotation vector to third order, and its rows
+    keep their rank up to half a turn and at it.
     """
 
     kind: Literal["orientation_follows"] = "orientation_follows"
@@ -169,7 +170,7 @@ class RelativePoseFollows(Constraint):
     r"""One frame follows a path seen from another frame, both of them moving.
 
     $\phi = R_a^\top (p_b - p_a) - r(t)$ [m], and with ``orientation`` also
-    $\phi = 2\,\mathrm{vec}(R_d^\top R_a^\top R_b)$ [rad].
+    $\phi = 4\,\sigma(R_d^\top R_a^\top R_b)$ [rad], as in `OrientationFollows`.
     """
 
     kind: Literal["relative_pose_follows"] = "relative_pose_follows"

@@ -136,13 +136,19 @@ def orientation_rows(
 ) -> None:
     r"""Write the rows that turn a frame into the orientation ``R_d(t)``.
 
-    The error is twice the vector part of the unit quaternion of ``E = R_d' R``,
+    The error is four times the modified Rodrigues vector of ``E = R_d' R``, made of its unit
+    quaternion $(\eta, \varepsilon)$ with $\eta \ge 0$,
 
-    $$ \phi = 2 \varepsilon, \quad \dot\phi = T w, \quad T = \eta I + [\varepsilon]_\times,
-       \quad w = R^\top (\omega - \omega_d), $$
+    $$ \phi = 4 \sigma, \quad \sigma = \frac{\varepsilon}{1 + \eta} = n \tan\frac{\theta}{4}, \quad
+       \dot\phi = T w, \quad w = R^\top (\omega - \omega_d), $$
+    $$ T = (1 - |\sigma|^2) I + 2 [\sigma]_\times + 2 \sigma \sigma^\top, $$
 
     which is the rotation vector to third order. Unlike the logarithm it has polynomial
-    derivatives, and it stays smooth up to half a turn.
+    derivatives, and unlike $2 \varepsilon$ it keeps its rank up to half a turn and at it:
+    $T^{-1} = T^\top / (1 + |\sigma|^2)^2$.
+
+    References:
+        Shuster, "A survey of attitude representations", J. Astronaut. Sci. 41(4), 1993, sec. IV.
     """
     E = np.empty((3, 3))
     w = np.zeros(3)
@@ -154,37 +160,52 @@ def orientation_rows(
             w[i] += R[k, i] * (omega[k] - omega_d[k])
             body[i] += R[k, i] * omega[k]
             rate[i] += R[k, i] * (alpha[k] - alpha_d[k])
-    eta, e = quaternion(E)
+    eta, sigma = quaternion(E)
     turn = np.empty(3)
     cross(body, w, turn)
     for i in range(3):
         rate[i] -= turn[i]
-    e_dot = np.empty(3)
-    cross(e, w, e_dot)
-    eta_dot = 0.0
-    for i in range(3):
-        e_dot[i] = 0.5 * (e_dot[i] + eta * w[i])
-        eta_dot -= 0.5 * e[i] * w[i]
-    first = np.empty(3)
-    cross(e_dot, w, first)
-    second = np.empty(3)
-    cross(e, rate, second)
+        sigma[i] /= 1.0 + eta
     T = np.empty((3, 3))
+    rodrigues_rate(sigma, T)
+    sigma_dot = np.zeros(3)
     for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        T[i, i] = eta
-        T[i, j] = -e[k]
-        T[i, k] = e[j]
+        for k in range(3):
+            sigma_dot[i] += 0.25 * T[i, k] * w[k]
+    along, growth, changed = 0.0, 0.0, 0.0
     for i in range(3):
-        phi[i] = 2.0 * e[i]
-        beta[i] = 2.0 * e_dot[i]
-        b[i] = -(eta_dot * w[i] + first[i] + eta * rate[i] + second[i])
+        along += sigma[i] * w[i]
+        changed += sigma_dot[i] * w[i]
+        growth += sigma[i] * sigma_dot[i]
+    twist = np.empty(3)
+    cross(sigma_dot, w, twist)
+    for i in range(3):
+        phi[i] = 4.0 * sigma[i]
+        beta[i] = 4.0 * sigma_dot[i]
+        # T_dot w + T rate
+        drift = 2.0 * (twist[i] - growth * w[i] + sigma_dot[i] * along + sigma[i] * changed)
+        for k in range(3):
+            drift += T[i, k] * rate[k]
+        b[i] = -drift
         for c in range(A.shape[1]):
             total = 0.0
             for k in range(3):
                 T_R = T[i, 0] * R[k, 0] + T[i, 1] * R[k, 1] + T[i, 2] * R[k, 2]
                 total += T_R * J[3 + k, c]
             A[i, c] = total
+
+
+@compiled
+def rodrigues_rate(sigma: Vector, T: Matrix) -> None:
+    """Write the matrix of ``4 sigma_dot = T w``, with the angular velocity in the turned axes."""
+    squared = sigma[0] * sigma[0] + sigma[1] * sigma[1] + sigma[2] * sigma[2]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for c in range(3):
+            T[i, c] = 2.0 * sigma[i] * sigma[c]
+        T[i, i] += 1.0 - squared
+        T[i, j] -= 2.0 * sigma[k]
+        T[i, k] += 2.0 * sigma[j]
 
 
 @compiled

@@ -4,59 +4,11 @@ import numpy as np
 import pytest
 
 from ukctrl.errors import InputError, UnknownName
+from ukctrl.reproduce.arms import UR5, panda_flange, panda_tool, ur5_frames
 from ukctrl.robot import Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # seven rotations, metres
-HALF = np.pi / 2
 C45 = np.sqrt(0.5)
-
-
-def about_x(angle, along=0.0):
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[1, 0, 0, along], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1.0]])
-
-
-def about_z(angle, along=0.0):
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, along], [0, 0, 0, 1.0]])
-
-
-# Universal Robots, "DH parameters for calculations of kinematics and dynamics", UR5: a, d and alpha
-# of Denavit and Hartenberg, mass, and centre of mass in the frame after the joint.
-UR5 = (
-    (0.0, 0.089159, HALF, 3.7, (0.0, -0.02561, 0.00193)),
-    (-0.425, 0.0, 0.0, 8.393, (0.2125, 0.0, 0.11336)),
-    (-0.39225, 0.0, 0.0, 2.33, (0.15, 0.0, 0.0265)),
-    (0.0, 0.10915, HALF, 1.219, (0.0, -0.0018, 0.01634)),
-    (0.0, 0.09465, -HALF, 1.219, (0.0, 0.0018, 0.01634)),
-    (0.0, 0.0823, 0.0, 0.1879, (0.0, 0.0, -0.001159)),
-)
-# Franka Emika, interface documentation: a, d and alpha in Craig's form, before the joint.
-PANDA = (
-    (0.0, 0.333, 0.0),
-    (0.0, 0.0, -HALF),
-    (0.0, 0.316, HALF),
-    (0.0825, 0.0, HALF),
-    (-0.0825, 0.384, -HALF),
-    (0.0, 0.0, HALF),
-    (0.088, 0.0, HALF),
-)
-
-
-def ur5_frames(q):
-    """Return the frames after each joint of the maker's table."""
-    T, frames = np.eye(4), []
-    for angle, (a, d, alpha, *_) in zip(q, UR5, strict=True):
-        T = T @ about_z(angle, d) @ about_x(alpha, a)
-        frames.append(T)
-    return frames
-
-
-def panda_flange(q):
-    T = np.eye(4)
-    for angle, (a, d, alpha) in zip(q, PANDA, strict=True):
-        T = T @ about_x(alpha, a) @ about_z(angle, d)
-    return T @ about_z(0.0, 0.107)
 
 
 @pytest.fixture(params=range(5))
@@ -77,9 +29,9 @@ def test_the_ur5_weighs_on_its_joints_as_the_makers_table_says(rng):
     q = robot.random(rng)
 
     def potential(at):
-        frames, masses, centres = ur5_frames(at), [r[3] for r in UR5], [r[4] for r in UR5]
+        frames = ur5_frames(at)
         return 9.81 * sum(
-            m * (T @ [*c, 1.0])[2] for m, T, c in zip(masses, frames, centres, strict=True)
+            link.mass * (T @ [*link.centre, 1.0])[2] for link, T in zip(UR5, frames, strict=True)
         )
 
     h = 1e-5
@@ -98,7 +50,7 @@ def test_the_panda_is_where_the_makers_table_has_it(rng):
 def test_the_tool_of_the_panda_is_between_the_finger_tips(rng):
     robot = Robot.load("panda")
     q = robot.random(rng)
-    hand = panda_flange(q) @ about_z(-np.pi / 4, 0.1034)
+    hand = panda_tool(q)
     tool = robot.snapshot(q).frame("tool")
     np.testing.assert_allclose(tool.position, hand[:3, 3], **EXACT)
     np.testing.assert_allclose(tool.rotation, hand[:3, :3], **EXACT)
