@@ -27,7 +27,7 @@ def merged(base: Table, override: Table) -> Table:
 def set_path(table: Table, key: str, value: object) -> Any:
     """Return a copy of a table with the value at a dotted path changed.
 
-    Entries of a list are named by their index or, for servo blocks, by their name or frame.
+    Entries of a list are named by their index, their name or frame, or a kind that no other has.
 
     Raises:
         InputError: The path leads through something that is no table.
@@ -58,9 +58,12 @@ def _entry(items: Sequence[Any], head: str, key: str) -> int:
     ]
     if head.isdecimal() and int(head) < len(items):
         return int(head)
-    if head not in names:
-        raise unknown_name(f"entry (in '{key}')", head, names)
-    return names.index(head)
+    if head in names:
+        return names.index(head)
+    kinds = [item.get("kind") if isinstance(item, Mapping) else None for item in items]
+    if kinds.count(head) == 1:
+        return kinds.index(head)
+    raise unknown_name(f"entry (in '{key}')", head, names)
 
 
 def parse_value(text: str) -> object:

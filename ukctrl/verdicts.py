@@ -252,6 +252,9 @@ def _limits(result: Result) -> Verdict | None:
     if not u.any():
         return None
     limit = np.array(labels.effort_limit)
+    if "u_upper" in result.samples:  # bounds that an effect kept may be tighter
+        size = np.maximum(np.abs(result["u_lower"]), np.abs(result["u_upper"])).max(axis=0)
+        limit = np.where(limit > 0.0, np.minimum(limit, size), size)
     limited = np.isfinite(limit) & (limit > 0.0)
     if not limited.any():
         return Verdict("note", "limits", "No actuator has an effort limit.")

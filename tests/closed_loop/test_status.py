@@ -132,8 +132,8 @@ class BrokenLaw(Law):
 @pytest.mark.parametrize(
     ("fault", "statuses", "said"),
     [
-        ("nan", {"diverged"}, ""),
-        ("shape", {"diverged", "interrupted"}, ""),
+        ("nan", {"diverged"}, "controller 'Broken' must return 4 finite inputs; got [nan"),
+        ("shape", {"diverged"}, "controller 'Broken' must return 4 finite inputs; got [0. 0. 0.]"),
         ("raises", {"interrupted"}, "RuntimeError: sensor lost"),
     ],
 )

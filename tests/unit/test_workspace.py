@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ukctrl import Robot, Scenario, catalog, reference
+from ukctrl import Robot, Scenario, catalog, effects, reference
 from ukctrl.errors import InputError, UnknownName
 from ukctrl.workspace import FILES, create, json_schema
 
@@ -121,6 +121,7 @@ def test_every_key_of_scenarios_and_cards_is_on_its_page():
     page = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
     text = page.read_text(encoding="utf-8")
     paths = {*dir(reference), "Harmonic", "ukctrl__reference__formula__Expression"}  # paths.md
+    paths |= set(dir(effects))  # effects.md
     missing = []
     for kind in ("scenario", "controller"):
         schema = json_schema(kind)

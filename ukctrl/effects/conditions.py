@@ -107,6 +107,7 @@ class Conditions:
         self._always = tuple(drive for _, drive in drives[last:])
         self.delay = sum(drive.delay for _, drive in drives)
         """By how much inputs arrive late [s]."""
+        self.ticks([bench.start], np.inf)  # refused now rather than when the run has begun
         self.plants = tuple(self._plants())
         """The true robot, piece by piece; the scenario's own where no effect acts on it."""
 

@@ -20,20 +20,21 @@ from ukctrl.robot import Robot
 class Saturation(InputEffect):
     r"""Motors that give no more than they can: $u = \min(\max(u_c, u_{\min}), u_{\max})$.
 
-    The bounds are those of the robot's actuators, or tighter ones that are given here.
+    The bounds are those of the robot's actuators at their speed, `Robot.input_bounds`, and tighter
+    ones where they are given here. Between the ticks of a law they follow the speed.
     """
 
     kind: Literal["saturation"] = "saturation"
     alone: ClassVar[bool] = True
     limit: AboveZero | None = None
-    """Largest absolute input, for all or by actuator [N m or N]; absent: the robot's limits."""
+    """Largest absolute input beside the robot's own bounds, for all or by actuator [N m or N]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
         robot = bench.robot
         own = np.full(robot.nu, np.inf)
         if self.limit is not None:
             own = by_actuator(robot, "limit", self.limit, np.inf)
-        elif not np.isfinite(robot.effort_limit).any():
+        elif not np.isfinite(robot.input_bounds(np.zeros(robot.nu))).any():
             raise InputError(
                 f"no actuator of robot '{robot.name}' has a limit; give one here, such as "
                 "limit = 10.0, or one for each actuator in the robot's file."
@@ -43,17 +44,15 @@ class Saturation(InputEffect):
 
 class _Saturated(Drive):
     def __init__(self, robot: Robot, own: Vector) -> None:
-        limit = robot.effort_limit
-        limit[~(limit > 0.0)] = np.inf  # in most models zero means that nobody set it
-        high = np.minimum(limit, own)
-        self._bounds = Bounds(-high, high)
+        self._robot, self._own = robot, own
 
     def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
-        low, high = self._bounds
+        low, high = self.bounds(rate)
         return np.minimum(np.maximum(u, low), high)
 
     def bounds(self, rate: Vector) -> Bounds:
-        return self._bounds
+        low, high = self._robot.input_bounds(rate)
+        return Bounds(np.maximum(low, -self._own), np.minimum(high, self._own))
 
 
 @final
@@ -89,11 +88,19 @@ class RateLimit(InputEffect):
     kind: Literal["rate_limit"] = "rate_limit"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
-    rate: AboveZero
-    """Fastest change $r$, for all or by actuator [N m/s or N/s]."""
+    rate: AboveZero | None = None
+    """Fastest change $r$, for all or by actuator [N m/s or N/s]; absent: the robot's own limits."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
-        return _Slow(by_actuator(bench.robot, "rate", self.rate, np.inf))
+        robot = bench.robot
+        if self.rate is not None:
+            return _Slow(by_actuator(robot, "rate", self.rate, np.inf))
+        if not np.isfinite(robot.input_rate_limit).any():
+            raise InputError(
+                f"no actuator of robot '{robot.name}' has a rate_limit; give one here, such as "
+                "rate = 100.0, or one for each actuator in the robot's file."
+            )
+        return _Slow(robot.input_rate_limit)
 
 
 class _Slow(Drive):

@@ -144,7 +144,7 @@ class _Differentiated(Sensor):
             before, old, filtered = self._last
             raw = self._robot.difference(old, q) / (t - before)
             share = -math.expm1(-self._rate * (t - before))
-            estimate = filtered + share * (raw - filtered)
+            estimate = raw if share == 1.0 else filtered + share * (raw - filtered)
         self._last = (t, q.copy(), estimate)
         return q, estimate
 

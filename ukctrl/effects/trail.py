@@ -8,7 +8,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.effects.base import Reading
+from ukctrl.effects.base import Bounds, Reading
 from ukctrl.effects.conditions import Conditions
 from ukctrl.factor import Vector
 from ukctrl.robot import Robot, Snapshot
@@ -48,7 +48,7 @@ class Trail:
             sizes |= {"q_measured": robot.nq, "v_measured": robot.nv}
         if conditions.drives:
             sizes |= {"u_commanded": robot.nu}
-        if conditions.bounds(np.zeros(robot.nu)) is not None:
+        if self._bounds(robot, np.zeros(robot.nu)) is not None:
             sizes |= {"u_lower": robot.nu, "u_upper": robot.nu}
         self.arrays: dict[str, NDArray[np.float64]] = {
             name: np.zeros((capacity, size)) for name, size in sizes.items()
@@ -62,7 +62,14 @@ class Trail:
         if "u_commanded" in arrays:
             arrays["u_commanded"][k] = met.u
         if "u_lower" in arrays:
-            bounds = self._conditions.bounds(snapshot.v @ snapshot.B)
+            bounds = self._bounds(snapshot.robot, snapshot.v @ snapshot.B)
             if bounds is not None:
                 arrays["u_lower"][k], arrays["u_upper"][k] = bounds
         return self._conditions.signals(snapshot, met.since)
+
+    def _bounds(self, robot: Robot, rate: Vector) -> Bounds | None:
+        """Return the bounds of the input, where limits of one size and sign are not enough."""
+        found, limits = self._conditions.bounds(rate), robot.actuation.bounds
+        if found is None and (limits.falls or not np.array_equal(limits.lower, -limits.upper)):
+            return Bounds(*robot.input_bounds(rate))
+        return found
