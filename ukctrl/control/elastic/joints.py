@@ -66,11 +66,18 @@ class Motors:
 
 
 def angle_unit(robot: Robot, joints: ElasticJoints) -> str:
-    """Return the unit of the joints' positions, where they have one."""
-    found = {robot.dof_units[i].removesuffix("/s") for i in joints.motors}
-    return found.pop() if len(found) == 1 else ""
+    """Return the unit of the joints' positions; of mixed ones, one a joint."""
+    return _together(_units(robot, joints))
 
 
 def effort_unit(robot: Robot, joints: ElasticJoints) -> str:
-    """Return the unit of the joints' efforts, where they have one."""
-    return {"rad": "N m", "m": "N"}.get(angle_unit(robot, joints), "")
+    """Return the unit of the joints' efforts; of mixed ones, one a joint."""
+    return _together(["N m" if unit == "rad" else "N" for unit in _units(robot, joints)])
+
+
+def _units(robot: Robot, joints: ElasticJoints) -> list[str]:
+    return [robot.dof_units[i].removesuffix("/s") for i in joints.motors]
+
+
+def _together(units: list[str]) -> str:
+    return units[0] if len(set(units)) == 1 else ", ".join(units)

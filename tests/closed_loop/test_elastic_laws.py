@@ -1,0 +1,259 @@
+"""Laws for links behind springs: designed errors, the rigid limit, and what they refuse."""
+
+import dataclasses as dc
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot, Scenario, check, simulate
+from ukctrl.errors import InputError
+from ukctrl.robot import Wrench, links_alone
+from ukctrl.simulation import Loop
+
+FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
+CARDS = (
+    "elastic-cascade",
+    "elastic-integral-manifold",
+    "elastic-linearisation",
+    "elastic-singular-perturbation",
+    "elastic-tracking",
+)
+
+PAPER = {
+    "feedback": {"kind": "first_order", "kappa": 2.5},
+    "allocation": {
+        "kind": "least_norm",
+        "metric": "gauss",
+        "feedback_metric": "resolved_acceleration",
+        # The paper's law is K theta, ours the springs' K (theta - q): what is least differs by K q.
+        "null_space": {"kind": "posture", "kp": 1.0, "kd": 0.0, "q": [0.0] * 4, "gravity": False},
+    },
+}
+LINEARISED = {"kind": "elastic_linearisation", "alpha": 20.0, "beta": 100.0}
+MANIFOLD = {"kind": "elastic_singular_perturbation", "order": 1}
+
+SWING = """
+title = "Both links swing from rest, smoothly"
+robot = "flexible_joint_arm"
+[start]
+springs = "loaded"
+[[servo]]
+kind   = "joint_follows"
+joints = ["q2", "q4"]
+path   = { kind = "expression", components = ["0.8*sin(t)**6", "-0.5*sin(t)**6"] }
+[controller]
+kind     = "elastic_linearisation"
+feedback = { kind = "baumgarte", alpha = 7.0, beta = 12.0 }
+alpha    = 11.0
+beta     = 30.0
+[timing]
+duration = 2.0
+[integrator]
+rtol = 1e-10
+atol = 1e-12
+"""
+LAW = {"feedback": {"kind": "baumgarte", "alpha": 7.0, "beta": 12.0}}
+
+
+def swing(stiffness, controller):
+    both = {"q2": stiffness, "q4": stiffness}
+    return simulate(
+        Scenario.from_toml(SWING).replace(
+            {"robot.elastic.stiffness": both, "controller": {**controller, **LAW}}
+        )
+    )
+
+
+@pytest.mark.parametrize("law", [LINEARISED, MANIFOLD], ids=["linearisation", "manifold"])
+def test_links_that_start_on_the_papers_motion_stay_on_it(law):
+    links = simulate(Scenario.load("flexible-joint-arm-links", {"timing.duration": 1.5}))
+    motor = Scenario.load("flexible-joint-arm-motor", {"timing.duration": 1.5})
+    run = simulate(motor.replace({"controller": {**law, **PAPER}}))
+    assert run.status == "completed", run.message
+    np.testing.assert_allclose(run["q"][:, :2], links["q"], **FOLLOWED)
+    np.testing.assert_allclose(run["v"][:, :2], links["v"], **FOLLOWED)
+
+
+def residual_of_fit(run, rates):
+    """How far every row's error is from a combination of exponentials, relative to its size."""
+    basis = np.exp(np.outer(run.time, rates))
+    found = []
+    for error in run["phi"].T:
+        weights = np.linalg.lstsq(basis, error, rcond=None)[0]
+        found.append(np.abs(error - basis @ weights).max() / np.abs(error).max())
+    return np.array(found)
+
+
+def test_the_error_of_every_row_is_made_of_its_four_exponentials():
+    """From off the path and with springs at rest; rows are curved in the joints."""
+    curved = {
+        "kind": "expression",
+        "phi": (
+            "sin(q2) + 0.5*sin(q2 + q4) - 0.6 - 0.1*sin(t)",
+            "cos(q2) + 0.5*cos(q2 + q4) - 1.1",
+        ),
+    }
+    scenario = Scenario.from_toml(SWING).replace(
+        {"servo": [curved], "start.q": {"q2": 0.5, "q4": 0.6}, "timing.duration": 3.0}
+    )
+    run = simulate(scenario)
+    assert run.status == "completed", run.message
+    assert np.abs(run["phi"][0]).max() > 0.3
+    np.testing.assert_array_less(residual_of_fit(run, [-3.0, -4.0, -5.0, -6.0]), 1e-7)
+
+
+def test_an_integral_in_the_feedback_is_differentiated_too():
+    pid = {"kind": "pid", "kp": 26.0, "ki": 24.0, "kd": 9.0}  # poles 2, 3, 4
+    scenario = Scenario.from_toml(SWING).replace(
+        {"controller.feedback": pid, "start.q": {"q2": 0.3, "q4": 0.1}}
+    )
+    run = simulate(scenario)
+    assert run.status == "completed", run.message
+    np.testing.assert_array_less(residual_of_fit(run, [-2.0, -3.0, -4.0, -5.0, -6.0]), 1e-7)
+
+
+def test_the_pose_of_seven_elastic_joints_obeys_its_four_poles():
+    scenario = Scenario.load("panda-elastic").replace(
+        {
+            "start.solve": False,
+            "start.q": {"joint2": 0.2, "joint4": -1.9, "joint6": 2.2},
+            "timing": {"duration": 0.6},
+            "controller.alpha": 110.0,
+            "controller.beta": 3000.0,
+            "controller.feedback": {"kind": "baumgarte", "alpha": 30.0, "beta": 200.0},
+        }
+    )
+    run = simulate(scenario)
+    assert run.status == "completed", run.message
+    moving = np.abs(run["phi"]).max(axis=0) > 1e-3
+    assert moving.sum() >= 3
+    residual = residual_of_fit(run, [-10.0, -20.0, -50.0, -60.0])
+    np.testing.assert_array_less(residual[moving], 1e-6)
+
+
+def rigid_swing():
+    """The servo law's motion of the links, driven directly."""
+    robot = links_alone(Robot.load("flexible_joint_arm"))
+    servo = {"kind": "servo", **LAW}
+    scenario = Scenario.from_toml(SWING).replace({"controller": servo, "start.springs": "relaxed"})
+    return simulate(dc.replace(scenario, robot=robot))
+
+
+@pytest.mark.parametrize(
+    ("law", "order"),
+    [
+        ({"kind": "elastic_cascade", "alpha": 20.0, "beta": 200.0}, 1.0),
+        ({"kind": "elastic_singular_perturbation"}, 0.5),
+    ],
+    ids=["cascade", "singular perturbation"],
+)
+def test_the_links_come_to_the_rigid_motion_as_the_stiffness_grows(law, order):
+    """The error falls with the power of 1/K that the theory page derives."""
+    rigid = rigid_swing()["q"][:, :2]
+    stiffness = np.array([4e3, 16e3, 64e3])
+    error = [np.abs(swing(K, law)["q"][:, :2] - rigid).max() for K in stiffness]
+    slopes = -np.diff(np.log(error)) / np.diff(np.log(stiffness))
+    np.testing.assert_allclose(slopes, order, atol=0.1)
+
+
+@pytest.mark.parametrize("law", [LINEARISED, MANIFOLD], ids=["linearisation", "manifold"])
+@pytest.mark.parametrize("stiffness", [10.0, 1e3])
+def test_the_corrected_laws_keep_the_rigid_motion_at_any_stiffness(law, stiffness):
+    rigid = rigid_swing()["q"][:, :2]
+    np.testing.assert_allclose(swing(stiffness, law)["q"][:, :2], rigid, **FOLLOWED)
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_every_card_holds_the_pose_of_an_elastic_arm_at_one_kilohertz(card):
+    changes = {"controller": {"use": card}, "timing.duration": 0.5}
+    run = simulate(Scenario.load("panda-elastic").replace(changes))
+    assert run.status == "completed", run.message
+    assert run.metric("rms_phi") < 4e-3
+
+
+@pytest.mark.parametrize("card", ["elastic-cascade", "elastic-singular-perturbation"])
+def test_damped_springs_are_served_where_the_law_can(card):
+    changes = {"controller": {"use": card}, "timing.duration": 0.5}
+    damped = {"robot.elastic.damping": 5.0}
+    run = simulate(Scenario.load("panda-elastic", damped).replace(changes))
+    assert run.status == "completed", run.message
+    assert run.metric("rms_phi") < 4e-3
+
+
+def test_the_torque_of_the_springs_and_the_error_of_the_motors_are_recorded():
+    run = simulate(Scenario.load("panda-elastic", {"timing.duration": 0.02}))
+    joints = Robot.load("panda_elastic").elastic
+    stretch = run["q"][:, 7:] - run["q"][:, :7]
+    np.testing.assert_allclose(run["spring_torque"], joints.stiffness * stretch, rtol=1e-12)
+    gap = run["spring_torque"] - run["wanted_torque"]
+    np.testing.assert_allclose(run["motor_error"], gap / joints.stiffness, atol=1e-12)
+    assert run.data["spring_torque"].attrs["units"] == "N m"
+
+
+def test_a_loaded_arm_does_not_fall():
+    """Motors held where they start: the links are in equilibrium on their springs."""
+    scenario = Scenario.load("panda-elastic").replace(
+        {"start.solve": False, "start.q": {"joint4": -2.0}}
+    )
+    loop = Loop(scenario)
+    loop.truth.move(0.0, loop.state.q, loop.state.v)
+    np.testing.assert_allclose(loop.truth.a_free[:7], 0.0, atol=1e-9)
+
+
+def test_a_servo_law_on_the_links_names_the_laws_that_reach_them():
+    servo = {"controller": {"use": "servo-baumgarte"}}
+    scenario = Scenario.load("panda-elastic").replace(servo)
+    report = check(scenario)
+    assert not report.ok
+    assert {row.relative_degree for row in report.rows} == {4}
+    assert any('use kind = "elastic_linearisation"' in problem for problem in report.problems)
+    run = simulate(scenario)
+    assert run.status == "infeasible"
+    assert 'use kind = "elastic_linearisation"' in run.message
+
+
+HALF = {"use": "panda", "elastic": {"stiffness": {"joint1": 1e4}, "motor_inertia": {"joint1": 0.2}}}
+WRENCH = Wrench(name="thrust", frame="tool", force=(1.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({"robot": "panda", "start.springs": "relaxed"}, 'it has none; use kind = "servo"'),
+        ({"robot.elastic.damping": 1.0}, "damping, which lets the motors reach the links after th"),
+        ({"robot": HALF}, "some are rigid"),
+        ({"servo.elbow.joints": ("joint3_motor",)}, "servo row 'elbow.joint3_motor' must be about"),
+        (
+            {"robot.force": ({"kind": "given", "joint": "joint1", "force": "-v.joint1_motor"},)},
+            "the forces on link 'joint1' .* must depend on its motor by the spring alone",
+        ),
+        ({"controller.alpha": -1.0}, "alpha: must be"),
+        ({"controller.step": 0.0}, "step: must be"),
+        ({"controller.kappa": 1.0}, "kappa"),
+        ({"believed.stiffness_scale": {"joint8": 1.2}}, "did you mean 'joint1'|no elastic joint"),
+        ({"start.springs": "loded"}, "springs"),
+    ],
+)
+def test_what_a_law_cannot_serve_is_refused_with_its_name(changes, answer):
+    with pytest.raises(InputError, match=answer):
+        Loop(Scenario.load("panda-elastic", changes))
+
+
+def test_springs_that_are_not_there_cannot_be_loaded():
+    with pytest.raises(InputError, match="needs elastic joints; robot 'scara' has none"):
+        Loop(Scenario.load("scara-helix", {"start.springs": "loaded"}))
+
+
+def test_an_input_that_pushes_a_body_past_its_spring_is_refused():
+    elastic = Robot.load("panda_elastic", override={"actuator": (dc.asdict(WRENCH),)})
+    with pytest.raises(InputError, match="input 'thrust' .* must push motors of elastic joints"):
+        links_alone(elastic)
+
+
+def test_a_wrong_stiffness_is_believed_in():
+    scenario = Scenario.load("panda-elastic", {"believed.stiffness_scale": 1.3})
+    loop = Loop(scenario)
+    truth, belief = loop.truth.robot.elastic, loop.belief.robot.elastic
+    np.testing.assert_allclose(belief.stiffness, 1.3 * truth.stiffness)
+    assert belief in loop.belief.robot.forces.terms
+    assert truth not in loop.belief.robot.forces.terms
