@@ -39,6 +39,8 @@ Indices = NDArray[np.intp]
 
 BALANCED = 1e-9
 """An acceleration that is smaller than this fraction of what it adds up from counts as none."""
+USUAL = 1.0
+"""A usual acceleration, for configurations at which every force vanishes [rad/s^2 or m/s^2]."""
 
 
 @final
@@ -267,7 +269,7 @@ def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
     a = dynamics.acceleration(u)
     size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
     size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))
-    if np.abs(a).max(initial=0.0) > BALANCED * size:
+    if np.abs(a).max(initial=0.0) > BALANCED * max(size, USUAL):
         worst = int(np.argmax(np.abs(a)))
         force = float((s.M @ a)[worst])
         unit = robot.dof_units[worst]

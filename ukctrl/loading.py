@@ -120,13 +120,27 @@ def _load_trusted_robot(table: Table, path: Path, label: str) -> None:
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
     controller = table.get("controller")
     if isinstance(controller, dict):
-        table["controller"] = resolve_card(controller, path, label)
+        table["controller"] = _resolve_modes(resolve_card(controller, path, label), path, label)
     elif controller is not None and not isinstance(controller, Controller):
         use = controller if isinstance(controller, str) else "servo-baumgarte"
         raise InputError(
             f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
             f"got {written(controller)}."
         )
+
+
+def _resolve_modes(controller: Table, path: Path, label: str) -> Table:
+    """Return a controller table in which the laws of its modes, if any, are completed too."""
+    modes = controller.get("modes")
+    if not isinstance(modes, list):
+        return controller
+    found = []
+    for number, mode in enumerate(modes):
+        law = mode.get("law") if isinstance(mode, dict) else None
+        if isinstance(law, dict):
+            mode = {**mode, "law": resolve_card(law, path, f"{label}: controller.modes[{number}]")}
+        found.append(mode)
+    return {**controller, "modes": found}
 
 
 def resolve_card(table: Table, path: Path, label: str) -> Table:

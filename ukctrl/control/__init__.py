@@ -54,6 +54,8 @@ from ukctrl.control.mismatch import Mismatch, ModelError
 from ukctrl.control.none import NoControl
 from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
+from ukctrl.control.swing_up import SwingUp
+from ukctrl.control.switching import Mode, Switching
 from ukctrl.control.task_space import OperationalSpace, ResolvedAcceleration
 from ukctrl.control.tracking import ComputedTorque, JointPid, PdGravity
 
@@ -70,6 +72,8 @@ AnyController = Annotated[
     | ElasticCascade
     | ElasticLinearisation
     | ElasticSingularPerturbation
+    | SwingUp
+    | Switching
     | NoControl,
     Field(discriminator="kind"),
 ]
@@ -110,6 +114,7 @@ __all__ = [
     "Lqr",
     "Lyapunov",
     "Mismatch",
+    "Mode",
     "ModelError",
     "NoControl",
     "OddFunction",
@@ -129,6 +134,8 @@ __all__ = [
     "Sinh",
     "Sliding",
     "StateFeedback",
+    "SwingUp",
+    "Switching",
     "Tanh",
     "Task",
 ]

@@ -74,7 +74,7 @@ class Loop:
         """The input that a zero-order hold keeps; None under continuous control."""
         self._sampled = timing.control is not None
         self._direct = not met.drives
-        self._metered = met.acts_on_plant and not self._sampled
+        self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
         self._plants.integrated_by(scenario, self)
@@ -198,7 +198,7 @@ class Loop:
         if self.conditions.senses and not self._sampled:
             q, v = self.conditions.sense(t, q, v)
         self.belief.move(t, q, v)
-        return self.law.guard(self.belief, memory[:-1] if self._metered else memory)
+        return self.law.guard(self.belief, memory[: len(self.law.memory)])
 
     def _settled(self, t: float, state: State) -> State:
         """Return the state after the switches of the law that are due."""
