@@ -8,8 +8,8 @@ from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, Gains
 from ukctrl.errors import InputError, ShapeError
 from ukctrl.linear import Linearizer, equilibrium, linearize
+from ukctrl.loop import Loop
 from ukctrl.robot import DryFriction, JointSpring
-from ukctrl.simulation import Loop
 from ukctrl.start import solve_start
 
 CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1e-12 of the forces

@@ -52,6 +52,7 @@ from ukctrl.control.feedback import (
 from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.mismatch import Mismatch, ModelError
 from ukctrl.control.none import NoControl
+from ukctrl.control.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
 from ukctrl.control.swing_up import SwingUp
@@ -66,6 +67,8 @@ AnyController = Annotated[
     | JointPid
     | OperationalSpace
     | ResolvedAcceleration
+    | SlotineLi
+    | SlotineLiAdaptive
     | Lqr
     | Lqi
     | ElasticTracking
@@ -133,6 +136,8 @@ __all__ = [
     "Signal",
     "Sinh",
     "Sliding",
+    "SlotineLi",
+    "SlotineLiAdaptive",
     "StateFeedback",
     "SwingUp",
     "Switching",

@@ -74,6 +74,37 @@ class FormulaSnapshot(Snapshot):
         by_v[:own, :own] = jacobian(lambda dv: force(still, dv), own)
         return by_q, by_v
 
+    def coriolis(self) -> Matrix:
+        """Refuse: nle may hold friction as well.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError(
+            f"{self._structure.plant.kind} plant does not say which part of its bias force is "
+            "quadratic in the velocities, and a passivity-based law needs that part alone. Give "
+            'the robot a model file, or use kind = "computed_torque".'
+        )
+
+    def regressor(self, w: Vector, a: Vector) -> Matrix:
+        """Refuse: there are no bodies.
+
+        Raises:
+            ModelError: Always.
+        """
+        return self.inertial_parameters()
+
+    def inertial_parameters(self) -> Matrix:
+        """Refuse: there are no bodies.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError(
+            f"{self._structure.plant.kind} plant has no bodies whose masses and inertias an "
+            "adaptive law could estimate; give the robot a model file."
+        )
+
     def com(self) -> PointMotion:
         """Refuse: there are no bodies.
 

@@ -69,6 +69,29 @@ class RigidSnapshot(Snapshot):
         pin.computeRNEADerivatives(self._model, data, self.q, self.v, a)
         return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
 
+    def coriolis(self) -> Matrix:
+        """Return ``C`` of ``nle = C v + g``; see `Snapshot.coriolis`."""
+        found = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
+        return np.array(found).reshape(self.M.shape)
+
+    def regressor(self, w: Vector, a: Vector) -> Matrix:
+        """Return ``Y`` of ``Y pi = M a + C(q, v) w + g(q)``; see `Snapshot.regressor`.
+
+        Christoffel's ``C(v) w`` is symmetric in ``v`` and ``w``, so that
+        ``C(v) w = (C(v + w)(v + w) - C(v - w)(v - w))/4``.
+        """
+        model, data, q, still = self._model, self._scratch(), self.q, np.zeros(len(a))
+        Y = np.array(pin.computeJointTorqueRegressor(model, data, q, self.v + w, 4.0 * a))
+        Y -= pin.computeJointTorqueRegressor(model, data, q, self.v - w, still)
+        Y *= 0.25
+        Y += pin.computeJointTorqueRegressor(model, data, q, still, still)
+        return np.asarray(Y)
+
+    def inertial_parameters(self) -> Matrix:
+        """Return what the bodies weigh; see `Snapshot.inertial_parameters`."""
+        bodies = list(self._model.inertias)[1:]
+        return np.array([body.toDynamicParameters() for body in bodies]).reshape(-1, 10)
+
     def com(self) -> PointMotion:
         """Return the motion of the centre of mass of all moving bodies."""
         model, data = self._model, self._scratch()

@@ -136,6 +136,39 @@ class Snapshot(abc.ABC):
             Two matrices of shape ``(nv, nv)``.
         """
 
+    @abc.abstractmethod
+    def coriolis(self) -> Matrix:
+        r"""Return $C(q, v)$ of $\mathrm{nle} = C v + g$, shape ``(nv, nv)``.
+
+        The one that makes $\dot M - 2 C$ skew-symmetric; for joints of one freedom it is that of
+        Christoffel's symbols.
+
+        Raises:
+            ModelError: The plant does not say which part of ``nle`` is quadratic in ``v``.
+        """
+
+    @abc.abstractmethod
+    def regressor(self, w: Vector, a: Vector) -> Matrix:
+        r"""Return the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$, shape ``(nv, 10 k)``.
+
+        $\pi$ are the `inertial_parameters`; the inertia of motors has no part in it. For joints
+        of one freedom.
+
+        Raises:
+            ModelError: The plant has no bodies.
+        """
+
+    @abc.abstractmethod
+    def inertial_parameters(self) -> Matrix:
+        """Return mass, first moments and inertia of every moving body, shape ``(k, 10)``.
+
+        Each row is ``m, m c_x, m c_y, m c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz`` about the
+        origin of the joint and along its axes [kg, kg m, kg m^2].
+
+        Raises:
+            ModelError: The plant has no bodies.
+        """
+
     def frame(self, name: str) -> FrameMotion:
         r"""Return the motion of a frame.
 
