@@ -103,7 +103,7 @@ def test_the_edge_of_the_error_box_is_reached_by_the_worst_uncertainty(exponent)
 
 
 def test_chens_radius_is_reached_by_the_worst_uncertainty():
-    """With epsilon = rho^2 / kappa, kappa z + rho^2 z / epsilon = rho at sqrt(epsilon/4 kappa)."""
+    """Of epsilon = rho^2 / kappa: kappa z + rho^2 z / epsilon = rho gives z = rho / 2 kappa."""
     law = ChenRobust(kappa=10.0, rate=10.0, rho=PULL, epsilon=PULL**2 / 10.0)
     run = lifted(law)
     np.testing.assert_allclose(run["surface_error"][-1], law.promised().radius, **SETTLED)

@@ -50,7 +50,7 @@ from ukctrl.control.feedback import (
     Tanh,
 )
 from ukctrl.control.lqr import Lqi, Lqr, Regulation
-from ukctrl.control.mismatch import Mismatch, ModelError
+from ukctrl.control.mismatch import ModelError, RowMismatch
 from ukctrl.control.none import NoControl
 from ukctrl.control.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.riccati import Regulator
@@ -131,6 +131,7 @@ __all__ = [
     "Regulation",
     "Regulator",
     "ResolvedAcceleration",
+    "RowMismatch",
     "SelfMotion",
     "Servo",
     "Signal",

@@ -25,7 +25,7 @@ from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
 
 
-class Mismatch(NamedTuple):
+class RowMismatch(NamedTuple):
     """What the wrong model does at one state."""
 
     left: Vector
@@ -75,7 +75,7 @@ class ModelError:
         self._belief = Dynamics(task.robot, task.rank, task.gains)
         self._truth = Dynamics(truth, task.rank, task.gains)
 
-    def at(self, t: float, q: Vector, v: Vector) -> Mismatch:
+    def at(self, t: float, q: Vector, v: Vector) -> RowMismatch:
         """Return what the wrong model does at a state.
 
         Raises:
@@ -89,9 +89,9 @@ class ModelError:
         grip: Matrix = np.empty((m, m))
         for i, unit in enumerate(np.eye(m)):
             grip[:, i] = self._answer(rows.b + unit) - nominal - unit
-        return Mismatch(nominal - rows.b, grip, rows.beta.copy())
+        return RowMismatch(nominal - rows.b, grip, rows.beta.copy())
 
-    def along(self, time: Vector, q: Matrix, v: Matrix) -> Iterable[Mismatch]:
+    def along(self, time: Vector, q: Matrix, v: Matrix) -> Iterable[RowMismatch]:
         """Yield it at the samples of a run."""
         for k, t in enumerate(time):
             yield self.at(float(t), np.ascontiguousarray(q[k]), np.ascontiguousarray(v[k]))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ukctrl import Result, Robot, Scenario, Stack, Task, simulate
 from ukctrl.control import AdaptiveRobust, ChenRobust, Feedback, Lyapunov, Power, Servo, Sliding
-from ukctrl.control.mismatch import Mismatch, ModelError
+from ukctrl.control.mismatch import ModelError, RowMismatch
 from ukctrl.robot import Payload
 
 COUNT = 200
@@ -163,7 +163,7 @@ def _assumed(law: Feedback, truth: Robot, result: Result) -> tuple[float, float]
     return max(on_surface) / LEFT, max(one.lost() for one in found) / law.mismatch
 
 
-def _nominally(law: Sliding, one: Mismatch, result: Result, k: int) -> np.ndarray:
+def _nominally(law: Sliding, one: RowMismatch, result: Result, k: int) -> np.ndarray:
     """Return what the wrong model leaves of the nominal demand, which has alpha^2 = 4 beta."""
     t, w = result.time[k], law.alpha / 2.0
     phi, beta = result["phi"][0], result["beta"][0]
