@@ -62,6 +62,7 @@ SERVED = {
     "elastic-singular-perturbation": "panda-elastic",
     "elastic-tracking": "flexible-joint-arm-motor",
     "servo-weighted": "ur5-pose",
+    "swing-up": "cart-pole-swing-up",
 }
 """On which scenario a card is tried that does not serve the usual one."""
 REFUSED = {"two-mass-spring-far": "infeasible"}

@@ -116,7 +116,6 @@ __all__ = [
     "Lqi",
     "Lqr",
     "Lyapunov",
-    "Mismatch",
     "Mode",
     "ModelError",
     "NoControl",
