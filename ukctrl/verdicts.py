@@ -96,6 +96,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
             _rank(result),
             _reach(result),
             _limits(result),
+            _effects(result),
             _joints(result),
             _passive(result),
             _reactions(result),
@@ -276,6 +277,20 @@ def _limits(result: Result) -> Verdict | None:
         f"All inputs stay within their limits; '{name}' comes nearest, at "
         f"{_percent(float(use[k]))} of its own.",
     )
+
+
+def _effects(result: Result) -> Verdict | None:
+    """Say what stood between the ideal loop and the bench, and what never did."""
+    effects = result.provenance.get("effects")
+    if not isinstance(effects, list | tuple) or not effects:
+        return None
+    never = [entry for entry in effects if entry.get("never")]
+    if never:
+        return Verdict(
+            "warning", "effects", f"'{never[0]['name']}' never acts: {never[0]['never']}"
+        )
+    names = ", ".join(f"'{entry['name']}'" for entry in effects)
+    return Verdict("note", "effects", f"Between the ideal loop and the bench stood {names}.")
 
 
 def _joints(result: Result) -> Verdict | None:

@@ -22,6 +22,7 @@ from ukctrl.effects import (
     Jitter,
     JointFriction,
     MeasurementDelay,
+    Mismatch,
     MissedTicks,
     Noise,
     Push,
@@ -30,6 +31,7 @@ from ukctrl.effects import (
     Saturation,
 )
 from ukctrl.reference import Constant
+from ukctrl.robot import JointMotor
 from ukctrl.scenario import Timing
 
 INTEGRATED = {"rtol": 0.0, "atol": 1e-8}  # DOP853 at rtol 1e-9
@@ -444,3 +446,65 @@ def test_a_scenario_refuses_effects_that_contradict_each_other_or_its_timing():
     ):
         with pytest.raises(UkctrlError, match=says):
             base.replace({"effect": effects})
+
+
+def test_the_bench_of_the_catalogue_completes_and_its_report_shows_what_was_in_between(tmp_path):
+    from ukctrl import plot, verdicts
+
+    run = simulate(Scenario.load("scara-helix-bench", {"timing.duration": 0.1}))
+    assert run.status == "completed"
+    assert run.metric("energy_drift") < BALANCED
+    off = np.abs(run["q_measured"] - run["q"])[:-1, :3]  # the end is no tick
+    assert 1e-7 < off.max() < 5 * 2e-6 + 0.5 * math.tau / 2**20
+    assert {"inputs", "measured", "signals"} <= set(plot.available(run))
+    assert plot.draw(run, "measured").axes
+    said = {verdict.subject: verdict.text for verdict in verdicts.judge(run)}
+    assert "'payload' never acts: it begins at 2 s, after the run." in said["effects"]
+    assert run.data["friction.force"].attrs["units"] == "N, N m"
+    assert run.data["u_commanded"].attrs["long_name"] == "input that the law commanded"
+    assert type(run).load(run.save(tmp_path)).identical(run)
+
+
+def test_what_a_mismatch_drew_stands_in_the_provenance_and_is_what_moves():
+    base = Scenario.load("scara-helix", {"timing.duration": 0.1})
+    run = simulate(base.replace({"effect": [Mismatch(mass=0.3)]}))
+    (entry,) = run.provenance["effects"]
+    scale = entry["drawn"]["mass_scale"]
+    true = dc.replace(base, robot=Robot.load("scara").perturbed(mass_scale=scale),
+                      controller=_Of(base.controller, Robot.load("scara")))  # fmt: skip
+    np.testing.assert_allclose(run["q"], simulate(true)["q"], rtol=0.0, atol=1e-12)
+
+
+def test_a_saturation_follows_the_speed_of_the_motor_between_ticks():
+    motor = {"kind": "joint", "joint": "x", "limit": 4.0, "no_load_speed": 0.5}
+    robot = Robot.from_lagrangian({"x": "m"}, "0.5*2.0*v.x**2", actuators=(JointMotor(**motor),))
+    answer = lambda t, q, v: [100.0]  # noqa: E731
+    for control in (None, 0.1):
+        run = slide(answer, [Saturation()], control=control, robot=robot)
+        v = 0.5 * (1.0 - np.exp(-4.0 / 0.5 / 2.0 * run.time))  # 2 v' = 4 (1 - v / 0.5)
+        np.testing.assert_allclose(run["v"][:, 0], v, **INTEGRATED)
+        np.testing.assert_allclose(run["u"], run["u_upper"], rtol=1e-12)
+        assert run.metric("saturated_fraction") == 1.0
+        # Under continuous control the power is integrated from the samples, here to order four.
+        assert run.metric("energy_drift") < (BALANCED if control else 1e-6)
+
+
+def test_a_law_with_a_bad_memory_is_named():
+    @dc.dataclass(frozen=True)
+    class Forgetful(Controller):
+        def start(self, task):
+            return ForgetfulLaw(task)
+
+    class ForgetfulLaw(Law):
+        memory = np.zeros(1)
+
+        def step(self, dynamics, memory):
+            late = dynamics.snapshot.t > 0.05
+            return Command(np.zeros(4), np.array([np.nan if late else 1.0]))
+
+    for control in (None, 0.01):
+        timing = {"timing.duration": 0.2, **({"timing.control": control} if control else {})}
+        run = simulate(Scenario.load("scara-helix", timing).replace({"controller": Forgetful()}))
+        assert run.status == "diverged"
+        assert "controller 'Forgetful' must return a finite memory_rate; got [nan]" in run.message
+        assert 3 <= len(run.time) <= 7

@@ -48,17 +48,8 @@ def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(mon
 
 
 def scara_without_its_third_motor():
-    scara = Robot.load("scara")
-    keep = [0, 1, 3]
-    names = [scara.actuators[i] for i in keep]
-    actuation = dc.replace(
-        scara.actuation,
-        names=tuple(names),
-        units=tuple(scara.actuation.units[i] for i in keep),
-        limits=scara.actuation.limits[keep],
-        constant=np.ascontiguousarray(scara.actuation.constant[:, keep]),
-    )
-    return dc.replace(scara, actuation=actuation)
+    kept = [{"kind": "joint", "joint": f"q{k}", "name": f"u{k}"} for k in (1, 2, 4)]
+    return Robot.load("scara", override={"actuator": kept})
 
 
 def test_a_task_beyond_the_motors_is_infeasible_and_names_its_rows():

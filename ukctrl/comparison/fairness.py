@@ -107,8 +107,13 @@ def _task(part: Mapping[str, Any]) -> str:
     return f"{len(blocks)} servo block{'s' * (len(blocks) != 1)}: {', '.join(kinds)}"
 
 
+def _effects(part: Mapping[str, Any]) -> str:
+    entries = [entry for entries in part.values() for entry in entries]
+    return ", ".join(str(e.get("name") or e.get("kind")) for e in entries) or "none"
+
+
 _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
-    {"robot": _robot, "task": _task}
+    {"robot": _robot, "task": _task, "effects": _effects}
 )
 
 

@@ -17,7 +17,8 @@ from ukctrl.effects.trail import Met
 from ukctrl.errors import InfeasibleConstraint, NotFinite, ShapeError, UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.files import blaming
-from ukctrl.integrate import IntegrationFailed, State
+from ukctrl.integrate import State
+from ukctrl.loop.answer import Answers
 from ukctrl.loop.plants import Plants
 from ukctrl.loop.schedule import SAME, Span, spans
 from ukctrl.loop.watch import Drifted, Watch
@@ -62,6 +63,7 @@ class Loop:
             gains=gains,
         )
         self.law: Law = scenario.controller.start(task)
+        self._answers = Answers(scenario.controller, self.law, self.robot.nu)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, timing.sample)
         with blaming("monitor.frames"):
@@ -94,9 +96,11 @@ class Loop:
         command = self.command(t, q, v, memory)
         u = command.u if self._direct else self._applied(t, command.u)
         try:
-            return truth.acceleration(u), command.memory_rate
+            a = truth.acceleration(u)
         except (ShapeError, NotFinite):
-            raise self._unusable(t, q, v, u) from None
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = command.memory_rate
+        return a, self._answers.rate(t, q, v, command) if len(rate) else rate
 
     def _metered_rates(
         self, t: float, q: Vector, v: Vector, memory: Vector
@@ -108,8 +112,9 @@ class Loop:
         try:
             a = self.truth.acceleration(u)
         except (ShapeError, NotFinite):
-            raise self._unusable(t, q, v, u) from None
-        return a, np.append(command.memory_rate, self.truth.power(a, u))
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = self._answers.rate(t, q, v, command)
+        return a, np.append(rate, self.truth.power(a, u))
 
     def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
         """Step the law at a measured state; the true robot must have been moved to the true one."""
@@ -121,20 +126,6 @@ class Loop:
         """Return what of an accepted command acts at the state of the true robot."""
         s = self.truth.snapshot
         return self.conditions.applied(t, u, s.v @ s.B)
-
-    def _unusable(self, t: float, q: Vector, v: Vector, u: Vector) -> NotFinite:
-        """Return the error of a law whose answer cannot be used."""
-        if np.shape(u) == (self.robot.nu,) and not (np.isfinite(q).all() and np.isfinite(v).all()):
-            return NotFinite(f"the motion grew without bound at t = {t:.6g} s.")
-        return NotFinite(
-            f"controller '{self._called}' must return {self.robot.nu} finite inputs; got {u} at "
-            f"t = {t:.6g} s."
-        )
-
-    @property
-    def _called(self) -> str:
-        controller = self.scenario.controller
-        return controller.name or type(controller).__name__
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it; return the status and why."""
@@ -270,13 +261,7 @@ class Loop:
         command = self.command(t, state.q, state.v, state.memory)
         self.recorder.tick_seconds += time.perf_counter() - began
         self.recorder.ticks += 1
-        if command.u.shape != (self.robot.nu,) or not np.isfinite(command.u).all():
-            raise self._unusable(t, state.q, state.v, command.u)
-        if np.shape(command.memory_rate) != self.law.memory.shape:
-            raise IntegrationFailed(
-                f"controller '{self._called}' must return a memory_rate of shape "
-                f"{self.law.memory.shape}; got {np.shape(command.memory_rate)} at t = {t:.6g} s."
-            )
+        self._answers.check(t, state.q, state.v, command)
         return command
 
     def _keep(self, t: float, state: State, progress: Progress) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.errors import unknown_name
+from ukctrl.plot.bench import measured
 from ukctrl.plot.series import energy, errors, grip, inputs, motion, passive, signals
 from ukctrl.plot.spatial import path
 from ukctrl.result import Result
@@ -29,6 +30,7 @@ __all__ = [
     "errors",
     "grip",
     "inputs",
+    "measured",
     "motion",
     "passive",
     "path",
@@ -85,7 +87,8 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
         "inputs": Recipe(
             "Inputs",
             "What the actuators do. Dashed lines are limits that the inputs come near; a red "
-            "shade marks the time spent at one.",
+            "shade marks the time spent at one. Where effects change the input, a thin grey line "
+            "is what the law commanded.",
             inputs,
             lambda result: _known(result, "u") and bool(result["u"].any()),
         ),
@@ -95,8 +98,15 @@ FIGURES: Mapping[str, Recipe] = MappingProxyType(
             motion,
             lambda result: _known(result, "q"),
         ),
+        "measured": Recipe(
+            "Measurement",
+            "By how much the law's last measurement is off the true state. Between two ticks the "
+            "robot moves on while the measurement stays.",
+            measured,
+            lambda result: _known(result, "q_measured"),
+        ),
         "signals": Recipe(
-            "Controller",
+            "Signals",
             "What was recorded beside the standard quantities.",
             signals,
             lambda result: any(_known(result, name) for name in result.samples.signals),

@@ -57,6 +57,7 @@ def inputs(result: Result) -> Figure:
         def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
             values = panels.drawable(result["u"][:, columns])
             _shade_saturation(axes, result, columns)
+            _commands(axes, result, columns)
             panels.lines(axes, result.time, values, [labels.actuators[i] for i in columns], room)
             axes.set_ylabel(f"u [{unit_text(unit)}]")
             panels.fit(axes, values)
@@ -280,6 +281,14 @@ def _limits(axes: Axes, values: Array, limits: Sequence[float]) -> None:
                 axes.axhline(sign * limit, color=color, linestyle=(0, (5, 3)), linewidth=1.0)
     bounds = [sign * limit for _, limit in near for sign in (-1.0, 1.0)]
     panels.fit(axes, np.concatenate([values.ravel(), bounds]))
+
+
+def _commands(axes: Axes, result: Result, columns: list[int]) -> None:
+    """Show what the law commanded, where something else was applied."""
+    if "u_commanded" in result.samples and len(columns) <= panels.FULL_LEGEND:
+        for k in columns:
+            x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
+            axes.plot(x, y, color=style.FAINT, linewidth=0.7, zorder=1)
 
 
 def _shade_saturation(axes: Axes, result: Result, columns: list[int]) -> None:
