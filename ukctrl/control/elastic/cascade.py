@@ -17,15 +17,18 @@ class ElasticCascade(ThroughSprings):
     r"""Two loops: the servo law says which torque the springs should have, the motors go there.
 
     $$ \theta^* = q + K^{-1} \tau^*, \qquad
-       u = J \left(a^* - \alpha (\dot\theta - \dot q) - \beta (\theta - \theta^*)\right) - f_m . $$
+       u = \tau^* + J (a^* - \alpha (\dot\theta - \dot q) - \beta (\theta - \theta^*))
+         - f_\theta . $$
 
-    $a^*$ and $\tau^*$ are the servo law's, of the links driven directly, and $f_m$ is what acts on
-    the motors beside the input: springs, friction. The stretch $\delta = \theta - q$ then obeys
+    $a^*$ and $\tau^*$ are the servo law's, of the links driven directly, and $f_\theta$ acts on the
+    motors beside input and springs. The stretch $\delta = \theta - q$ then obeys
 
-    $$ \ddot\delta + \alpha \dot\delta + (\beta + M^{-1} K) (\delta - K^{-1} \tau^*) = 0 : $$
+    $$ \ddot\delta + \alpha \dot\delta
+       + \left(\beta + (M^{-1} + J^{-1}) K\right) (\delta - K^{-1} \tau^*) = 0 : $$
 
-    the torque lags behind by about $\alpha / (\beta + K/M)$, which is what the links' error is
-    made of. The law is never differentiated, so that any feedback and any allocation will do.
+    the torque lags by about $\alpha / (\beta + (M^{-1} + J^{-1}) K)$, of the order of $1/K$, which
+    is what the links' error is made of. The law is never differentiated, so that any feedback and
+    any allocation will do.
 
     References:
         De Luca & Book, "Robots with flexible elements", Springer Handbook of Robotics, 2016,
@@ -49,11 +52,11 @@ class _Cascade(ThroughSpringsLaw):
         self._alpha, self._beta = spec.alpha, spec.beta
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s, joints = dynamics.snapshot, self.joints
+        s, inertia = dynamics.snapshot, self.joints.inertia
         wanted = self.links.wanted(s.t, s.q, s.v, memory)
         back = self._alpha * self.stretch_rate(dynamics)
         back += self._beta * self.motor_error(dynamics, wanted.torque)
-        push = joints.inertia * (wanted.a - back) - s.f[joints.motors]
+        push = wanted.torque + inertia * (wanted.a - back) - self.other_force(dynamics)
         return Command(self.motors.input(s, push), wanted.memory_rate)
 
 

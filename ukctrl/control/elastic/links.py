@@ -151,6 +151,11 @@ class ThroughSpringsLaw(Law):
         torque += joints.damping * self.stretch_rate(dynamics)
         return torque
 
+    def other_force(self, dynamics: Dynamics) -> Vector:
+        """Return what acts on the motors beside inputs and springs, such as friction."""
+        force: Vector = dynamics.snapshot.f[self.joints.motors] + self.spring_torque(dynamics)
+        return force
+
     def stretch_rate(self, dynamics: Dynamics) -> Vector:
         """Return how fast the motors run ahead of their joints."""
         v = dynamics.snapshot.v

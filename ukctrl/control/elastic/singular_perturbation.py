@@ -68,7 +68,7 @@ class _Composite(ThroughSpringsLaw):
             rate, bend = self._torque_rates(dynamics, memory, wanted)
             push += joints.inertia * bend / K
             damped += rate / K
-        push += self._damping * damped - self._friction(dynamics)
+        push += self._damping * damped - self.other_force(dynamics)
         return Command(self.motors.input(s, push), wanted.memory_rate)
 
     def _torque_rates(
@@ -81,12 +81,6 @@ class _Composite(ThroughSpringsLaw):
         motion = links.bent(motion, jerk, h)
         samples = sampled(lambda tau: links.wanted_after(motion, tau).torque, h)
         return first(samples, h), second(samples, wanted.torque, h)
-
-    def _friction(self, dynamics: Dynamics) -> Vector:
-        """Return the forces on the motors beside those of the springs."""
-        s = dynamics.snapshot
-        friction: Vector = s.f[self.joints.motors] + self.spring_torque(dynamics)
-        return friction
 
 
 def _any(joints: ElasticJoints) -> str:

@@ -1,0 +1,50 @@
+"""One elastic joint under a sampled law: a linear system, whose stability has a closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import expm
+
+from ukctrl import Robot, Task
+from ukctrl.constraints import JointFollows
+from ukctrl.control import Controller
+from ukctrl.factor import Matrix
+from ukctrl.reference import Constant
+from ukctrl.robot import Elastic
+
+M, J, K = 1.0, 0.2, 1e4
+"""The shoulder of the arm, about: inertia of link and motor [kg m^2], stiffness [N m/rad]."""
+PERIODS = np.geomspace(1e-4, 0.1, 400)
+"""Control periods that are tried [s]."""
+
+
+def gains(law: Controller) -> Matrix:
+    """Return ``F`` of ``u = -F (q, theta, v, theta_dot)``: the law is linear here."""
+    robot = Robot.from_lagrangian(
+        coordinates=["q"],
+        kinetic=f"{M}/2*v.q**2",
+        elastic=Elastic(stiffness=K, motor_inertia=J),
+    )
+    rows = (JointFollows(joints=("q",), path=Constant(value=(0.0,))),)
+    bound = law.start(Task(robot=robot, servo=rows, q=np.zeros(2), v=np.zeros(2)))
+    columns = [-bound.command(0.0, x[:2], x[2:]).u for x in np.eye(4)]
+    return np.column_stack(columns)
+
+
+def growth(F: Matrix, period: float) -> float:
+    """Return by which factor the slowest motion changes from tick to tick: 1 is the limit."""
+    A, B = np.zeros((4, 4)), np.array([[0.0], [0.0], [0.0], [1.0 / J]])
+    A[:2, 2:] = np.eye(2)
+    A[2, :2], A[3, :2] = [-K / M, K / M], [K / J, -K / J]
+    whole = np.zeros((5, 5))
+    whole[:4, :4], whole[:4, 4:] = A, B
+    step = expm(whole * period)
+    return float(np.abs(np.linalg.eigvals(step[:4, :4] - step[:4, 4:] @ F)).max())
+
+
+def longest(law: Controller) -> float:
+    """Return the control period up to which a law is stable [s]; NaN where it never is."""
+    F = gains(law)
+    stable = np.array([growth(F, period) < 1.0 for period in PERIODS])
+    first = int(np.argmin(stable)) if not stable.all() else len(PERIODS)
+    return float(PERIODS[first - 1]) if first else float("nan")
