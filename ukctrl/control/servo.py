@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, final
 
+import numpy as np
+
 from ukctrl.constraints import Rows, Stack
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
@@ -49,13 +51,25 @@ class _RowLaw(Law):
         super().__init__(task, stack)
         self._feedback = feedback
         self._allocator = allocation.attach(task, stack.names)
-        self.memory = feedback.memory
+        self._split = len(feedback.memory)
+        self._looks_back = self._allocator.memory.size > 0
+        self.memory = np.concatenate([feedback.memory, self._allocator.memory])
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        if self._looks_back:
+            return self._step_looking_back(dynamics, memory)
         rows = self.stack.write(dynamics.snapshot)
         demand = self._feedback.demand(rows, memory)
         u = self._allocator.input(rows, demand, dynamics)
         return Command(u, self._feedback.memory_rate(rows), demand)
+
+    def _step_looking_back(self, dynamics: Dynamics, memory: Vector) -> Command:
+        """Step an allocation with a memory, which stands behind the feedback's."""
+        rows = self.stack.write(dynamics.snapshot)
+        own, other = memory[: self._split], memory[self._split :]
+        demand = self._feedback.demand(rows, own)
+        u, rate = self._allocator.input_after(rows, demand, dynamics, other)
+        return Command(u, np.concatenate([self._feedback.memory_rate(rows), rate]), demand)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the allocation tells of the last step."""
@@ -73,21 +87,25 @@ class _StateLaw(Law):
         self._feedback = feedback
         self._allocator = allocation.attach(task, feedback.names)
         start = task.robot.snapshot(task.q, task.v, task.start)
-        self.memory = feedback.begin(task.start, stack.write(start))
+        own = feedback.begin(task.start, stack.write(start))
+        self._split = len(own)
+        self.memory = np.concatenate([own, self._allocator.memory])
         self._nothing = Rows.zeros(len(feedback.names), task.robot.nv)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         rows = self.stack.write(dynamics.snapshot)
-        asked, demand, memory_rate, share = self._feedback.ask(rows, memory, dynamics)
-        u = self._allocator.input(asked, demand, dynamics)
+        own, other = memory[: self._split], memory[self._split :]
+        asked, demand, own_rate, share = self._feedback.ask(rows, own, dynamics)
+        u, rate = self._allocator.input_after(asked, demand, dynamics, other)
         if share < 1.0:
             free = self._allocator.input(self._nothing, self._nothing.b, dynamics)
             u = free + share * (u - free)
         if asked is not rows:
             demand = rows.A @ dynamics.acceleration(u)
-        return Command(u, memory_rate, demand)
+        return Command(u, np.concatenate([own_rate, rate]), demand)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
-        told = self._feedback.signals(self.stack.write(dynamics.snapshot), memory, dynamics)
+        rows = self.stack.write(dynamics.snapshot)
+        told = self._feedback.signals(rows, memory[: self._split], dynamics)
         return {**told, **self._allocator.signals()}

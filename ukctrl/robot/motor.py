@@ -26,7 +26,16 @@ from ukctrl.robot.each import NUMBER
 Vector = NDArray[np.float64]
 
 
-def _limit(value: object) -> float | tuple[float, float]:
+Pair = tuple[float, float]
+"""A lower and an upper limit."""
+
+
+def read_limit(value: object) -> float | Pair:
+    """Return a limit as a file says it: a number above zero, or a lower and a higher number.
+
+    Raises:
+        InputError: It is neither.
+    """
     if not isinstance(value, list | tuple):
         return Quantity(minimum=0.0, open_minimum=True).read(value)
     if len(value) != 2:
@@ -40,13 +49,9 @@ def _limit(value: object) -> float | tuple[float, float]:
     return lower, upper
 
 
-Limit = Annotated[
-    float | tuple[float, float],
-    BeforeValidator(_limit),
-    WithJsonSchema(
-        {"anyOf": [*NUMBER["anyOf"], {"type": "array", "minItems": 2, "maxItems": 2}]},
-    ),
-]
+LIMIT_SCHEMA = {"anyOf": [*NUMBER["anyOf"], {"type": "array", "minItems": 2, "maxItems": 2}]}
+"""JSON Schema of a limit."""
+Limit = Annotated[float | Pair, BeforeValidator(read_limit), WithJsonSchema(LIMIT_SCHEMA)]
 """Largest absolute input, or the lowest and the highest input."""
 
 

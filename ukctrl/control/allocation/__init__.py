@@ -3,7 +3,8 @@ r"""Allocation: which input gives the row acceleration that the feedback asks fo
 All inputs that meet the rows differ by null-space motion. `LeastNorm` takes the smallest in a
 metric, `Chen` the one in the row space of $A M^{-1} B$; a null-space input says what to do with
 what is left. On an open chain with the metric ``effort`` the two are the same. `Damped` keeps
-inputs small where the rows lose their grip, and `Prioritized` gives blocks of rows a strict order.
+inputs small where the rows lose their grip, `Bounded` keeps
+within the motors' limits, and `Prioritized` gives blocks of rows a strict order.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ukctrl.control.allocation.base import Allocation, Allocator
+from ukctrl.control.allocation.bounded import Bounded
 from ukctrl.control.allocation.chen import Chen
 from ukctrl.control.allocation.coupling import Coupling
 from ukctrl.control.allocation.damped import Damped
@@ -25,7 +27,9 @@ from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture, SelfMotion
 from ukctrl.control.allocation.prioritized import Prioritized
 
-AnyAllocation = Annotated[LeastNorm | Chen | Damped | Prioritized, Field(discriminator="kind")]
+AnyAllocation = Annotated[
+    LeastNorm | Chen | Damped | Bounded | Prioritized, Field(discriminator="kind")
+]
 """Any allocation of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "Allocator",
     "AnyAllocation",
     "AnyNullSpace",
+    "Bounded",
     "Chen",
     "Coupling",
     "Damped",

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Mapping
 
 from ukctrl.constraints import Rows, Stack
-from ukctrl.control.base import Signal, Task
+from ukctrl.control.base import NO_MEMORY, Signal, Task
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
@@ -24,6 +24,9 @@ class Allocation(abc.ABC):
 class Allocator(abc.ABC):
     """An allocation bound to a task."""
 
+    memory: Vector = NO_MEMORY
+    """Memory at the start of a run, which the law carries; empty unless it looks back."""
+
     @abc.abstractmethod
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         """Return the input that makes the rows accelerate as demanded, shape ``(nu,)``.
@@ -31,6 +34,12 @@ class Allocator(abc.ABC):
         Raises:
             InfeasibleConstraint: No input does.
         """
+
+    def input_after(
+        self, rows: Rows, demand: Vector, dynamics: Dynamics, memory: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the input and the rate of the memory, for an allocation that has one."""
+        return self.input(rows, demand, dynamics), memory
 
     def signals(self) -> Mapping[str, Signal]:
         """Return what is worth recording of the last `input`."""

@@ -1,0 +1,182 @@
+r"""Inputs within the motors' limits: the task is met, or given up in a stated way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, Self, final
+
+import numpy as np
+from pydantic import model_validator
+
+from ukctrl import kernels, large, uk
+from ukctrl.certify import raise_if_missed
+from ukctrl.constraints import Rows, Stack
+from ukctrl.control.allocation.base import Allocation, Allocator, row_miss
+from ukctrl.control.allocation.limits import InputLimits, Limits
+from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric
+from ukctrl.control.allocation.null_space import AnyNullSpace, bind
+from ukctrl.control.allocation.order import Order, Ordered
+from ukctrl.control.allocation.relaxed import relaxed
+from ukctrl.control.allocation.scale import input_freedoms, row_scale
+from ukctrl.control.allocation.scaled import Problem, scaled
+from ukctrl.control.base import Signal, Task
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import GainError, InputError, quoted
+from ukctrl.factor import Vector
+from ukctrl.fields import spec
+
+AT_LIMIT = 1e-9
+"""An input within this fraction of its range counts as at its limit."""
+
+
+@spec
+class Bounded(Allocation):
+    r"""The least-norm input, within the limits of the motors.
+
+    Where the input of `LeastNorm` keeps $\underline u \le u \le \bar u$ it is returned as it is.
+    Where it does not, but another input that serves the task does, the nearest to $u_0$ of those is
+    returned. Where none does, the task gives way as ``on_limit`` says:
+
+    | on_limit | what is asked for instead |
+    |---|---|
+    | ``scale`` | $A a = y_0 + s\,(y - y_0)$ with the greatest $s \in [0, 1]$ that can be given |
+    | ``relax`` | each block in ``order`` as close as the motors and the blocks before it let it |
+
+    $y$ is the demanded row acceleration, and $y_0$ what the rows do while the motors only carry the
+    load, as far as they can: scaling keeps the direction of the demand, and the robot does not sag.
+    ``relax`` is a lexicographic quadratic program, strict priorities with limits.
+
+    The limits are those of `Robot.input_bounds` at the present speed, narrowed by ``limit``. Rate
+    limits hold from control tick to control tick, after the first, which is free.
+    """
+
+    kind: Literal["bounded"] = "bounded"
+    on_limit: Literal["scale", "relax"] = "scale"
+    """What gives way where no input within the limits serves the task."""
+    order: Order | None = None
+    """Of ``relax``: blocks of rows, the one to keep longest first; absent: as the task lists
+    them."""
+    limit: Limits | None = None
+    """Narrower limits [N m or N]: a number or a pair for all motors, or a table by motor."""
+    rate_limits: Literal["keep", "ignore"] = "keep"
+    """Whether the motors' rate limits are kept; that needs a control period."""
+    metric: AnyMetric = "effort"
+    """Input metric ``R``, as of ``least_norm``."""
+    null_space: AnyNullSpace | None = None
+    """What the motors do where the task leaves them free; absent: nothing."""
+
+    @model_validator(mode="after")
+    def _order_is_for_relax(self) -> Self:
+        if self.order is not None and self.on_limit != "relax":
+            raise InputError(f'order goes with on_limit = "relax"; got "{self.on_limit}".')
+        if self.null_space is not None and self.null_space.kind == "internal_force":
+            raise InputError(
+                "null_space: an internal force is added to an input that serves the task, whatever "
+                'the limits; use it with kind = "least_norm".'
+            )
+        return self
+
+    def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
+        return _Bounded(self, task, rows)
+
+
+class _Account(NamedTuple):
+    """What one input cost."""
+
+    scale: float
+    """The share of the demand that was served; 1 under ``relax``."""
+    at_limit: Vector
+    """Of each motor: 1 at its upper limit, -1 at its lower, 0 where no limit changed the input."""
+    miss: Vector
+
+
+@final
+class _Bounded(Allocator):
+    def __init__(self, spec: Bounded, task: Task, rows: tuple[str, ...]) -> None:
+        stack = self._stack = Stack(task.servo, task.robot)
+        self._null_space = bind(spec.null_space, task)
+        self._metric = InputMetric(spec.metric, task)
+        self._limits = InputLimits(spec.limit, task)
+        self._rank, self._names, self._nu = task.rank, rows, task.robot.nu
+        self._levels = None
+        if spec.on_limit == "relax":
+            self._levels = Ordered(spec.order, stack)
+            self._scale = row_scale(stack, self._metric, task)[self._levels.rows]
+        self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
+        self._none = np.zeros(self._nu)
+        self._account = _Account(1.0, self._none, np.zeros(len(stack)))
+        slow = self._limits.slow if spec.rate_limits == "keep" else ()
+        if slow and task.period is None:
+            raise GainError(
+                f"the rate limit of motor {quoted(slow[:1])} can be kept from one control tick to "
+                "the next alone; give timing.control, or say allocation.rate_limits = "
+                '"ignore".'
+            )
+        self._period = task.period
+        if slow:
+            self.memory = np.zeros(self._nu + 1)  # the last input, and whether there was one
+
+    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
+        s = dynamics.snapshot
+        return self._within(rows, demand, dynamics, *self._limits.at(s.v @ s.B))
+
+    def input_after(
+        self, rows: Rows, demand: Vector, dynamics: Dynamics, memory: Vector
+    ) -> tuple[Vector, Vector]:
+        s = dynamics.snapshot
+        if not memory.size or self._period is None or memory[-1] < 0.5:
+            u = self.input(rows, demand, dynamics)
+        else:
+            limits = self._limits.after(memory[:-1], s.v @ s.B)
+            u = self._within(rows, demand, dynamics, *limits)
+        if not memory.size or self._period is None:
+            return u, memory
+        return u, (np.append(u, 1.0) - memory) / self._period
+
+    def _within(
+        self, rows: Rows, demand: Vector, dynamics: Dynamics, low: Vector, high: Vector
+    ) -> Vector:
+        A, a_free, G = rows.A, dynamics.a_free, dynamics.G
+        R, u0 = self._metric.at(dynamics), self._null_space.preference(dynamics)
+        u: Vector = np.empty(self._nu)
+        miss = np.empty(len(demand))
+        found = self._solve(A, demand, a_free, G, R, u0, self._rank.servo, u, miss)
+        if found < 0:
+            raise GainError(REDUNDANT)
+        if found < len(demand) and self._levels is None:
+            raise_if_missed(A, demand, a_free, miss, found, self._rank, self._names)
+        rounding = self._rank.reach * (1.0 + np.abs(demand).max(initial=0.0))
+        served = found == len(demand) or np.abs(miss).max() <= rounding
+        if served and (u >= low).all() and (u <= high).all():
+            self._account = _Account(1.0, self._none, miss)
+            return u
+        H = uk.servo_matrix(A, G, self._rank)
+        d = demand - A @ a_free
+        S, scale = input_freedoms(self._metric, dynamics), 1.0
+        if self._levels is None:
+            problem = Problem(H, S, u0, low, high, found)
+            u, scale = scaled(problem, u, dynamics)
+        else:
+            at = self._levels.rows
+            u = relaxed(H[at], d[at], self._levels.ends, self._scale, S, u0, low, high, self._rank)
+        self._account = _Account(scale, _sides(u, low, high), H @ u - d)
+        return u
+
+    def signals(self) -> Mapping[str, Signal]:
+        """Return which motors were at their limits, and what that cost."""
+        account, names = self._account, self._limits.names
+        words = "at its upper limit (1), its lower (-1), or none that changed the input (0)"
+        told = {
+            "at_limit": Signal(account.at_limit, "1", words, names),
+            "row_miss": row_miss(account.miss, self._stack),
+        }
+        if self._levels is None:
+            share = Signal(account.scale, "1", "share of the demand that was served")
+            told["task_scale"] = share
+        return told
+
+
+def _sides(u: Vector, low: Vector, high: Vector) -> Vector:
+    """Return 1 where an input is at its upper limit, -1 at its lower, else 0."""
+    near = AT_LIMIT * np.where(np.isfinite(high - low), high - low, np.abs(u) + 1.0)
+    return np.where(u >= high - near, 1.0, np.where(u <= low + near, -1.0, 0.0))
