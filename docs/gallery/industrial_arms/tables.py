@@ -1,0 +1,128 @@
+"""The tables of the page: what the arms did, how near their limits, and the routes that verify it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from ukctrl import Result, Robot, Scenario, catalog, simulate
+from ukctrl.reproduce.arms import panda_tool, ur5_tool
+from ukctrl.reproduce.markdown import error, fixed, table
+
+RUNS = {"ur5-pose": ("ur5", ur5_tool), "panda-pose": ("panda", panda_tool)}
+ROUNDS = 9.0
+"""Three rounds of the Panda's path [s]."""
+NULL_SPACES: dict[str, dict[str, object]] = {
+    "`posture`": {},
+    "`damping`, 1 N m s/rad": {
+        "controller.allocation.null_space": {"kind": "damping", "gain": 1.0}
+    },
+    "least torque (`servo-baumgarte`)": {"controller": {"use": "servo-baumgarte"}},
+}
+
+
+@functools.cache
+def run(scenario: str) -> Result:
+    """Run a scenario of the catalogue."""
+    return simulate(Scenario.load(scenario))
+
+
+@functools.cache
+def three_rounds(null_space: str) -> Result:
+    """Run the Panda's path three times with something else in its null space."""
+    changes = {"timing.duration": ROUNDS, **NULL_SPACES[null_space]}
+    return simulate(Scenario.load("panda-pose").replace(changes))
+
+
+def model(robot: str) -> pin.Model:
+    """Return Pinocchio's own reading of a model file."""
+    return pin.buildModelFromUrdf(str(catalog.root() / "robots" / robot / f"{robot}.urdf"))
+
+
+def torque_gap(result: Result, arm: pin.Model) -> float:
+    """Return the largest difference of the inputs from recursive Newton-Euler [N m]."""
+    data = arm.createData()
+    needed = [
+        pin.rnea(arm, data, q, v, a)
+        for q, v, a in zip(result["q"], result["v"], result["a"], strict=True)
+    ]
+    return float(np.abs(np.array(needed) - result["u"]).max())
+
+
+def pose_gap(result: Result, tool: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
+    """Return how far the tool is from its path by the maker's table [m, rad]."""
+    pose = Scenario.load(result.scenario["name"]).servo[0]
+    worst = 0.0
+    for t, q in zip(result.time, result["q"], strict=True):
+        T = tool(q)
+        off = pin.log3(pose.orientation(t).R.T @ T[:3, :3])
+        worst = max(worst, float(np.abs(T[:3, 3] - pose.path(t)[0]).max()), float(np.abs(off).max()))
+    return worst
+
+
+def other_integrator(scenario: str) -> float:
+    """Return how far the joints are from those of RK4 with steps of 1 ms [rad]."""
+    fixed_steps = {"integrator": {"method": "RK4", "step": 1e-3}}
+    other = simulate(Scenario.load(scenario).replace(fixed_steps))
+    return float(np.abs(other["q"] - run(scenario)["q"]).max())
+
+
+def routes() -> str:
+    """Return what was compared, and how far apart it is."""
+    rows = []
+    for name, (robot, tool) in RUNS.items():
+        result = run(name)
+        rows += [
+            [f"`{name}`", "inputs", "recursive Newton-Euler (Pinocchio) on the motion",
+             f"{error(torque_gap(result, model(robot)))} N m"],
+            ["", "pose of the tool", "the maker's Denavit-Hartenberg table, and the path",
+             f"{error(pose_gap(result, tool))} m, rad"],
+            ["", "joint angles", "RK4 with steps of 1 ms",
+             f"{error(other_integrator(name))} rad"],
+        ]  # fmt: skip
+    return table(["run", "quantity", "compared with", "largest difference"], rows)
+
+
+def limits() -> str:
+    """Return how much of every joint's limits a run needs."""
+    rows = []
+    for name, (robot, _) in RUNS.items():
+        arm, result = Robot.load(robot), run(name)
+        torque = np.abs(result["u"]).max(axis=0) / arm.effort_limit
+        speed = np.abs(result["v"]).max(axis=0) / arm.velocity_limit
+        margin = np.minimum(result["q"] - arm.q_lower, arm.q_upper - result["q"]).min(axis=0)
+        for i, joint in enumerate(arm.dofs):
+            rows.append(
+                [f"`{name}`" if i == 0 else "", f"`{joint}`", f"{100 * torque[i]:.0f} %",
+                 f"{100 * speed[i]:.0f} %", fixed(float(np.rad2deg(margin[i])), 0)]
+            )  # fmt: skip
+    head = ["run", "joint", "of its torque", "of its speed", "least distance to a stop [deg]"]
+    return table(head, rows)
+
+
+def null_spaces() -> str:
+    """Return what the seventh freedom does under three null-space inputs."""
+    rows = []
+    for name in NULL_SPACES:
+        result = three_rounds(name)
+        at = [int(np.argmin(np.abs(result.time - t))) for t in (3.0, 6.0, 9.0)]
+        shift = np.rad2deg(np.abs(result["q"][at[2]] - result["q"][at[1]]).max())
+        speed = float(np.abs(result["v"]).max())
+        beyond = "yes" if result.provenance["beyond_limits"] else "no"
+        rows.append(
+            [name, fixed(float(shift), 1), f"{speed:.2f}", beyond, f"{result.metric('effort'):.0f}",
+             f"{error(result.metric('peak_phi'))}"]
+        )  # fmt: skip
+    head = [
+        "null space", "joints shift in the third round by [deg]", "fastest joint [rad/s]",
+        "beyond its limits", "effort [(N m)² s]", "largest pose error [m, rad]",
+    ]  # fmt: skip
+    return table(head, rows)
+
+
+TABLES = {"routes": routes, "limits": limits, "null-spaces": null_spaces}
+FACTS: dict[str, Callable[[], str]] = {}
