@@ -31,8 +31,6 @@ ALLOCATIONS = {name: card(name).allocation for name in SERVO_CARDS} | {
     "damping": LeastNorm(null_space=Damping(gain=2.0)),
     "posture": LeastNorm(null_space=Posture(kp=5.0, kd=2.0)),
 }
-NEEDS_LIMITS = {"servo-weighted"}
-"""Cards whose allocation serves robots with limits alone, which the situations do not have."""
 EFFECTS = {
     "payload": {"frame": "tool", "mass": 0.5, "start": 0.01},
     "friction": {"coulomb": 0.1, "static": 0.2, "viscous": 0.05},
@@ -61,6 +59,7 @@ SERVED = {
     "elastic-linearisation": "panda-elastic",
     "elastic-singular-perturbation": "panda-elastic",
     "elastic-tracking": "flexible-joint-arm-motor",
+    "servo-bounded": "ur5-pose",
     "servo-weighted": "ur5-pose",
     "swing-up": "cart-pole-swing-up",
 }
@@ -81,7 +80,7 @@ def test_the_frozen_coupling_is_found_to_miss_its_rows():
     assert [f.clause for f in found.findings if not f.ok] == ["meets_the_rows"]
 
 
-@pytest.mark.parametrize("name", sorted(set(ALLOCATIONS) - NEEDS_LIMITS - {"servo-frozen"}))
+@pytest.mark.parametrize("name", sorted(set(ALLOCATIONS) - {"servo-frozen"}))
 def test_every_allocation_conforms(name):
     testing.ALLOCATION.examine(ALLOCATIONS[name], name).confirm()
 

@@ -20,6 +20,7 @@ SCENARIOS: Mapping[str, str] = MappingProxyType(
     {
         "open chain": "scara-helix",
         "closed chain, redundant motors": "coordinated-arms",
+        "motors with limits": "ur5-pose",
         "nonholonomic rows": "log-spiral-particle",
     }
 )

@@ -54,7 +54,9 @@ class Damped(Allocation):
     r"""Damping $\delta$ at the singularity, as a fraction of ``near``. More of it misses more of
     the rows; less lets inputs grow more."""
     metric: AnyMetric = "effort"
-    """Input metric ``R``, as of ``least_norm``."""
+    r"""Input metric ``R``, as of ``least_norm``. It decides what is near a singularity: with one
+    motor a freedom, ``resolved_acceleration`` makes the singular values those of the geometry,
+    $D^{-1} A$; in ``effort`` light wrists beside heavy shoulders spread them over decades."""
     null_space: AnyNullSpace | None = None
     """What the motors do where the task leaves them free; absent: nothing."""
 
