@@ -14,7 +14,14 @@ CONTROLLER = {
         "null_space": {"kind": "damping", "gain": 1.0},
     },
 }
-REAL = ("ur5-pose", "panda-pose", "two-arms-carry", "mobile-manipulator", "scara-pick-and-place")
+REAL = (
+    "ur5-pose",
+    "panda-pose",
+    "panda-priorities",
+    "two-arms-carry",
+    "mobile-manipulator",
+    "scara-pick-and-place",
+)
 
 
 def turned(degrees):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from tables import NULL_SPACES, RUNS, run, three_rounds
+from tables import NULL_SPACES, RUNS, run, two_rounds
 
 from ukctrl import Robot
 from ukctrl.plot import style
@@ -18,7 +18,9 @@ def skeleton(robot: str, q: np.ndarray) -> np.ndarray:
     """Return the places of an arm's joints and tool, in a row."""
     arm = Robot.load(robot)
     snapshot = arm.snapshot(q)
-    frames = [frame for frame in arm.frames if frame not in ("world", "hand", "fingers", "universe")]
+    frames = [
+        frame for frame in arm.frames if frame not in ("world", "hand", "fingers", "universe")
+    ]
     return np.array([snapshot.frame(frame).position for frame in frames])
 
 
@@ -48,15 +50,15 @@ def motion() -> Figure:
 
 
 def null_space() -> Figure:
-    """Return the third joint of the Panda over three rounds."""
+    """Return the third joint of the Panda over two rounds."""
     figure = Figure(figsize=(9.0, 3.2), dpi=110, facecolor="white", layout="constrained")
     left, right = figure.subplots(1, 2)
     for color, name in zip(COLORS, NULL_SPACES, strict=False):
-        result = three_rounds(name)
+        result = two_rounds(name)
         words = name.replace("`", "")
         left.plot(result.time, np.rad2deg(result["q"][:, 2]), color=color, label=words)
         right.plot(result.time, result["v"][:, 2], color=color)
-    left.set(xlabel="time [s]", ylabel="joint3 [deg]", title="the elbow over three rounds")
+    left.set(xlabel="time [s]", ylabel="joint3 [deg]", title="the elbow over two rounds")
     right.set(xlabel="time [s]", ylabel="speed of joint3 [rad/s]", title="and its speed")
     left.set_ylim(-18, 25)
     left.legend(fontsize=7, loc="upper center", ncols=3, columnspacing=1.0)

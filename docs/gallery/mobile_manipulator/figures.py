@@ -34,7 +34,9 @@ def motion() -> Figure:
         arm = np.vstack([arm, tool(q)[:3, 3]])
         above.plot(arm[:, 0], arm[:, 1], "-o", color=COLORS[0], ms=3, alpha=alpha)
         side.plot(arm[:, 0], arm[:, 2], "-o", color=COLORS[0], ms=3, alpha=alpha)
-        side.plot(corners[[0, 1, 1, 0, 0], 0], [0.1, 0.1, 0.3, 0.3, 0.1], color=COLORS[2], alpha=alpha)
+        side.plot(
+            corners[[0, 1, 1, 0, 0], 0], [0.1, 0.1, 0.3, 0.3, 0.1], color=COLORS[2], alpha=alpha
+        )
         turn = np.linspace(0.0, 2 * np.pi, 40)
         side.plot(q[0] + 0.1 * np.cos(turn), 0.1 + 0.1 * np.sin(turn), color=style.INK, alpha=alpha)
     path = np.array([tool(q)[:3, 3] for q in result["q"]])

@@ -102,7 +102,8 @@ def routes() -> str:
         ["velocities", "the textbook's rows of a differential drive", f"{error(slip)} m/s, rad/s"],
         ["equation of motion", "Newton-Euler (Pinocchio), and those rows",
          f"{error(dynamics_gap())} N, N m"],
-        ["place of the vehicle", "the turns of its wheels, integrated", f"{error(odometry())} m, rad"],
+        ["place of the vehicle", "the turns of its wheels, integrated",
+         f"{error(odometry())} m, rad"],
     ]  # fmt: skip
     return table(["quantity", "compared with", "largest difference"], rows)
 
@@ -134,5 +135,18 @@ def slopes() -> str:
     return f"{angles.max():.0f}°"
 
 
+def axle() -> str:
+    """Return what a run says that asks the middle of the axle to follow."""
+    changes = {
+        "servo.1.frame": "chassis",
+        "servo.1.path.start": (0.0, 0.0),
+        "servo.1.path.end": (2.0, 0.5),
+        "timing.duration": 0.1,
+        "integrator": {"method": "RK4", "step": 1e-3},
+    }
+    result = simulate(Scenario.load(NAME).replace(changes))
+    return f"{result.status}: {result.message}"
+
+
 TABLES = {"routes": routes, "use": use}
-FACTS: dict[str, Callable[[], str]] = {"span": span, "turn": slopes}
+FACTS: dict[str, Callable[[], str]] = {"span": span, "turn": slopes, "axle": axle}
