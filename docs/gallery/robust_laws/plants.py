@@ -123,6 +123,8 @@ class Verdict(NamedTuple):
     """Worst error on the surface, as a fraction of its bound."""
     position: float
     """Worst position error, as a fraction of its bound."""
+    later: float
+    """The worse of the two, 0.1 s and more after the start."""
     left: float
     """Worst uncertainty, as a fraction of what the law assumes."""
     lost: float
@@ -141,11 +143,14 @@ class Verdict(NamedTuple):
 
 def verdict(law: str, truth: Robot, result: Result) -> Verdict:
     """Return how a run kept its promise, and whether what it assumes did hold."""
-    ratios = (
-        float((result[f"{level}_error"] / (result[f"{level}_bound"] + ROUNDING)).max())
+    surface, position = (
+        result[f"{level}_error"] / (result[f"{level}_bound"] + ROUNDING)
         for level in ("surface", "position")
     )
-    return Verdict(*ratios, *_assumed(LAWS[law], truth, result))
+    after = result.time >= 0.1
+    later = float(np.maximum(surface, position)[after].max())
+    worst = float(surface.max()), float(position.max())
+    return Verdict(*worst, later, *_assumed(LAWS[law], truth, result))
 
 
 def _assumed(law: Feedback, truth: Robot, result: Result) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from ukctrl.constraints import Rows, Stack
 from ukctrl.control.feedback.base import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip, weighed_error
 from ukctrl.dynamics import Dynamics
+from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Fraction, Listed, NonNegative, Positive, Rate, is_number, spec
 
@@ -19,7 +20,9 @@ from ukctrl.fields import Fraction, Listed, NonNegative, Positive, Rate, is_numb
 def _padded(value: object) -> object:
     if is_number(value) or isinstance(value, str):
         value = (value,)
-    items = Listed(1, 3).read(value)
+    items = Listed().read(value)
+    if len(items) > 3:
+        raise InputError(f"must be a list of one to three numbers; got {len(items)}.")
     return (*items, *(0.0,) * (3 - len(items)))
 
 
