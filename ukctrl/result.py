@@ -115,6 +115,11 @@ class Result:
         """The names and units along every axis."""
         return self.samples.labels
 
+    @property
+    def switches(self) -> tuple[float, ...]:
+        """When the controller switched from one mode to another [s]; empty for one law."""
+        return tuple(float(t) for t in self.provenance.get("switches") or ())
+
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric by name; NaN where it does not exist for this run."""

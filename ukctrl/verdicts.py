@@ -93,6 +93,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
         for verdict in (
             _task(result),
             _velocity_task(result),
+            _switches(result),
             _rank(result),
             _reach(result),
             _limits(result),
@@ -189,6 +190,18 @@ def _grows(norm: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
     peaks = [float(part.max()) for part in np.array_split(norm, 4)]
     rising = all(one < next_ for one, next_ in itertools.pairwise(peaks))
     return rising and peaks[-1] > max(GROWTH * peaks[0], NEGLIGIBLE)
+
+
+def _switches(result: Result) -> Verdict | None:
+    found = result.switches
+    if not found:
+        return None
+    when = quantity(found[0], "s", 4)
+    if len(found) == 1:
+        return Verdict("good", "switching", f"The controller switched once, at t = {when}.")
+    last = quantity(found[-1], "s", 4)
+    text = f"The controller switched {len(found)} times, from t = {when} to t = {last}."
+    return Verdict("note", "switching", text)
 
 
 def _rank(result: Result) -> Verdict | None:

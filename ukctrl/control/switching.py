@@ -149,14 +149,12 @@ class _Switching(Law):
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the mode, the measures of the regions, and what the laws record themselves."""
         names = [mode.name or mode.law.name or law_kind(mode.law) for mode in self._modes]
-        words = ", ".join(f"{number}: {name}" for number, name in enumerate(names))
-        signals = {"mode": Signal(memory[0], "1", f"mode of the controller ({words})")}
+        words = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+        signals = {"mode": Signal(memory[0], "1", f"mode: {words}")}
         for number, (law, part) in enumerate(zip(self.laws, self._part, strict=True)):
             if number:
                 measure = self._measure(number, dynamics)
-                signals[f"region_{number}"] = Signal(
-                    measure, "1", f"measure of the region of mode {number} ({names[number]})"
-                )
+                signals[f"region_{number}"] = Signal(measure, "1", f"measure for {names[number]}")
             for name, signal in law.signals(dynamics, memory[part]).items():
                 signals.setdefault(name, signal)
         return signals

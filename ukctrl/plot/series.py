@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+MOST_SWITCHES = 12
+"""More switches of the law than this would hide the curves."""
+
 
 @style.styled
 def motion(result: Result) -> Figure:
@@ -62,6 +65,7 @@ def inputs(result: Result) -> Figure:
             axes.set_ylabel(f"u [{unit_text(unit)}]")
             panels.fit(axes, values)
             _limits(axes, values, [labels.effort_limit[i] for i in columns])
+            _mark_switches(axes, result)
 
         title = {"N m": "torques", "N": "forces"}.get(unit, "inputs")
         drawn.append(panels.Panel(title, draw, columns=2 if wide and k == 0 else 1))
@@ -198,9 +202,17 @@ def signals(result: Result) -> Figure:
             unit = unit_text(signal.units)
             axes.set_ylabel(panels.short(f"{name} [{unit}]" if unit else name, 30))
             panels.fit(axes, values)
+            _mark_switches(axes, result)
 
         drawn.append(panels.Panel(panels.short(signal.long_name or name, 34), draw))
     return panels.grid(drawn)
+
+
+def _mark_switches(axes: Axes, result: Result) -> None:
+    """Draw a thin line at every time at which the law switched, while they can be told apart."""
+    switches = result.switches
+    for moment in switches if len(switches) <= MOST_SWITCHES else ():
+        axes.axvline(moment, color=style.MUTED, linewidth=0.8, linestyle="--", zorder=0.5)
 
 
 def _groups(units: Sequence[str]) -> dict[str, list[int]]:
@@ -223,6 +235,7 @@ def _group(
         symbol = {"q": "q ", "v": "v "}.get(name, "")
         axes.set_ylabel(f"{symbol}[{unit_text(unit) or '1'}]")
         panels.fit(axes, values)
+        _mark_switches(axes, result)
 
     return panels.Panel(_TITLES.get(unit, "velocities" if name == "v" else "forces"), draw)
 
