@@ -244,6 +244,7 @@ def test_the_gain_that_is_needed_just_keeps_the_box(task):
 
 def test_uncertainty_is_written_with_one_to_three_numbers():
     assert dc.replace(CHEN, rho=3.0).rho == (3.0, 0.0, 0.0)
-    for wrong, said in (((1.0, 2.0, 3.0, 4.0), "one to three numbers; got 4"), (-1.0, "zero or positive")):
+    wrongs = ((1.0, 2.0, 3.0, 4.0), "one to three numbers; got 4"), (-1.0, "zero or positive")
+    for wrong, said in wrongs:
         with pytest.raises(InputError, match=said):
             dc.replace(CHEN, rho=wrong)
