@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ukctrl import measures, metrics
+from ukctrl.concessions import concessions
 from ukctrl.pretty import number, quantity, sentence, si, unit_text
 from ukctrl.result import Result
 from ukctrl.samples import FIELDS, per_second
@@ -98,6 +99,10 @@ def judge(result: Result) -> tuple[Verdict, ...]:
             _reach(result),
             _limits(result),
             _effects(result),
+            *(
+                Verdict("warning" if given.missed else "note", given.subject, given.text)
+                for given in concessions(result)
+            ),
             _joints(result),
             _passive(result),
             _reactions(result),

@@ -31,7 +31,7 @@ LAYERS = {
         "samples storage measures metrics result integrate prepare recorder provenance "
         "relative_degree loop simulation analysis testing"
     ),
-    "What they tell": "verdicts plot page report comparison study reproduce",
+    "What they tell": "concessions verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",
 }
 """The map of the package, as the page of the Python interface shows it."""

@@ -71,7 +71,7 @@ def test_where_no_limit_binds_it_is_the_least_norm(arms, on_limit, null_space):
     wide = Bounded(limit=1.001 * np.abs(plain).max(), on_limit=on_limit, null_space=null_space)
     u, told = arms.ask(wide)
     np.testing.assert_array_equal(u, plain)
-    assert not told["at_limit"].any()
+    assert not told["binding"].any()
     np.testing.assert_allclose(told["row_miss"], 0.0, **EXACT)
 
 
@@ -90,8 +90,8 @@ def test_redundant_motors_take_over_what_one_at_its_limit_cannot_give(arms, shar
     limit = share * abs(plain[k])
     u, told = arms.ask(Bounded(limit={GRIP.actuators[k]: limit}, on_limit=on_limit))
     np.testing.assert_allclose(arms.H @ u, arms.d, **EXACT)
-    np.testing.assert_array_equal(np.flatnonzero(told["at_limit"]), [k])
-    assert told["at_limit"][k] == np.sign(plain[k])
+    np.testing.assert_array_equal(np.flatnonzero(told["binding"]), [k])
+    assert told["binding"][k] == np.sign(plain[k])
     # With one bound active, the least norm follows in closed form from one more row.
     rows, right = np.vstack([arms.H, np.eye(6)[k]]), np.append(arms.d, np.sign(plain[k]) * limit)
     np.testing.assert_allclose(u, np.linalg.pinv(rows) @ right, **EXACT)
@@ -215,9 +215,9 @@ def test_the_limits_are_the_motors_at_their_speed():
     low, high = robot.input_bounds(place.task.v)
     assert (u >= low).all()
     assert (u <= high).all()
-    assert told["at_limit"].any()
-    at = np.flatnonzero(told["at_limit"])
-    np.testing.assert_allclose(u[at], np.where(told["at_limit"] > 0, high, low)[at], **EXACT)
+    assert told["binding"].any()
+    at = np.flatnonzero(told["binding"])
+    np.testing.assert_allclose(u[at], np.where(told["binding"] > 0, high, low)[at], **EXACT)
 
 
 def slow_arm(rate):

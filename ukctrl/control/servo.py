@@ -36,9 +36,12 @@ class Servo(Controller):
     def start(self, task: Task) -> Law:
         stack = Stack(task.servo, task.robot)
         feedback = self.feedback.attach(stack)
+        law: _RowLaw | _StateLaw
         if isinstance(feedback, StateFeedback):
-            return _StateLaw(task, stack, feedback, self.allocation)
-        return _RowLaw(task, stack, feedback, self.allocation)
+            law = _StateLaw(task, stack, feedback, self.allocation)
+        else:
+            law = _RowLaw(task, stack, feedback, self.allocation)
+        return _LookingBack(law) if law.allocator.memory.size else law
 
 
 @final
@@ -50,30 +53,18 @@ class _RowLaw(Law):
     ) -> None:
         super().__init__(task, stack)
         self._feedback = feedback
-        self._allocator = allocation.attach(task, stack.names)
-        self._split = len(feedback.memory)
-        self._looks_back = self._allocator.memory.size > 0
-        self.memory = np.concatenate([feedback.memory, self._allocator.memory])
+        self.allocator = allocation.attach(task, stack.names)
+        self.memory = feedback.memory
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        if self._looks_back:
-            return self._step_looking_back(dynamics, memory)
         rows = self.stack.write(dynamics.snapshot)
         demand = self._feedback.demand(rows, memory)
-        u = self._allocator.input(rows, demand, dynamics)
+        u = self.allocator.input(rows, demand, dynamics)
         return Command(u, self._feedback.memory_rate(rows), demand)
-
-    def _step_looking_back(self, dynamics: Dynamics, memory: Vector) -> Command:
-        """Step an allocation with a memory, which stands behind the feedback's."""
-        rows = self.stack.write(dynamics.snapshot)
-        own, other = memory[: self._split], memory[self._split :]
-        demand = self._feedback.demand(rows, own)
-        u, rate = self._allocator.input_after(rows, demand, dynamics, other)
-        return Command(u, np.concatenate([self._feedback.memory_rate(rows), rate]), demand)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the allocation tells of the last step."""
-        return self._allocator.signals()
+        return self.allocator.signals()
 
 
 @final
@@ -85,27 +76,44 @@ class _StateLaw(Law):
     ) -> None:
         super().__init__(task, stack)
         self._feedback = feedback
-        self._allocator = allocation.attach(task, feedback.names)
+        self.allocator = allocation.attach(task, feedback.names)
         start = task.robot.snapshot(task.q, task.v, task.start)
-        own = feedback.begin(task.start, stack.write(start))
-        self._split = len(own)
-        self.memory = np.concatenate([own, self._allocator.memory])
+        self.memory = feedback.begin(task.start, stack.write(start))
         self._nothing = Rows.zeros(len(feedback.names), task.robot.nv)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         rows = self.stack.write(dynamics.snapshot)
-        own, other = memory[: self._split], memory[self._split :]
-        asked, demand, own_rate, share = self._feedback.ask(rows, own, dynamics)
-        u, rate = self._allocator.input_after(asked, demand, dynamics, other)
+        asked, demand, memory_rate, share = self._feedback.ask(rows, memory, dynamics)
+        u = self.allocator.input(asked, demand, dynamics)
         if share < 1.0:
-            free = self._allocator.input(self._nothing, self._nothing.b, dynamics)
+            free = self.allocator.input(self._nothing, self._nothing.b, dynamics)
             u = free + share * (u - free)
         if asked is not rows:
             demand = rows.A @ dynamics.acceleration(u)
-        return Command(u, np.concatenate([own_rate, rate]), demand)
+        return Command(u, memory_rate, demand)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
-        rows = self.stack.write(dynamics.snapshot)
-        told = self._feedback.signals(rows, memory[: self._split], dynamics)
-        return {**told, **self._allocator.signals()}
+        told = self._feedback.signals(self.stack.write(dynamics.snapshot), memory, dynamics)
+        return {**told, **self.allocator.signals()}
+
+
+@final
+class _LookingBack(Law):
+    """With an allocation that has a memory of its own, which stands behind the other."""
+
+    def __init__(self, law: _RowLaw | _StateLaw) -> None:
+        super().__init__(law.task, law.stack)
+        self._law, self._own = law, len(law.memory)
+        self.memory = np.concatenate([law.memory, law.allocator.memory])
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        own, last = memory[: self._own], memory[self._own :]
+        self._law.allocator.look_back(last)
+        command = self._law.step(dynamics, own)
+        later = self._law.allocator.memory_rate(command.u, last)
+        return command._replace(memory_rate=np.concatenate([command.memory_rate, later]))
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return what the law itself tells."""
+        return self._law.signals(dynamics, memory[: self._own])

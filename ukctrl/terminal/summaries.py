@@ -54,6 +54,7 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     if as_json:
         write_json(result.summary())
         return
+    from ukctrl.concessions import concessions
     from ukctrl.measures import reaction_peaks
     from ukctrl.metrics import unit_in
     from ukctrl.pretty import unit_text
@@ -68,6 +69,8 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     moved = _moved(result.provenance.get("start_moved"))
     if moved:
         lines += hanging("  ", f"the start: {moved}")
+    for given in concessions(result):
+        lines += hanging("  ", f"{given.subject}: {given.text}")
     rows = [
         (Part(name, "cyan"), f"{value:.4g}", Part(unit_text(unit_in(name, result.labels)), "dim"))
         for name, value in result.metrics.items()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ukctrl.constraints import Rows, Stack
 from ukctrl.control.base import NO_MEMORY, Signal, Task
 from ukctrl.dynamics import Dynamics
+from ukctrl.errors import GainError, quoted
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
 
@@ -35,24 +36,40 @@ class Allocator(abc.ABC):
             InfeasibleConstraint: No input does.
         """
 
-    def input_after(
-        self, rows: Rows, demand: Vector, dynamics: Dynamics, memory: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return the input and the rate of the memory, for an allocation that has one."""
-        return self.input(rows, demand, dynamics), memory
+    def look_back(self, memory: Vector) -> None:  # noqa: B027 (most have nothing to look back on)
+        """Take the memory as it is now, for the next `input`."""
+
+    def memory_rate(self, u: Vector, memory: Vector) -> Vector:
+        """Return the time derivative of the memory, where ``u`` is applied."""
+        return memory
 
     def signals(self) -> Mapping[str, Signal]:
         """Return what is worth recording of the last `input`."""
         return {}
 
 
-def row_miss(miss: Vector, stack: Stack) -> Signal:
-    """Return ``H u - d`` as a signal, row by row."""
-    words = "acceleration by which the row misses what was asked for"
-    return Signal(miss.copy(), row_acceleration_unit(stack), words, stack.names)
+def own_stack(task: Task, rows: tuple[str, ...], kind: str) -> Stack:
+    """Return the task's rows, for an allocation that tells them apart.
+
+    Raises:
+        GainError: The feedback asks for other rows.
+    """
+    stack = Stack(task.servo, task.robot)
+    if stack.names != rows:
+        raise GainError(
+            f'allocation "{kind}" needs a feedback that asks for the rows of the task; this one '
+            f'asks for {quoted(rows)}. Use it with kind = "least_norm".'
+        )
+    return stack
 
 
-def row_acceleration_unit(stack: Stack) -> str:
+def row_unit(task: Task, rows: tuple[str, ...]) -> str:
     """Return the unit of the rows' accelerations, ``1/s^2`` where they have no common one."""
-    units = set(stack.units)
+    stack = Stack(task.servo, task.robot)
+    units = set(stack.units) if stack.names == rows else set[str]()
     return f"{units.pop() if len(units) == 1 else '1'}/s^2"
+
+
+def row_miss(miss: Vector, rows: tuple[str, ...], unit: str) -> Signal:
+    """Return ``H u - d`` as a signal, row by row."""
+    return Signal(miss.copy(), unit, "row acceleration missed", rows)

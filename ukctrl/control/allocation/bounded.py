@@ -10,8 +10,8 @@ from pydantic import model_validator
 
 from ukctrl import kernels, large, uk
 from ukctrl.certify import raise_if_missed
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.allocation.base import Allocation, Allocator, row_miss
+from ukctrl.constraints import Rows
+from ukctrl.control.allocation.base import Allocation, Allocator, own_stack, row_miss, row_unit
 from ukctrl.control.allocation.limits import InputLimits, Limits
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
@@ -25,6 +25,8 @@ from ukctrl.errors import GainError, InputError, quoted
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
 
+FIRST = 0.5
+"""Below this, the last entry of the memory says that there was no input yet."""
 AT_LIMIT = 1e-9
 """An input within this fraction of its range counts as at its limit."""
 
@@ -85,7 +87,7 @@ class _Account(NamedTuple):
 
     scale: float
     """The share of the demand that was served; 1 under ``relax``."""
-    at_limit: Vector
+    binding: Vector
     """Of each motor: 1 at its upper limit, -1 at its lower, 0 where no limit changed the input."""
     miss: Vector
 
@@ -93,18 +95,18 @@ class _Account(NamedTuple):
 @final
 class _Bounded(Allocator):
     def __init__(self, spec: Bounded, task: Task, rows: tuple[str, ...]) -> None:
-        stack = self._stack = Stack(task.servo, task.robot)
         self._null_space = bind(spec.null_space, task)
         self._metric = InputMetric(spec.metric, task)
         self._limits = InputLimits(spec.limit, task)
         self._rank, self._names, self._nu = task.rank, rows, task.robot.nu
         self._levels = None
         if spec.on_limit == "relax":
+            stack = own_stack(task, rows, "bounded")
             self._levels = Ordered(spec.order, stack)
             self._scale = row_scale(stack, self._metric, task)[self._levels.rows]
         self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
-        self._none = np.zeros(self._nu)
-        self._account = _Account(1.0, self._none, np.zeros(len(stack)))
+        self._none, self._unit = np.zeros(self._nu), row_unit(task, rows)
+        self._account = _Account(1.0, self._none, np.zeros(len(rows)))
         slow = self._limits.slow if spec.rate_limits == "keep" else ()
         if slow and task.period is None:
             raise GainError(
@@ -113,25 +115,30 @@ class _Bounded(Allocator):
                 '"ignore".'
             )
         self._period = task.period
+        self._last: Vector | None = None
         if slow:
             self.memory = np.zeros(self._nu + 1)  # the last input, and whether there was one
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        s = dynamics.snapshot
-        return self._within(rows, demand, dynamics, *self._limits.at(s.v @ s.B))
+        s, last = dynamics.snapshot, self._last
+        rate = s.v @ s.B
+        if not self.memory.size or (last is not None and last[-1] < FIRST):
+            return self._within(rows, demand, dynamics, *self._limits.at(rate))
+        if last is None:
+            raise GainError(
+                "a rate limit needs the input of the last tick; a law of one's own must call "
+                "allocator.look_back(memory) before every input, or say "
+                'allocation.rate_limits = "ignore".'
+            )
+        return self._within(rows, demand, dynamics, *self._limits.after(last[:-1], rate))
 
-    def input_after(
-        self, rows: Rows, demand: Vector, dynamics: Dynamics, memory: Vector
-    ) -> tuple[Vector, Vector]:
-        s = dynamics.snapshot
-        if not memory.size or self._period is None or memory[-1] < 0.5:
-            u = self.input(rows, demand, dynamics)
-        else:
-            limits = self._limits.after(memory[:-1], s.v @ s.B)
-            u = self._within(rows, demand, dynamics, *limits)
-        if not memory.size or self._period is None:
-            return u, memory
-        return u, (np.append(u, 1.0) - memory) / self._period
+    def look_back(self, memory: Vector) -> None:
+        """Take the last input, and whether there was one."""
+        self._last = memory
+
+    def memory_rate(self, u: Vector, memory: Vector) -> Vector:
+        """Return the rate at which the memory becomes ``u`` within one control period."""
+        return (np.append(u, 1.0) - memory) / (self._period or np.inf)
 
     def _within(
         self, rows: Rows, demand: Vector, dynamics: Dynamics, low: Vector, high: Vector
@@ -165,13 +172,13 @@ class _Bounded(Allocator):
     def signals(self) -> Mapping[str, Signal]:
         """Return which motors were at their limits, and what that cost."""
         account, names = self._account, self._limits.names
-        words = "at its upper limit (1), its lower (-1), or none that changed the input (0)"
+        words = "limits: upper 1, lower -1"
         told = {
-            "at_limit": Signal(account.at_limit, "1", words, names),
-            "row_miss": row_miss(account.miss, self._stack),
+            "binding": Signal(account.binding, "1", words, names),
+            "row_miss": row_miss(account.miss, self._names, self._unit),
         }
         if self._levels is None:
-            share = Signal(account.scale, "1", "share of the demand that was served")
+            share = Signal(account.scale, "1", "share of the demand served")
             told["task_scale"] = share
         return told
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, final
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.allocation.base import Allocation, Allocator, row_acceleration_unit, row_miss
+from ukctrl.constraints import Rows
+from ukctrl.control.allocation.base import Allocation, Allocator, own_stack, row_miss, row_unit
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
@@ -61,13 +61,14 @@ class Damped(Allocation):
     """What the motors do where the task leaves them free; absent: nothing."""
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
-        return _Damped(self, task)
+        return _Damped(self, task, rows)
 
 
 @final
 class _Damped(Allocator):
-    def __init__(self, spec: Damped, task: Task) -> None:
-        stack = self._stack = Stack(task.servo, task.robot)
+    def __init__(self, spec: Damped, task: Task, rows: tuple[str, ...]) -> None:
+        stack = own_stack(task, rows, "damped")
+        self._names, self._unit = rows, row_unit(task, rows)
         m = len(stack)
         self._null_space = bind(spec.null_space, task)
         self._metric = InputMetric(spec.metric, task)
@@ -91,10 +92,9 @@ class _Damped(Allocator):
     def signals(self) -> Mapping[str, Signal]:
         """Return the smallest singular value, how much it lets the rows be missed, and the miss."""
         bound = float(self._bound[0] * self._scale.max(initial=0.0))
-        unit = row_acceleration_unit(self._stack)
-        words = "smallest singular value of the rows, where one is their length at the start"
+        words = "smallest singular value"
         return {
             "sigma": Signal(float(self._sigma[0]), "1", words),
-            "miss_bound": Signal(bound, unit, "what the damping may miss of the rows, at most"),
-            "row_miss": row_miss(self._miss, self._stack),
+            "miss_bound": Signal(bound, self._unit, "bound of the miss"),
+            "row_miss": row_miss(self._miss, self._names, self._unit),
         }

@@ -9,8 +9,8 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.certify import raise_if_missed
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.allocation.base import Allocation, Allocator, row_acceleration_unit, row_miss
+from ukctrl.constraints import Rows
+from ukctrl.control.allocation.base import Allocation, Allocator, own_stack, row_miss, row_unit
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.order import Order, Ordered
@@ -53,13 +53,14 @@ class Prioritized(Allocation):
     """What the motors do where the last level leaves them free; absent: nothing."""
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
-        return _Prioritized(self, task)
+        return _Prioritized(self, task, rows)
 
 
 @final
 class _Prioritized(Allocator):
-    def __init__(self, spec: Prioritized, task: Task) -> None:
-        stack = self._stack = Stack(task.servo, task.robot)
+    def __init__(self, spec: Prioritized, task: Task, rows: tuple[str, ...]) -> None:
+        stack = own_stack(task, rows, "prioritized")
+        self._names, self._unit = rows, row_unit(task, rows)
         self._levels = Ordered(spec.order, stack)
         self._null_space = bind(spec.null_space, task)
         self._metric = InputMetric(spec.metric, task)
@@ -96,10 +97,10 @@ class _Prioritized(Allocator):
         at, ends = self._levels.rows, self._levels.ends
         parts = np.split(self._miss[at], ends[:-1])
         missed = np.array([np.linalg.norm(part) for part in parts])
-        names, unit = self._levels.names, row_acceleration_unit(self._stack)
-        words = "smallest singular value of the level in what the higher ones leave"
+        names = self._levels.names
+        words = "smallest singular value left"
         return {
-            "row_miss": row_miss(self._miss, self._stack),
-            "level_miss": Signal(missed, unit, "acceleration missed by the level", names),
+            "row_miss": row_miss(self._miss, self._names, self._unit),
+            "level_miss": Signal(missed, self._unit, "missed by the level", names),
             "level_sigma": Signal(self._sigma.copy(), "1", words, names),
         }
