@@ -173,14 +173,14 @@ class Loop:
             if outputs and outputs[0] == t:
                 self._keep(t, state, progress)
                 outputs = outputs[1:]
-            rest = _targets(outputs, span)
-            while rest:
-                advance = self._plants.integrator.advance
+            targets, at = _targets(outputs, span), 0
+            while at < len(targets):
+                rest, advance = targets[at:], self._plants.integrator.advance
                 for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
-                    if t == rest[0]:
-                        if t in outputs:
+                    if t == targets[at]:
+                        if at < len(outputs):
                             self._keep(t, state, progress)
-                        rest = rest[1:]
+                        at += 1
                 state = self._settled(t, state)
 
     def _guard(self, t: float, state: State) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,7 +29,7 @@ class Span(NamedTuple):
 
 
 def spans(
-    outputs: Sequence[float],
+    outputs: list[float],
     stop: float,
     near: float,
     ticks: Sequence[float],
@@ -47,15 +49,17 @@ def spans(
         arrivals: When delayed inputs arrive.
         changes: When the plant changes.
     """
+    at = 0
     marks = _marks(outputs[0], stop - near, near, ticks, arrivals, changes)
-    at, last = 0, len(marks) - 1
-    for k, mark in enumerate(marks):
-        end = marks[k + 1].start if k < last else stop
-        inside = []
-        while at < len(outputs) and (outputs[at] < end - near or k == last):
-            inside.append(mark.start if abs(outputs[at] - mark.start) <= near else outputs[at])
-            at += 1
-        yield mark._replace(stop=end, outputs=inside)
+    for mark, after in itertools.pairwise(itertools.chain(marks, (None,))):
+        assert mark is not None  # only the last one is
+        end = stop if after is None else after.start
+        upto = len(outputs) if after is None else bisect.bisect_left(outputs, end - near, at)
+        inside = outputs[at:upto]
+        if inside and abs(inside[0] - mark.start) <= near:
+            inside[0] = mark.start
+        at = upto
+        yield Span(mark.start, end, inside, mark.tick, mark.arrivals, mark.changes)
 
 
 def _marks(
@@ -65,23 +69,20 @@ def _marks(
     ticks: Sequence[float],
     arrivals: Sequence[float],
     changes: Sequence[float],
-) -> list[Span]:
-    """Return one span for every moment, with neither its end nor its outputs."""
-    found = [Span(start, start, [], False, 0, False)]
-    groups = [[(t, kind) for t in times] for kind, times in enumerate((ticks, arrivals, changes))]
+) -> Iterator[Span]:
+    """Yield one span for every moment, with neither its end nor its outputs."""
+    at, counts = start, [0, 0, 0]
+    groups = (
+        zip(times, itertools.repeat(kind), strict=False)
+        for kind, times in enumerate((ticks, arrivals, changes))
+    )
     for t, kind in heapq.merge(*groups):
         if t >= before:
             break
-        last = found[-1]
-        if t - last.start > near:
-            last = Span(t, t, [], False, 0, False)
-            found.append(last)
+        if t - at > near:
+            yield Span(at, at, [], counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)
+            at, counts = t, [0, 0, 0]
         elif kind == TICK:
-            last = last._replace(start=t)  # the others happen when the law ticks
-        if kind == TICK:
-            found[-1] = last._replace(tick=True)
-        elif kind == ARRIVAL:
-            found[-1] = last._replace(arrivals=last.arrivals + 1)
-        else:
-            found[-1] = last._replace(changes=True)
-    return found
+            at = t  # the others happen when the law ticks
+        counts[kind] += 1
+    yield Span(at, at, [], counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)

@@ -1,0 +1,51 @@
+"""When something happens in a run: ticks, arrivals, changes and outputs on one line of time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ukctrl.loop.schedule import spans
+
+GRID = [0.1 * k for k in range(11)]
+NEAR = 1e-10
+
+
+def scheduled(ticks=(), arrivals=(), changes=(), outputs=GRID):
+    return list(spans(list(outputs), 1.0, NEAR, ticks, arrivals, changes))
+
+
+def test_without_anything_there_is_one_span_with_every_output():
+    (span,) = scheduled()
+    assert (span.start, span.stop, span.outputs) == (0.0, 1.0, GRID)
+    assert (span.tick, span.arrivals, span.changes) == (False, 0, False)
+
+
+def test_spans_follow_each_other_and_every_output_is_in_one_of_them():
+    ticks = [0.03 * k for k in range(34)]
+    found = scheduled(ticks, [t + 0.011 for t in ticks], [0.5, 0.755])
+    assert [span.start for span in found[1:]] == [span.stop for span in found[:-1]]
+    assert (found[0].start, found[-1].stop) == (0.0, 1.0)
+    np.testing.assert_allclose([t for span in found for t in span.outputs], GRID, atol=NEAR)
+    assert sum(span.tick for span in found) == 34
+    assert sum(span.arrivals for span in found) == 33  # the last one comes after the end
+    assert [span.start for span in found if span.changes] == [0.5, 0.755]
+
+
+def test_an_output_on_a_border_belongs_to_the_later_span_the_last_one_to_the_last():
+    first, second = scheduled(ticks=[0.0, 0.5])
+    assert first.outputs[-1] == pytest.approx(0.4)
+    assert second.outputs[0] == 0.5
+    assert second.outputs[-1] == 1.0
+
+
+def test_moments_that_differ_by_rounding_are_one_and_it_is_the_tick():
+    late = 0.1 + 0.2  # 0.30000000000000004
+    found = scheduled(ticks=[0.0, 0.3, 0.6], arrivals=[late], changes=[np.nextafter(0.3, 0.0)])
+    together = next(span for span in found if span.arrivals)
+    assert (together.start, together.tick, together.changes) == (0.3, True, True)
+    assert len(found) == 3
+
+
+def test_a_moment_at_the_very_end_is_none():
+    assert len(scheduled(ticks=[0.0, 1.0 - 1e-12])) == 1
