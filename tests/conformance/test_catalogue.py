@@ -62,6 +62,7 @@ SERVED = {
     "servo-bounded": "ur5-pose",
     "servo-weighted": "ur5-pose",
     "swing-up": "cart-pole-swing-up",
+    "thrust-vectoring": "quadrotor-lemniscate",
 }
 """On which scenario a card is tried that does not serve the usual one."""
 REFUSED = {"two-mass-spring-far": "infeasible"}

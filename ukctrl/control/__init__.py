@@ -59,6 +59,7 @@ from ukctrl.control.servo import Servo
 from ukctrl.control.swing_up import SwingUp
 from ukctrl.control.switching import Mode, Switching
 from ukctrl.control.task_space import OperationalSpace, ResolvedAcceleration
+from ukctrl.control.thrust import ThrustVectoring
 from ukctrl.control.tracking import ComputedTorque, JointPid, PdGravity
 
 AnyController = Annotated[
@@ -78,6 +79,7 @@ AnyController = Annotated[
     | ElasticSingularPerturbation
     | SwingUp
     | Switching
+    | ThrustVectoring
     | NoControl,
     Field(discriminator="kind"),
 ]
@@ -145,4 +147,5 @@ __all__ = [
     "Switching",
     "Tanh",
     "Task",
+    "ThrustVectoring",
 ]
