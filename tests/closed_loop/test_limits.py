@@ -98,8 +98,8 @@ def test_an_arm_that_cannot_reach_stays_calm_within_the_bound_it_records(stretch
     assert stretched.status == "completed"
     assert (np.linalg.norm(stretched["row_miss"], axis=1) <= stretched["miss_bound"] + 1e-9).all()
     assert stretched["miss_bound"].max() > 1.0
-    assert np.abs(stretched["u"]).max() < 20.0
-    assert stretched.metric("peak_phi") < 0.03  # 10 mm of it are out of reach
+    assert np.abs(stretched["u"]).max() < 25.0
+    assert stretched.metric("peak_phi") < 0.012  # 10 mm of it are out of reach
     assert stretched.metric("final_phi") < 1e-6
     (told,) = concessions(stretched)
     assert told.text.startswith("Near a singular pose, between 1.2")
