@@ -61,6 +61,7 @@ from ukctrl.control.switching import Mode, Switching
 from ukctrl.control.task_space import OperationalSpace, ResolvedAcceleration
 from ukctrl.control.thrust import ThrustVectoring
 from ukctrl.control.tracking import ComputedTorque, JointPid, PdGravity
+from ukctrl.control.tvlqr import Tvlqr
 
 AnyController = Annotated[
     Servo
@@ -73,6 +74,7 @@ AnyController = Annotated[
     | SlotineLiAdaptive
     | Lqr
     | Lqi
+    | Tvlqr
     | ElasticTracking
     | ElasticCascade
     | ElasticLinearisation
@@ -148,4 +150,5 @@ __all__ = [
     "Tanh",
     "Task",
     "ThrustVectoring",
+    "Tvlqr",
 ]

@@ -84,6 +84,17 @@ def joint_motion(task: Task, step: float, joints: tuple[str, ...] = ()) -> Joint
     return JointFollows(joints=tuple(joints), path=path)
 
 
+def configurations(robot: Robot, angles: Matrix) -> Matrix:
+    """Return configurations from joint angles, one a velocity; shape ``(k, nq)``."""
+    q = np.empty((len(angles), robot.nq))
+    for block in robot.blocks:
+        part = angles[:, block.iv : block.iv + block.nv]
+        if block.shape == "circle":
+            part = np.hstack([np.cos(part), np.sin(part)])
+        q[:, block.iq : block.iq + block.nq] = part
+    return q
+
+
 def _require_positions(stack: Stack, what: str) -> None:
     if not stack.holonomic.all():
         row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]

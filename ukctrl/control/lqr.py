@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from ukctrl.constraints import Stack
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
 from ukctrl.control.joint_motion import joint_motion
-from ukctrl.control.riccati import Regulator, Weight, input_weight, regulator, weight
+from ukctrl.control.riccati import (
+    Regulator,
+    Weight,
+    deviation_weight,
+    input_weight,
+    regulator,
+    weight,
+)
 from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, passive_constraints
 from ukctrl.errors import InputError
@@ -99,19 +106,11 @@ class Regulation(Law, abc.ABC):
         q = _equilibrium(spec, task)
         u = equilibrium(robot, q, task.start)
         self.linear = Linearizer(robot, task.rank).at(task.start, q, np.zeros(robot.nv), u)
-        self._Q = self._reduced(spec)
+        self._Q = deviation_weight(spec.Q, "Q", self.linear)
         self._R = input_weight(spec.R, robot.actuators)
         self._motion = None
         if spec.follow == "task":
             self._motion = joint_motion(task, spec.plan_step).path
-
-    def _reduced(self, spec: Regulating) -> Matrix:
-        """Return the weight of the deviations that the passive rows leave."""
-        full, dofs = self.linear.full, self.task.robot.dofs
-        rates = tuple(f"v.{dof}" for dof in dofs)
-        Q = weight(spec.Q, (*dofs, *rates), "Q", {"q": dofs, "v": rates})
-        reduced: Matrix = full.T @ Q @ full
-        return reduced
 
     def deviation(self, dynamics: Dynamics) -> Vector:
         """Return what the regulator brings back to zero, shape ``(n,)``."""

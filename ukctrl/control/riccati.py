@@ -17,6 +17,7 @@ from ukctrl.errors import GainError, quoted, unknown_name
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Each, Quantity
 from ukctrl.fields import Matrix as Rows
+from ukctrl.linear import Linearization
 
 Weight = Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))] | Rows
 """One number for all, a list of the diagonal, a table by name (0 where not named), or a matrix."""
@@ -25,6 +26,8 @@ MARGIN = 1e-7
 """A mode that decays slower than this fraction of the quickest one counts as not decaying."""
 GRIP = 1e-9
 """A mode is beyond the inputs when its part of ``[A - s I, B]`` is this small a fraction."""
+QUICKEST = 8.0
+"""Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
 MENTIONED = 0.3
 """States that make up less than this fraction of a mode are not named with it."""
 
@@ -81,6 +84,19 @@ def weight(
     ).max(initial=0.0):
         raise GainError(f"{what} must be symmetric positive semidefinite; it is not.")
     return found
+
+
+def deviation_weight(given: Weight, what: str, linear: Linearization) -> Matrix:
+    """Return the weight of the deviations that the passive rows leave, shape ``(n, n)``.
+
+    Raises:
+        GainError: It does not fit all deviations, ``(dq, dv)``.
+    """
+    full, dofs = linear.full, linear.robot.dofs
+    rates = tuple(f"v.{dof}" for dof in dofs)
+    Q = weight(given, (*dofs, *rates), what, {"q": dofs, "v": rates})
+    reduced: Matrix = full.T @ Q @ full
+    return 0.5 * (reduced + reduced.T)  # which rounding leaves less than symmetric
 
 
 def input_weight(given: Weight, names: Sequence[str]) -> Matrix:
@@ -159,6 +175,56 @@ def sampled(
     cost = step.T @ answer[:size, size:]
     cost = 0.5 * (cost + cost.T)
     return step[:n, :n], step[:n, n:], cost[:n, :n], cost[n:, n:], cost[:n, n:]
+
+
+def riccati_backwards(
+    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, step: float, B: Matrix
+) -> Matrix:
+    r"""Return the gains of the regulator at all knots of a motion, shape ``(k + 1, nu, n)``.
+
+    Over a step the system is taken as constant, and Riccati's equation is solved exactly there by
+    the exponential of its Hamiltonian matrix; the whole is of second order in the step.
+
+    Args:
+        systems: ``A``, ``B`` and ``Q`` in the middle of each of ``k`` steps.
+        R: Weight of the inputs.
+        S: Cost at the end, shape ``(n, n)``.
+        step: Length of a step [s].
+        B: Of the system at the end.
+    """
+    from scipy.linalg import expm
+
+    n = len(S)
+    gains = [np.linalg.solve(R, B.T @ S)]
+    for A, B_here, Q in reversed(systems):
+        grip = np.linalg.solve(R, B_here.T)
+        flow = np.block([[-A, B_here @ grip], [Q, A.T]])
+        quick = step * float(np.abs(np.linalg.eigvals(flow)).max(initial=0.0))
+        parts = max(1, int(np.ceil(quick / QUICKEST)))
+        back = expm(step / parts * flow)
+        for _ in range(parts):
+            ahead = back[:n, :n] + back[:n, n:] @ S
+            S = np.linalg.solve(ahead.T, (back[n:, :n] + back[n:, n:] @ S).T).T
+            S = 0.5 * (S + S.T)
+        gains.append(grip @ S)
+    return np.array(gains[::-1])
+
+
+def ticks_backwards(
+    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, period: float
+) -> Matrix:
+    """Return the gains of the regulator at every tick of a hold, shape ``(k, nu, n)``.
+
+    Arguments as for `riccati_backwards`.
+    """
+    gains = []
+    for A, B, Q in reversed(systems):
+        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
+        K = np.linalg.solve(Rd + Bd.T @ S @ Bd, Bd.T @ S @ Ad + Nd.T)
+        S = Qd + Ad.T @ S @ Ad - (Ad.T @ S @ Bd + Nd) @ K
+        S = 0.5 * (S + S.T)
+        gains.append(K)
+    return np.array(gains[::-1])
 
 
 def _require_stabilisable(
