@@ -4,10 +4,15 @@ import dataclasses as dc
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from ukctrl import Robot, Scenario, check, simulate
+from ukctrl.constraints import JointFollows
+from ukctrl.control import Baumgarte, ElasticLinearisation
 from ukctrl.errors import InputError
-from ukctrl.robot import Wrench, links_alone
+from ukctrl.reference import Constant
+from ukctrl.robot import Elastic, Wrench, links_alone
+from ukctrl.scenario import StartState, Timing
 from ukctrl.simulation import Loop
 
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
@@ -178,6 +183,65 @@ def test_damped_springs_are_served_where_the_law_can(card):
     run = simulate(Scenario.load("panda-elastic", damped).replace(changes))
     assert run.status == "completed", run.message
     assert run.metric("rms_phi") < 4e-3
+
+
+def test_a_belief_without_damping_lets_the_linearisation_serve_damped_springs():
+    changes = {
+        "robot.elastic.damping": 1.0,
+        "believed.robot.use": "panda_elastic",
+        "timing.duration": 0.5,
+    }
+    run = simulate(Scenario.load("panda-elastic", changes))
+    assert run.status == "completed", run.message
+    assert run.metric("rms_phi") < 4e-3
+
+
+MASS, ROTOR, SPRING = 1.0, 0.2, 1e4
+
+
+def held_growth(period, a1, b1, a, b):
+    """By which factor the linearised joint's slowest motion grows over a tick, by hand."""
+    w = SPRING / MASS
+    # Acceleration, jerk and snap of the link, on (q, theta, v, theta_dot); then u = -F x.
+    acceleration = np.array([-w, w, 0.0, 0.0])
+    jerk = np.array([0.0, 0.0, -w, w])
+    _, c3, c2, c1, c0 = np.polymul([1.0, a1, b1], [1.0, a, b])
+    place, rate = np.eye(4)[0], np.eye(4)[2]
+    snap = -(c3 * jerk + c2 * acceleration + c1 * rate + c0 * place)
+    motor = acceleration + snap / w
+    F = -(ROTOR * motor + SPRING * np.array([-1.0, 1.0, 0.0, 0.0]))
+    A, B = np.zeros((5, 5)), np.zeros((4, 1))
+    A[:2, 2:4] = np.eye(2)
+    A[2, :4] = acceleration
+    A[3, :2], A[3, 4] = [SPRING / ROTOR, -SPRING / ROTOR], 1.0 / ROTOR
+    step = expm(A * period)
+    A, B = step[:4, :4], step[:4, 4:]
+    return np.abs(np.linalg.eigvals(A - B * F)).max()
+
+
+@pytest.mark.parametrize(("period", "stable"), [(2.2e-3, True), (2.5e-3, False)])
+def test_a_sampled_joint_is_stable_as_far_as_its_linear_system_says(period, stable):
+    a1, b1, a, b = 20.0, 100.0, 800.0, 160000.0
+    growth = held_growth(period, a1, b1, a, b)
+    assert (growth < 1.0) == stable
+    robot = Robot.from_lagrangian(
+        coordinates=["q"],
+        kinetic=f"{MASS}/2*v.q**2",
+        elastic=Elastic(stiffness=SPRING, motor_inertia=ROTOR),
+    )
+    law = ElasticLinearisation(feedback=Baumgarte(alpha=a1, beta=b1), alpha=a, beta=b)
+    scenario = Scenario(
+        title="One elastic joint comes to rest",
+        robot=robot,
+        servo=(JointFollows(joints=("q",), path=Constant(value=(0.0,))),),
+        controller=law,
+        start=StartState(q={"q": 0.01}),
+        timing=Timing(duration=600.0 * period, control=period, sample=period),
+    )
+    run = simulate(scenario)
+    stretch = np.abs(run["q"][:, 1] - run["q"][:, 0])
+    assert (stretch[-10:].max() < 1e-3 * stretch[:10].max()) == stable
+    assert stable or stretch[-10:].max() > 10.0 * stretch[:10].max()
 
 
 def test_the_torque_of_the_springs_and_the_error_of_the_motors_are_recorded():

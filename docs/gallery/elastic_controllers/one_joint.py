@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy.linalg import expm
 
@@ -31,20 +33,22 @@ def gains(law: Controller) -> Matrix:
     return np.column_stack(columns)
 
 
-def growth(F: Matrix, period: float) -> float:
-    """Return by which factor the slowest motion changes from tick to tick: 1 is the limit."""
+@functools.cache
+def steps() -> tuple[Matrix, Matrix]:
+    """Return the joint's motion over every period, input held: ``x -> A x + B u``."""
     A, B = np.zeros((4, 4)), np.array([[0.0], [0.0], [0.0], [1.0 / J]])
     A[:2, 2:] = np.eye(2)
     A[2, :2], A[3, :2] = [-K / M, K / M], [K / J, -K / J]
     whole = np.zeros((5, 5))
     whole[:4, :4], whole[:4, 4:] = A, B
-    step = expm(whole * period)
-    return float(np.abs(np.linalg.eigvals(step[:4, :4] - step[:4, 4:] @ F)).max())
+    step = expm(PERIODS[:, None, None] * whole)
+    return step[:, :4, :4], step[:, :4, 4:]
 
 
 def longest(law: Controller) -> float:
     """Return the control period up to which a law is stable [s]; NaN where it never is."""
-    F = gains(law)
-    stable = np.array([growth(F, period) < 1.0 for period in PERIODS])
-    first = int(np.argmin(stable)) if not stable.all() else len(PERIODS)
+    A, B = steps()
+    growth = np.abs(np.linalg.eigvals(A - B @ gains(law))).max(axis=1)
+    unstable = np.flatnonzero(growth >= 1.0)
+    first = int(unstable[0]) if unstable.size else len(PERIODS)
     return float(PERIODS[first - 1]) if first else float("nan")
