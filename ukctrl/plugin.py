@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -20,7 +21,7 @@ PREFIX = "ukctrl_plugin_"
 
 
 def load_module(path: Path) -> ModuleType:
-    """Run a Python file and return what it defines.
+    """Run a Python file and return what it defines; it runs again only when it has changed.
 
     Raises:
         InputError: The file does not exist, or fails to run.
@@ -28,8 +29,11 @@ def load_module(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"no file '{path}'.")
     # Two files of one name are two modules; one file is always the same.
-    digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    content = str(path).encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()[:12]
     module_name = f"{PREFIX}{path.stem}_{digest}"
+    if module_name in sys.modules:
+        return sys.modules[module_name]
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"'{path}' must be a Python file ending in .py.")
@@ -73,6 +77,22 @@ def load_class(path: Path, name: str, base: type[T]) -> type[T]:
         missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
         raise InputError(f"'{name}' in '{path.name}' must define {missing}.")
     return found
+
+
+def loaded_files() -> list[tuple[str, str]]:
+    """Return the users' files that have run in this process, each with its module's name."""
+    return [
+        (name, str(module.__file__))
+        for name, module in sys.modules.items()
+        if name.startswith(PREFIX)
+    ]
+
+
+def reload_files(files: Sequence[tuple[str, str]]) -> None:
+    """Run the files that another process has run, whose objects this one is to get."""
+    for name, path in files:
+        if name not in sys.modules:
+            load_module(Path(path))
 
 
 def blame(error: BaseException) -> str | None:

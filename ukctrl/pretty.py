@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["duration", "number", "prefixed", "quantity", "sentence", "si", "unit_text"]
+__all__ = [
+    "duration",
+    "number",
+    "plus_minus",
+    "prefixed",
+    "quantity",
+    "sentence",
+    "si",
+    "unit_text",
+]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f"}
@@ -29,6 +38,25 @@ def number(value: float, digits: int = 3) -> str:
         return text.replace("-", "−")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa.replace('-', '−')}×10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+def plus_minus(value: float, half: float) -> str:
+    """Return a number with the half-width of its interval, both to the digits that mean something.
+
+    >>> plus_minus(0.023412, 0.00118)
+    '0.0234 ± 0.0012'
+    """
+    if not (math.isfinite(value) and math.isfinite(half)):
+        return number(value)
+    largest = max(abs(value), half)
+    if largest == 0.0 or half <= 1e-4 * largest:
+        return f"{number(value, 4)} ± {number(half, 1)}"
+    power = math.floor(math.log10(largest))
+    scale, suffix = (0, "") if -4 < power < 6 else (power, str(power).translate(_SUPERSCRIPTS))
+    decimals = max(0, 1 - math.floor(math.log10(half)) + scale)
+    factor = 10.0**-scale
+    text = f"{factor * value:.{decimals}f} ± {factor * half:.{decimals}f}".replace("-", "−")
+    return f"({text})×10{suffix}" if suffix else text
 
 
 def unit_text(unit: str) -> str:

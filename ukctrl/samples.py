@@ -297,6 +297,10 @@ class Samples:
     def __len__(self) -> int:
         return len(self.time)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let another process have a copy, as frozen as this one."""
+        return Samples.build, (self.time, dict(self.arrays), self.labels, dict(self.signals))
+
     @staticmethod
     def build(
         time: ArrayLike,

@@ -52,6 +52,7 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
             moved=loop.moved,
             switches=loop.switches,
             effects=loop.conditions.facts(),
+            random=loop.conditions.random,
             gains=loop.truth.gains,
             passive=loop.recorder.passive(),
             beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +28,8 @@ def merged(base: Table, override: Table) -> Table:
 def set_path(table: Table, key: str, value: object) -> Any:
     """Return a copy of a table with the value at a dotted path changed.
 
-    Entries of a list are named by their index, their name or frame, or a kind that no other has.
+    Entries of a list are named by their index, their name or frame, or a kind that no other has. A
+    law made in Python is a table of its fields.
 
     Raises:
         InputError: The path leads through something that is no table.
@@ -42,6 +44,12 @@ def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
         items = list(node)
         items[index] = _set(items[index], rest, value, key) if rest else value
         return items
+    if dc.is_dataclass(node) and not isinstance(node, type):
+        names = [field.name for field in dc.fields(node)]
+        if head not in names:
+            raise unknown_name(f"field of {type(node).__name__} (in '{key}')", head, names)
+        changed = _set(getattr(node, head), rest, value, key) if rest else value
+        return dc.replace(node, **{head: changed})
     if not isinstance(node, Mapping):
         raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
     result: Table = dict(node)

@@ -28,8 +28,8 @@ LAYERS = {
     "Between loop and bench": "effects",
     "Scenarios": "scenario loading",
     "Runs": (
-        "samples storage measures metrics result integrate prepare recorder provenance "
-        "relative_degree loop simulation analysis testing"
+        "samples storage measures metrics statistics result integrate prepare recorder provenance "
+        "relative_degree loop simulation batch tuning analysis testing"
     ),
     "What they tell": "concessions verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ukctrl.cli.comparing import compare
 from ukctrl.cli.conformance import check_part, is_part
-from ukctrl.cli.inputs import about, card_of, file_name, folder_of, scenario_of
-from ukctrl.cli.options import Card, Cards, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
+from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.reproduction import reproduce
 from ukctrl.errors import InputError
 
@@ -134,40 +135,7 @@ def run(
     raise typer.Exit(0 if result.status == "completed" else 1)
 
 
-@app.command()
-def compare(
-    scenario: ScenarioName,
-    controllers: Cards,
-    changes: Set = None,
-    out: Out = None,
-    trust: Trust = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Run several controllers on the same scenario and set them side by side."""
-    base = scenario_of(scenario, None, changes, trust)
-    from ukctrl import catalog, terminal
-    from ukctrl.loop import Loop
-    from ukctrl.study import compare as compare_controllers
-
-    folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
-    with terminal.stoppable(Loop.run.__code__) as stop:
-        with about(scenario), terminal.progress(base.title, quiet or as_json) as progress:
-            comparison = compare_controllers(
-                base,
-                [card_of(controller, scenario) for controller in controllers],
-                beside=catalog.find("scenarios", scenario),
-                trust=trust,
-                progress=stop.watch(progress),
-            )
-        stop.hold()
-        comparison.save(folder)
-        if not quiet:
-            terminal.show_comparison(comparison, folder, as_json)
-    completed = all(result.status == "completed" for result in comparison.results.values())
-    raise typer.Exit(0 if completed else 1)
-
-
+app.command()(compare)
 app.command()(reproduce)
 
 

@@ -17,7 +17,12 @@ Card = Annotated[
 ]
 Cards = Annotated[
     list[str],
-    typer.Option("--controller", "-c", metavar="CARD", help="A controller card; give several."),
+    typer.Option(
+        "--controller",
+        "-c",
+        metavar="ENTRY",
+        help="A card, or NAME=CARD{KEY=VALUE, ...} with changes of its own; give several.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl import page
+from ukctrl import metrics, page
+from ukctrl.comparison.curves import bands, courses, points
+from ukctrl.comparison.fairness import changed_belief
+from ukctrl.comparison.words import TEST
 from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS
-from ukctrl.plot import overlay, style
-from ukctrl.pretty import number, sentence, unit_text
+from ukctrl.plot import overlay, study, style
+from ukctrl.pretty import number, plus_minus, sentence, unit_text
 from ukctrl.storage import toml_text, write_atomically
 from ukctrl.verdicts import Level, headline
 
@@ -20,8 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ukctrl.comparison import Comparison
-    from ukctrl.result import Result
+    from ukctrl.comparison import AtLevel, Comparison, Row
 
 __all__ = ["html", "pictures", "write"]
 
@@ -34,14 +36,32 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
     ),
     "compare_tradeoff": (
         "Error against effort",
-        "Lower left is better. A hollow dot is a run that did not complete.",
+        "Lower left is better. Ringed, and joined by stairs: those that nobody beats in both. "
+        "Hollow, where it fits in: not all runs completed.",
+    ),
+    "compare_mismatch": (
+        "Robustness",
+        "The true robot's parameters are off at random by up to the mismatch, and beliefs stay. "
+        "Lines are medians of the runs that completed, bands hold 80 % of them.",
     ),
     "compare_inputs": ("Inputs", "What each actuator does under each controller."),
+    "compare_tuning": (
+        "Search for gains",
+        "The lowest cost so far, simulation by simulation; the first is the card.",
+    ),
 }
+_REPEATED: Mapping[str, str] = {
+    "compare_errors": "Lines are medians over the repeats, bands hold 80 % of them.",
+    "compare_tradeoff": "Crosses are 95 % confidence intervals of the means.",
+    "compare_inputs": "Those of the first repeat.",
+}
+"""What captions say where there are repeats."""
 
 
 def write(comparison: Comparison, directory: str | Path) -> Path:
-    """Write `report.html`, `compare.json`, `compare.csv` and the figures, each atomically.
+    """Write `report.html`, `compare.json`, `compare.csv`, `runs.csv`, the figures and the tuned
+    cards, each atomically. Figures of an earlier comparison that this one does not have are
+    removed.
 
     Returns:
         The page.
@@ -58,10 +78,33 @@ def write(comparison: Comparison, directory: str | Path) -> Path:
             write_atomically(folder / f"{image.name}.png", image.png)
         write_atomically(folder / "compare.json", f"{comparison.to_json()}\n".encode())
         write_atomically(folder / "compare.csv", comparison.to_csv().encode())
+        write_atomically(folder / "runs.csv", comparison.runs_csv().encode())
+        for name in set(_FIGURES) - {image.name for image in images}:
+            (folder / f"{name}.png").unlink(missing_ok=True)
+        for name, text in cards(comparison).items():
+            (folder / "tuned").mkdir(exist_ok=True)
+            write_atomically(folder / "tuned" / f"{name}.toml", text.encode())
         write_atomically(target, html(comparison, images).encode())
     except OSError as error:
         raise InputError(f"cannot write the comparison to '{folder}': {error}.") from error
     return target
+
+
+def cards(comparison: Comparison) -> dict[str, str]:
+    """Return the tuned controllers as the texts of cards, by the names of their files."""
+    texts = {}
+    for name, folder in comparison.folders().items():
+        found = comparison.tunings.get(name)
+        if found is None or not found.gains:
+            continue
+        card = dict(_card(comparison.results[name].scenario.get("controller")))
+        title = str(card.pop("title", "") or name)
+        card.pop("name", None)
+        spent = f"{len(found.trials)} simulations of {comparison.first.names['scenario']}"
+        text = f"{title}, tuned for {found.cost}"
+        source = f"{card.pop('source', '') or 'ukctrl'}; gains from {spent}, seed {found.seed}"
+        texts[folder] = toml_text({"title": text, "source": source, **card})
+    return texts
 
 
 def pictures(comparison: Comparison) -> list[page.Picture]:
@@ -70,14 +113,33 @@ def pictures(comparison: Comparison) -> list[page.Picture]:
     if not shown:
         return []
     labels = next(iter(shown.values())).labels
-    draw: dict[str, Callable[[Mapping[str, Result]], Figure]] = {}
+    draw: dict[str, Callable[[], Figure]] = {}
     if labels.rows:
-        draw["compare_errors"] = overlay.errors
+        draw["compare_errors"] = lambda: overlay.errors(shown, bands(comparison))
     if labels.rows and labels.actuators:
-        draw["compare_tradeoff"] = overlay.tradeoff
+        units = [metrics.unit_in(name, labels) for name in (comparison.error, "effort")]
+        draw["compare_tradeoff"] = lambda: study.tradeoff(points(comparison), *units)
+    found = comparison.robustness
+    if found is not None:
+        draw["compare_mismatch"] = lambda: study.mismatch(
+            found.levels, courses(found), found.metric, found.unit
+        )
     if labels.actuators:
-        draw["compare_inputs"] = overlay.inputs
-    return [page.picture(name, *_FIGURES[name], figure(shown)) for name, figure in draw.items()]
+        draw["compare_inputs"] = lambda: overlay.inputs(shown)
+    searched = {name: t.history() for name, t in comparison.tunings.items()}
+    if searched:
+        cost = next(iter(comparison.tunings.values())).cost
+        draw["compare_tuning"] = lambda: study.tuning(searched, cost)
+    return [
+        page.picture(name, title, _caption(name, caption, comparison), draw[name]())
+        for name, (title, caption) in _FIGURES.items()
+        if name in draw
+    ]
+
+
+def _caption(name: str, caption: str, comparison: Comparison) -> str:
+    more = _REPEATED.get(name, "") if comparison.repeats > 1 else ""
+    return f"{caption} {more}".strip()
 
 
 def html(comparison: Comparison, images: Sequence[page.Picture]) -> str:
@@ -96,6 +158,7 @@ def html(comparison: Comparison, images: Sequence[page.Picture]) -> str:
         ("conditions", "Conditions"),
         ("controllers", "Controllers"),
     ]
+    several = comparison.repeats > 1
     controllers = [
         {
             "name": name,
@@ -104,6 +167,10 @@ def html(comparison: Comparison, images: Sequence[page.Picture]) -> str:
             "status": run.status,
             "level": _LEVELS.get(run.status, "bad"),
             "headline": headline(run),
+            "belief": _belief(run.scenario.get("believed")),
+            "repeats": _repeats(comparison, name),
+            "share": _share(comparison, name),
+            "tuning": _tuning(comparison, name),
             "card": page.highlight_toml(toml_text(_card(run.scenario.get("controller")))),
         }
         for place, (name, run) in enumerate(comparison.results.items())
@@ -120,6 +187,9 @@ def html(comparison: Comparison, images: Sequence[page.Picture]) -> str:
         "table": _table(comparison),
         "words": [entry for entry in rest if entry.subject in METRICS],
         "facts": comparison.facts,
+        "repeats": comparison.repeats if several else 0,
+        "test": TEST,
+        "levels": _levels(comparison),
         "provenance": page.provenance_entries(
             {key: value for key, value in first.provenance.items() if key != "timing"}
         ),
@@ -138,10 +208,18 @@ def _table(comparison: Comparison) -> list[dict[str, object]]:
             continue
         cells = [
             {
-                "text": _cell(base, value, completed=name in comparison.completed),
+                "text": _cell(
+                    base,
+                    row,
+                    name,
+                    completed=name in comparison.completed,
+                    runs=len(comparison.runs[name]),
+                ),
+                "aside": _aside(row, name) if comparison.repeats > 1 else "",
                 "best": name in row.best,
+                "ranked": name in comparison.completed,
             }
-            for name, value in row.values.items()
+            for name in row.values
         ]
         table.append(
             {
@@ -154,11 +232,88 @@ def _table(comparison: Comparison) -> list[dict[str, object]]:
     return table
 
 
-def _cell(metric: str, value: float, *, completed: bool) -> str:
+def _cell(metric: str, row: Row, name: str, *, completed: bool, runs: int) -> str:
+    value, found = row.values[name], row.spreads[name]
     if metric == "settling_time" and math.isnan(value):
         return "not settled"
-    text = number(value)
-    return text if completed or text == "–" else f"({text})"
+    half = found.high - found.mean
+    text = plus_minus(value, half) if math.isfinite(half) else number(value)
+    if found.repeats < runs and completed:
+        text = f"{text} ({found.repeats} of {runs})"
+    if completed or text == "–":
+        return text
+    return f"[{text}]" if runs > 1 else f"({text})"
+
+
+def _aside(row: Row, name: str) -> str:
+    found = row.spreads[name]
+    if not math.isfinite(found.median) or found.median == found.worst:
+        return ""
+    return f"{number(found.median)} · {number(found.worst)}"
+
+
+def _belief(believed: object) -> str:
+    """Return what a controller believes of the robot, as TOML; empty where that is the truth."""
+    told = changed_belief(believed)
+    return page.highlight_toml(toml_text({"believed": told})) if told else ""
+
+
+def _repeats(comparison: Comparison, name: str) -> str:
+    share = _share(comparison, name)
+    return f"Of its repeats, {share} completed." if share else ""
+
+
+def _share(comparison: Comparison, name: str) -> str:
+    """Return how many repeats completed, where that is not all of them."""
+    every = comparison.runs[name]
+    done = sum(run.completed for run in every)
+    return f"{done} of {len(every)}" if len(every) > 1 and done < len(every) else ""
+
+
+def _tuning(comparison: Comparison, name: str) -> dict[str, object] | None:
+    found = comparison.tunings.get(name)
+    if found is None:
+        return None
+    return {
+        "cost": found.cost,
+        "before": number(found.before) if math.isfinite(found.before) else "none: it failed",
+        "after": number(found.after),
+        "spent": len(found.trials),
+        "gains": [
+            {
+                "path": gain.path,
+                "card": number(gain.value, 4),
+                "tuned": number(found.best.gains[gain.path], 4),
+                "range": f"{number(gain.low)} to {number(gain.high)}",
+                "at_border": gain.path in found.at_border,
+            }
+            for gain in found.gains
+        ],
+    }
+
+
+def _levels(comparison: Comparison) -> list[dict[str, object]]:
+    """Return the lines of the table of robustness."""
+    found = comparison.robustness
+    if found is None:
+        return []
+    return [
+        {
+            "level": f"{number(100.0 * level)} %",
+            "cells": [_level_cell(every[place], name in row.best) for name, every in entries],
+            "unit": unit_text(found.unit),
+        }
+        for entries in (list(found.entries.items()),)
+        for place, (level, row) in enumerate(zip(found.levels, found.rows, strict=True))
+    ]
+
+
+def _level_cell(at: AtLevel, best: bool) -> dict[str, object]:
+    failed = at.completed < at.runs
+    aside = f"{at.completed} of {at.runs} completed" if failed else ""
+    if not failed and at.low != at.high:
+        aside = f"{number(at.low)} to {number(at.high)}"
+    return {"text": number(at.median), "aside": aside, "best": best, "failed": failed}
 
 
 def _card(controller: object) -> Mapping[str, object]:

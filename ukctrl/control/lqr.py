@@ -24,7 +24,7 @@ from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, passive_constraints
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Number, Positive, spec
+from ukctrl.fields import Number, Seconds, spec
 from ukctrl.linear import Linearization, Linearizer, equilibrium
 from ukctrl.start import solve_positions
 
@@ -45,7 +45,7 @@ class Regulating(Controller):
     """Equilibrium, one number a coordinate; absent: where the servo rows hold at the start."""
     follow: Literal["equilibrium", "task"] = "equilibrium"
     """What deviations are measured from: the equilibrium, or the joint motion of the task."""
-    plan_step: Positive = 0.005
+    plan_step: Seconds = 0.005
     """Step of the inverse kinematics of that motion [s]."""
 
 

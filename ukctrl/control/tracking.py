@@ -20,7 +20,7 @@ from ukctrl.control.servo import Servo
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
-from ukctrl.fields import Each, Positive, Quantity, Text, spec
+from ukctrl.fields import Each, Quantity, Seconds, Text, spec
 from ukctrl.reference import AnyReference
 
 Stiffness = Annotated[PerRow, Each(Quantity(minimum=0.0))]
@@ -34,7 +34,7 @@ class Tracking(Controller):
     """Joints that follow; absent: all, or as many as passive constraints leave free."""
     path: AnyReference | None = None
     """Joint motion to follow, one component a joint [rad or m]; absent: inverse kinematics."""
-    plan_step: Positive = 0.005
+    plan_step: Seconds = 0.005
     """Step of the inverse kinematics [s]."""
 
     def motion(self, task: Task) -> JointFollows:

@@ -85,15 +85,16 @@ class Conditions:
 
     def __init__(self, effects: Sequence[Effect], bench: Bench, seed: int) -> None:
         self._bench, self._seed = bench, seed
+        self._lent: list[tuple[str, np.random.Generator]] = []
         self._effects = tuple(zip(labels(effects), effects, strict=True))
         sensors: list[Sensor] = []
         drives: list[tuple[bool, Drive]] = []
         for number, (label, effect) in enumerate(self._effects):
             with blaming(f"effect[{number}]"):
                 if isinstance(effect, SensorEffect):
-                    sensors.append(effect.attach(bench, generator(seed, label)))
+                    sensors.append(effect.attach(bench, self._numbers(label)))
                 elif isinstance(effect, InputEffect):
-                    drive = effect.attach(bench, generator(seed, label))
+                    drive = effect.attach(bench, self._numbers(label))
                     drives.append((effect.sampled, drive))
                 elif not isinstance(effect, PlantEffect | ClockEffect):
                     raise InputError(
@@ -110,6 +111,17 @@ class Conditions:
         self.ticks([bench.start], np.inf)  # refused now rather than when the run has begun
         self.plants = tuple(self._plants())
         """The true robot, piece by piece; the scenario's own where no effect acts on it."""
+
+    def _numbers(self, label: str) -> np.random.Generator:
+        """Return the random numbers of an effect, the same ones at every call."""
+        rng = generator(self._seed, label)
+        self._lent.append((label, rng))
+        return rng
+
+    @property
+    def random(self) -> bool:
+        """Whether some effect has drawn a random number so far."""
+        return any(_used(rng, generator(self._seed, label)) for label, rng in self._lent)
 
     @property
     def senses(self) -> bool:
@@ -162,7 +174,7 @@ class Conditions:
         for number, (label, effect) in enumerate(self._effects):
             if isinstance(effect, ClockEffect):
                 with blaming(f"effect[{number}]"):
-                    rng = generator(self._seed, label)
+                    rng = self._numbers(label)
                     made = effect.ticks(np.asarray(times), self._bench, rng)
                     if not len(made) or made[0] != times[0] or not (np.diff(made) > 0.0).all():
                         raise InputError("ticks must increase, and the first one must stay.")
@@ -186,7 +198,7 @@ class Conditions:
         for number, (label, effect) in enumerate(self._effects):
             if isinstance(effect, PlantEffect):
                 with blaming(f"effect[{number}]"):
-                    robot = effect.altered(robot, at, generator(self._seed, label))
+                    robot = effect.altered(robot, at, self._numbers(label))
         return robot
 
     def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Reading]]:
@@ -208,10 +220,17 @@ class Conditions:
         for label, effect in self._effects:
             entry: dict[str, Any] = {"name": label, "kind": kind_of(effect)}
             if isinstance(effect, PlantEffect):
-                drawn = effect.facts(self._bench.robot, generator(self._seed, label))
+                drawn = effect.facts(self._bench.robot, self._numbers(label))
                 entry |= {"drawn": dict(drawn)} if drawn else {}
                 instants = effect.instants()
                 if instants and min(instants) >= end:
                     entry["never"] = f"it begins at {min(instants):g} s, after the run."
             found.append(entry)
         return found
+
+
+def _used(rng: np.random.Generator, fresh: np.random.Generator) -> bool:
+    """Tell whether numbers were drawn from a generator, or others split from it."""
+    sequence = rng.bit_generator.seed_seq
+    split = isinstance(sequence, np.random.SeedSequence) and sequence.n_children_spawned > 0
+    return split or rng.bit_generator.state != fresh.bit_generator.state

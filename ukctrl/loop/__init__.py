@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ukctrl.loop.closed import Loop, Progress
+from ukctrl.loop.closed import STOPPED, Loop, Progress
 from ukctrl.loop.watch import Drifted
 
-__all__ = ["Drifted", "Loop", "Progress"]
+__all__ = ["STOPPED", "Drifted", "Loop", "Progress"]

@@ -32,6 +32,10 @@ Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
 
 
+STOPPED = "stopped by the user"
+"""How the message of a run begins that somebody has stopped."""
+
+
 class Loop:
     """A scenario, made ready to run."""
 
@@ -138,7 +142,7 @@ class Loop:
             else:
                 self._run_sampled(self.scenario.timing.control, progress)
         except KeyboardInterrupt:
-            return "interrupted", f"stopped by the user at t = {self._reached():.6g} s."
+            return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s."
         except InfeasibleConstraint as error:
             return "infeasible", f"after t = {self._reached():.6g} s: {error}{self._why(error)}"
         except Drifted as error:

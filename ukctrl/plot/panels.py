@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 FULL_LEGEND = 8
 """With more lines than this in a panel, only the liveliest are coloured and named."""
 HIGHLIGHTED = 5
+LEGEND_NAME = 34
+"""Longest name in a legend above all panels."""
 MOST_POINTS = 2400
 """Longer series are thinned to the smallest and largest value of each short interval."""
 PANEL_POINTS = 24000
@@ -45,6 +47,8 @@ class Key(NamedTuple):
     name: str
     color: str
     dash: str
+    marker: str = ""
+    hollow: bool = False
 
 
 def grid(
@@ -70,7 +74,7 @@ def grid(
         places.append((row, column))
         column += panel.columns
     left, right, bottom, gap_x, gap_y = 0.72, 0.12, 0.46, 0.78, 0.76
-    columns = int(8.5 // (0.55 + 0.07 * max((len(short(key.name)) for key in keys), default=1)))
+    columns = int(8.5 // (0.55 + 0.07 * max((len(_label(key)) for key in keys), default=1)))
     top = 0.42 + 0.2 * -(-len(keys) // columns)
     rows = row + 1
     total = top + bottom + rows * height + (rows - 1) * gap_y
@@ -92,7 +96,15 @@ def grid(
 def _common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float) -> None:
     from matplotlib.lines import Line2D
 
-    looks: list[dict[str, Any]] = [{"color": key.color, "linestyle": key.dash} for key in keys]
+    looks: list[dict[str, Any]] = [
+        {
+            "color": key.color,
+            "linestyle": key.dash,
+            "marker": key.marker,
+            "markerfacecolor": "none" if key.hollow else key.color,
+        }
+        for key in keys
+    ]
     handles = [Line2D([], [], linewidth=2.0, **look) for look in looks]
     layout: dict[str, Any] = {
         "loc": "upper left",
@@ -103,7 +115,11 @@ def _common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: floa
         "columnspacing": 1.6,
         "handlelength": 2.2,
     }
-    figure.legend(handles, [short(key.name) for key in keys], **layout)
+    figure.legend(handles, [_label(key) for key in keys], **layout)
+
+
+def _label(key: Key) -> str:
+    return short(key.name, LEGEND_NAME)
 
 
 def heading(axes: Axes, title: str) -> None:
@@ -210,22 +226,26 @@ def fit(axes: Axes, values: Array) -> None:
     axes.set_ylim(middle - 0.56 * span, middle + 0.56 * span)
 
 
-def log_scale(axes: Axes, values: Array) -> None:
-    """Give the y axis decades, down to what the curves reach without their needle-thin dips."""
+def log_scale(axes: Axes, values: Array, axis: Literal["x", "y"] = "y") -> None:
+    """Give an axis decades, down to what the curves reach without their needle-thin dips."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     positive = values[np.isfinite(values) & (values > 0.0)]
+    limits, ticks = (
+        (axes.set_ylim, axes.set_yticks) if axis == "y" else (axes.set_xlim, axes.set_xticks)
+    )
     if positive.size == 0:
-        axes.set_ylim(-0.5, 0.5)
-        axes.set_yticks([0.0], ["0"])
+        limits(-0.5, 0.5)
+        ticks([0.0], ["0"])
         return
-    axes.set_yscale("log")
+    (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
     high = float(positive.max())
     low = max(float(np.quantile(positive, 0.01)), high * 1e-15)
-    axes.set_ylim(10.0 ** np.floor(np.log10(0.6 * low)), 10.0 ** np.ceil(np.log10(1.1 * high)))
-    axes.yaxis.set_major_locator(LogLocator(numticks=7))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: decade(y)))
-    axes.yaxis.set_minor_locator(NullLocator())
+    limits(10.0 ** np.floor(np.log10(0.6 * low)), 10.0 ** np.ceil(np.log10(1.1 * high)))
+    side = axes.yaxis if axis == "y" else axes.xaxis
+    side.set_major_locator(LogLocator(numticks=7))
+    side.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
+    side.set_minor_locator(NullLocator())
 
 
 def decade(value: float) -> str:

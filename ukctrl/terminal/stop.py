@@ -17,7 +17,7 @@ from ukctrl.terminal.lines import clean
 P = ParamSpec("P")
 
 Progress = Callable[[float, float], None]
-"""Called with the time reached and the duration [s]."""
+"""Called with how much is done and how much there is to do: seconds of a run, or runs."""
 
 QUIET_SECONDS = 1.0
 """A run shorter than this shows no progress bar."""
@@ -87,8 +87,14 @@ def stoppable(loop: CodeType) -> Iterator[Stop]:
 
 
 @contextlib.contextmanager
-def progress(title: str, hidden: bool) -> Iterator[Progress]:
-    """Yield a callback that draws a progress bar once a run has lasted a second."""
+def progress(title: str, hidden: bool, unit: str = "s") -> Iterator[Progress]:
+    """Yield a callback that draws a progress bar once the work has lasted a second.
+
+    Args:
+        title: What is worked on.
+        hidden: Whether to draw nothing.
+        unit: What the callback counts: ``s`` of a run, or ``runs``.
+    """
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda reached, duration: None
         return
@@ -98,7 +104,7 @@ def progress(title: str, hidden: bool) -> Iterator[Progress]:
     bar = Progress(
         TextColumn("{task.description}", style="bold", markup=False),
         BarColumn(),
-        TextColumn("{task.completed:.1f} of {task.total:.1f} s"),
+        TextColumn(f"{{task.completed:.1f}} of {{task.total:.{1 if unit == 's' else 0}f}} {unit}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,

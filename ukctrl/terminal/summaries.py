@@ -15,13 +15,11 @@ from ukctrl.terminal.lines import (
     hanging,
     show,
     table,
-    width,
     write_json,
 )
 
 if TYPE_CHECKING:
     from ukctrl.analysis import Check, RowCheck
-    from ukctrl.comparison import Comparison
     from ukctrl.result import Result
     from ukctrl.uk import RankReport
 
@@ -85,34 +83,6 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     show(lines)
 
 
-def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None:
-    """Print the table of metrics, one column a controller."""
-    if as_json:
-        write_json(comparison.to_dict())
-        return
-    from ukctrl.pretty import unit_text
-
-    lines: list[Line] = hanging("", comparison.title, text_style="bold")
-    metrics = [row for row in comparison.rows if "." not in row.metric]
-    metrics = [row for row in metrics if any(map(math.isfinite, row.values.values()))]
-    left = max((len(row.metric) + len(unit_text(row.unit)) for row in metrics), default=0) + 6
-    columns = _beside_each_other(list(comparison.results), width() - left)
-    for part, names in enumerate(columns):
-        if part:
-            lines.append("")
-        head: list[Part | str] = ["", "", *(Part(clean(name), "bold") for name in names)]
-        rows: list[Sequence[Part | str]] = [head, _statuses(comparison, names)]
-        for row in metrics:
-            cells = [_value(row.values[name], name in row.best) for name in names]
-            rows.append([Part(row.metric, "cyan"), Part(unit_text(row.unit), "dim"), *cells])
-        lines += table(rows, "<<" + ">" * len(names))
-    for name, result in comparison.results.items():
-        if result.message:
-            lines += hanging(f"  {clean(name)}: ", result.message)
-    lines += files(folder, ("report", "report.html"), ("data", "compare.csv"))
-    show(lines)
-
-
 def _moved(by: object) -> str:
     """Return how far a start was moved, in words; empty where it was not asked to be."""
     if not isinstance(by, Mapping) or not by:
@@ -121,30 +91,6 @@ def _moved(by: object) -> str:
     if not far:
         return "on the constraints as given"
     return f"moved onto the constraints by {', '.join(far)}"
-
-
-def _statuses(comparison: Comparison, names: Sequence[str]) -> list[Part | str]:
-    statuses = [comparison.results[name].status for name in names]
-    return ["status", "", *(Part(s, STATUS_STYLE.get(s, "bold red")) for s in statuses)]
-
-
-def _value(value: float, is_best: bool) -> Part:
-    text = "-" if math.isnan(value) else f"{value:.4g}"
-    return Part(text, "bold green" if is_best else "")
-
-
-def _beside_each_other(names: Sequence[str], room: int) -> Iterator[list[str]]:
-    """Yield as many names at a time as fit beside each other, at least one."""
-    chosen: list[str] = []
-    used = 0
-    for name in names:
-        needed = 2 + max(len(clean(name)), 11)
-        if chosen and used + needed > room:
-            yield chosen
-            chosen, used = [], 0
-        chosen.append(name)
-        used += needed
-    yield chosen
 
 
 def show_check(found: Check, as_json: bool) -> None:

@@ -10,8 +10,11 @@ import re
 import numpy as np
 import pytest
 
+from ukctrl.batch import Outcome
 from ukctrl.comparison import Comparison, page
 from ukctrl.errors import InputError
+from ukctrl.plot.study import Point, pareto_front
+from ukctrl.pretty import plus_minus
 from ukctrl.result import Labels, Result
 
 
@@ -134,7 +137,6 @@ def test_equal_conditions_are_found_equal(three):
         ("seed", {"seed": 1}),
         ("timing", {"timing": {"duration": 5.0}}),
         ("effects", {"effect": [{"kind": "noise"}]}),
-        ("belief", {"believed": {"mass_scale": 0.7}}),
         ("monitor", {"monitor": {"drift": 1e-3}}),
     ],
 )
@@ -144,6 +146,18 @@ def test_what_differs_is_named_and_warned_of(helix, subject, change):
     comparison = Comparison.of({"a": plain, "b": other})
     assert not fact(comparison, subject).equal
     assert subject in next(v.text for v in comparison.verdicts if v.subject == "fairness")
+
+
+def test_a_belief_of_ones_own_is_allowed_and_told(helix):
+    plain = helix()
+    other = helix(scenario={**plain.scenario, "believed": {"mass_scale": 0.7}})
+    comparison = Comparison.of({"a": plain, "b": other})
+    told = fact(comparison, "belief")
+    assert not told.equal
+    assert told.text == "the robot as its file has it for 'a'; mass_scale: 0.7 for 'b'"
+    words = {v.subject: (v.level, v.text) for v in comparison.verdicts}
+    assert words["belief"][0] == "note"
+    assert "fairness" not in words
 
 
 def test_a_start_that_differs_in_one_bit_is_found_on_the_arrays(helix):
@@ -185,7 +199,7 @@ def test_the_csv_gives_back_every_number(three):
 def test_saving_writes_the_page_the_tables_and_every_run(three, tmp_path):
     three.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        "report.html", "compare.json", "compare.csv",
+        "report.html", "compare.json", "compare.csv", "runs.csv",
         "compare_errors.png", "compare_inputs.png", "compare_tradeoff.png",
         "servo", "same", "pd",
     }  # fmt: skip
@@ -206,7 +220,7 @@ def test_the_page_marks_the_best_and_brackets_the_unranked(helix):
     )
     text = page.html(comparison, page.pictures(comparison))
     assert re.search(r'best">&#9733; 0\.00\d+</td>', text)
-    assert re.search(r'class="number">\(0\.0\d+\)</td>', text)
+    assert re.search(r'class="number unranked">\(0\.0\d+\)</td>', text)
     assert "not ranked" in text
 
 
@@ -239,3 +253,134 @@ def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
     comparison = Comparison.of({"a": humanoid, "b": humanoid})
     pictures = {entry.name: entry for entry in page.pictures(comparison)}
     assert "all actuators" in pictures["compare_inputs"].svg
+
+
+# Over repeats
+
+
+def repeated(values, *, failed=(), effort=1.0):
+    """Return runs of each controller with these errors, repeat by repeat."""
+    return tuple(
+        Outcome(
+            entry=name,
+            repeat=k,
+            seed=k,
+            level=None,
+            status="diverged" if (name, k) in failed else "completed",
+            message="left every bound." if (name, k) in failed else "",
+            reached=1.0,
+            metrics={"rms_phi": value, "effort": effort},
+        )
+        for name, every in values.items()
+        for k, value in enumerate(every)
+    )
+
+
+@pytest.fixture(name="over_repeats")
+def _over_repeats(helix):
+    def build(values, **options):
+        return Comparison(
+            results={name: helix(3, controller=name) for name in values},
+            outcomes=repeated(values, **options),
+        )
+
+    return build
+
+
+NOISE = np.random.default_rng(1).normal(0.0, 0.3, 12)
+
+
+def test_a_difference_that_noise_hides_is_no_claim(over_repeats):
+    other = np.random.default_rng(2).normal(0.0, 0.3, 12)
+    comparison = over_repeats({"a": 2.0 + NOISE, "b": 2.0 + other})
+    assert row(comparison, "rms_phi").best == ()
+    words = {v.subject: v.text for v in comparison.verdicts}
+    assert words["rms_phi"].startswith("Not distinguishable in 12 repeats: means of ")
+
+
+def test_a_small_difference_that_every_repeat_shows_is_one(over_repeats):
+    comparison = over_repeats({"a": 2.0 + NOISE, "b": 2.1 + NOISE})
+    assert row(comparison, "rms_phi").best == ("a",)
+    text = next(v.text for v in comparison.verdicts if v.subject == "rms_phi")
+    assert text.endswith("'b' is 4.8 % above.")
+
+
+def test_a_certain_difference_within_one_percent_is_a_tie(over_repeats):
+    comparison = over_repeats({"a": 2.0 + NOISE, "b": 2.002 + NOISE})
+    assert row(comparison, "rms_phi").best == ()
+
+
+def test_those_that_cannot_be_told_from_the_best_share_its_mark(over_repeats):
+    other = np.random.default_rng(3).normal(0.0, 0.3, 12)
+    comparison = over_repeats({"a": 2.0 + NOISE, "b": 2.02 + other, "c": 5.0 + NOISE})
+    assert set(row(comparison, "rms_phi").best) == {"a", "b"}
+    text = next(v.text for v in comparison.verdicts if v.subject == "rms_phi")
+    assert "not distinguishable from each other; 'c' has 2." in text
+    assert "p < 0.001" in text
+
+
+def test_one_failure_in_many_repeats_costs_the_rank(over_repeats):
+    values = {"a": 2.0 + NOISE, "b": 3.0 + NOISE, "c": 1.0 + NOISE}
+    comparison = over_repeats(values, failed={("c", 4)})
+    assert comparison.completed == ("a", "b")
+    assert row(comparison, "rms_phi").best == ("a",)
+    text = next(v.text for v in comparison.verdicts if v.subject == "diverged")
+    assert text == (
+        "'c' completed 11 of 12 repeats (1 diverged) and is not ranked. With seed 4: left every "
+        "bound."
+    )
+    table = page.html(comparison, [])
+    assert re.search(r'unranked">\[[01]\.\d+ ± 0\.\d+\]', table)
+    assert "11 of 12" in table
+
+
+def test_intervals_median_and_worst_stand_in_the_tables(over_repeats):
+    comparison = over_repeats({"a": 2.0 + NOISE, "b": 3.0 + NOISE})
+    line = next(csv.DictReader(io.StringIO(comparison.to_csv())))
+    assert float(line["rms_phi"]) == pytest.approx(np.mean(2.0 + NOISE), rel=1e-12)
+    assert float(line["rms_phi:median"]) == pytest.approx(np.median(2.0 + NOISE), rel=1e-12)
+    assert float(line["rms_phi:worst"]) == pytest.approx(max(2.0 + NOISE), rel=1e-12)
+    assert float(line["rms_phi:ci_low"]) < float(line["rms_phi"]) < float(line["rms_phi:ci_high"])
+    data = json.loads(comparison.to_json(), parse_constant=refuse_constants)
+    assert data["repeats"] == {"count": 12, "seeds": list(range(12)), "random": None}
+    (pair,) = data["differences"]["rms_phi"]
+    assert (pair["lower"], pair["higher"], pair["supported"]) == ("a", "b", True)
+
+
+def test_an_effort_that_never_differs_is_no_difference(over_repeats):
+    comparison = over_repeats({"a": 2.0 + NOISE, "b": 3.0 + NOISE})
+    assert row(comparison, "effort").best == ()
+    assert comparison.verdicts[0].text == (
+        "With no clear difference in effort, 'a' has the smallest error."
+    )
+
+
+def test_the_front_is_who_nobody_beats_in_both():
+    def point(effort, error, note=""):
+        return Point(effort, error, (np.nan, np.nan), (np.nan, np.nan), note)
+
+    points = {
+        "cheap": point(1.0, 9.0),
+        "middle": point(4.0, 4.0),
+        "beaten": point(5.0, 5.0),
+        "precise": point(9.0, 1.0),
+        "failed": point(0.1, 0.1, "diverged"),
+        "unknown": point(np.nan, 0.1),
+    }
+    assert pareto_front(points) == ["cheap", "middle", "precise"]
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [
+        (0.023412, 0.00118, "0.0234 ± 0.0012"),
+        (123.4, 45.6, "123 ± 46"),
+        (3e-9, 4e-10, "(3.00 ± 0.40)×10⁻⁹"),
+        (49.2412, 1e-9, "49.24 ± 1×10⁻⁹"),
+        (0.0, 0.0, "0 ± 0"),
+        (2.0, np.nan, "2"),
+        (-0.5, 0.012, "−0.500 ± 0.012"),
+    ],
+)
+def test_a_mean_is_printed_to_the_digits_that_its_interval_leaves(value, half, text):
+    assert plus_minus(value, half) == text

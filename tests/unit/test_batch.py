@@ -1,0 +1,128 @@
+"""Many tasks at a time: the same answers as one by one, and no task costs another."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from ukctrl import Scenario
+from ukctrl.batch import Crew, Lost, Outcome, Run, repeat_seed, training_seed
+from ukctrl.errors import InputError
+
+
+@dc.dataclass(frozen=True)
+class Square:
+    """A task that may go wrong in its own way."""
+
+    number: int
+    fault: str = ""
+
+    def __call__(self, watch):
+        watch(0.5)
+        if self.fault == "dies":
+            os._exit(3)
+        if self.fault == "raises":
+            raise ZeroDivisionError("no number is left")
+        if self.fault == "refuses":
+            raise InputError("the task does not fit.")
+        if self.fault == "waits":
+            for _ in range(1000):
+                time.sleep(0.02)
+                watch(0.5)
+        return self.number**2
+
+
+def collected(tasks, progress=None, **options):
+    found = {}
+    with Crew(**options) as crew:
+        finished = crew.gather(tasks, found.__setitem__, progress)
+    return finished, found
+
+
+def test_a_task_that_dies_or_raises_is_lost_and_no_other():
+    tasks = [Square(k) for k in range(6)]
+    tasks[1], tasks[3] = Square(1, "dies"), Square(3, "raises")
+    finished, found = collected(tasks, jobs=2)
+    assert finished
+    assert {k: v for k, v in found.items() if k not in (1, 3)} == {0: 0, 2: 4, 4: 16, 5: 25}
+    assert found[1] == Lost("the process that ran it died, with exit code 3.")
+    assert found[3] == Lost("ZeroDivisionError: no number is left")
+
+
+def test_tasks_that_no_other_process_can_have_are_done_here():
+    tasks = [lambda watch, k=k: k for k in range(3)]
+    assert collected(tasks, jobs=2) == (True, {0: 0, 1: 1, 2: 2})
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_input_error_of_a_task_ends_it_all(jobs):
+    with pytest.raises(InputError, match="the task does not fit"):
+        collected([Square(0), Square(1, "refuses"), Square(2)], jobs=jobs)
+
+
+def test_stopping_keeps_what_is_done_and_does_not_wait_for_the_rest():
+    tasks, found = [Square(0), Square(1, "waits"), Square(2, "waits")], {}
+    seen = []
+
+    def progress(done, total):
+        seen.append(done)
+        if found:
+            raise KeyboardInterrupt
+
+    began = time.perf_counter()
+    with Crew(3) as crew:
+        finished = crew.gather(tasks, found.__setitem__, progress)
+    assert not finished
+    assert found[0] == 0
+    assert time.perf_counter() - began < 15.0  # a task by itself waits for 20 s
+    assert seen
+
+
+def test_somebody_elses_executor_does_as_well():
+    tasks = [Square(0), Square(1, "raises"), Square(2)]
+    with ThreadPoolExecutor(2) as executor:
+        finished, found = collected(tasks, executor=executor)
+    assert finished
+    assert (found[0], found[2]) == (0, 4)
+    assert found[1].message == "ZeroDivisionError: no number is left"
+
+
+def test_progress_counts_tasks_and_parts_of_them():
+    seen = []
+    collected([Square(0), Square(1)], lambda done, total: seen.append((done, total)))
+    assert seen == [(0.5, 2), (1, 2), (1.5, 2), (2, 2)]
+
+
+def test_jobs_must_be_positive_and_go_without_an_executor():
+    with pytest.raises(InputError, match="jobs must be at least 1; got 0"):
+        collected([Square(0)], jobs=0)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(InputError, match="and not both"):
+        collected([Square(0)], jobs=2, executor=executor)
+
+
+def test_runs_in_other_processes_give_the_same_bits():
+    scenario = Scenario.load("scara-helix", {"timing.duration": 0.5, "start.spread": 0.01})
+    runs = [
+        Run(scenario=scenario.replace({"seed": seed}), entry=str(seed), keep=True)
+        for seed in range(3)
+    ]
+    _, alone = collected(runs, jobs=1)
+    _, shared = collected(runs, jobs=2)
+    for k, outcome in alone.items():
+        assert isinstance(shared[k], Outcome)
+        assert shared[k].result.identical(outcome.result)
+        assert not shared[k].result["q"].flags.writeable
+        for name, curve in outcome.curves.norms.items():
+            np.testing.assert_array_equal(shared[k].curves.norms[name], curve)
+
+
+def test_repeats_have_seeds_of_their_own_and_tuning_has_another():
+    seeds = [repeat_seed(5, k) for k in range(2000)]
+    assert seeds[0] == 5
+    assert len({*seeds, training_seed(5)}) == 2001
+    assert seeds[1:] != [repeat_seed(6, k) for k in range(1, 2000)]

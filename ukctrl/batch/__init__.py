@@ -1,0 +1,18 @@
+"""Many runs at once: over processes, with what is worth keeping of each."""
+
+from ukctrl.batch.outcome import Curves, Outcome, Run
+from ukctrl.batch.pool import Crew, Lost, Progress, Task, Watch
+from ukctrl.batch.seeds import repeat_seed, training_seed
+
+__all__ = [
+    "Crew",
+    "Curves",
+    "Lost",
+    "Outcome",
+    "Progress",
+    "Run",
+    "Task",
+    "Watch",
+    "repeat_seed",
+    "training_seed",
+]

@@ -1,0 +1,255 @@
+"""Tasks over processes: one after the other, or several at a time, with the same answers.
+
+Every task is a function of what it holds and of nothing else, so how many run at a time changes
+nothing but the time it takes. A process that dies loses its own task and no other. The processes
+are ours and not those of `concurrent.futures.ProcessPoolExecutor`, in which the death of one
+loses the tasks of all, and a task cannot be asked to stop and hand over what it has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
+
+from ukctrl.batch.workers import Workers, told
+from ukctrl.errors import InputError, UkctrlError
+
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+
+Watch = Callable[[float], None]
+"""Called by a task with the fraction of it that is done; raises where it is asked to stop."""
+Progress = Callable[[float, float], None]
+"""Called with how much is done and how much there is to do."""
+
+WORTH_SECONDS = 4.0
+"""Processes are started by themselves where they save more than this [s]; starting them costs
+about one."""
+LOOK_SECONDS = 0.1
+"""Interval at which one looks whether the user wants to stop [s]."""
+GRACE_SECONDS = 5.0
+"""How long tasks that are asked to stop may take to hand over what they have [s]."""
+
+
+class Task(Protocol[T_co]):
+    """Something to compute; it must be picklable to be computed in another process."""
+
+    def __call__(self, watch: Watch) -> T_co:
+        """Compute it, calling ``watch`` now and then."""
+
+
+class Lost(NamedTuple):
+    """What came of a task instead of its value."""
+
+    message: str
+
+
+@final
+class Crew:
+    """Whoever computes tasks: this process, several, or somebody else's executor.
+
+    A context, which ends the processes it has started; they serve one `gather` after another.
+
+    Args:
+        jobs: How many tasks at a time; None: as many as there are processors, where that pays.
+        executor: Where to compute them instead, such as a cluster's executor.
+
+    Raises:
+        InputError: The number of jobs is not positive, or both are given.
+    """
+
+    def __init__(self, jobs: int | None = 1, executor: Executor | None = None) -> None:
+        if jobs is not None and jobs < 1:
+            raise InputError(f"jobs must be at least 1; got {jobs}.")
+        if executor is not None and jobs not in (1, None):
+            raise InputError(f"give jobs or an executor, and not both; got {jobs} and an executor.")
+        self._jobs, self._executor = jobs, executor
+        self._workers = Workers()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._workers.end()
+
+    def gather(
+        self,
+        tasks: Sequence[Task[T]],
+        take: Callable[[int, T | Lost], None],
+        progress: Progress | None = None,
+    ) -> bool:
+        """Compute tasks and hand over each value as soon as it is there; return whether all were.
+
+        Ctrl-C ends it with what there is: tasks in progress are asked to stop and hand over what
+        they have. So does a `KeyboardInterrupt` that ``take`` raises, of a task that was stopped.
+
+        Args:
+            tasks: What to compute.
+            take: Called in this process with the number of a task and its value.
+            progress: Called with how many tasks are done and how many there are.
+
+        Raises:
+            UkctrlError: A task raised it; the others are given up.
+        """
+        report = progress or _silent
+        if self._executor is not None:
+            return _elsewhere(tasks, take, self._executor, report)
+        if self._jobs is None:
+            return self._as_it_pays(tasks, take, report)
+        chosen = list(range(len(tasks)))
+        if self._jobs == 1 or len(tasks) < 2:
+            return _in_turn(tasks, take, report, chosen)
+        return self._in_processes(tasks, take, report, chosen, self._jobs)
+
+    def _as_it_pays(
+        self, tasks: Sequence[Task[T]], take: Callable[[int, T | Lost], None], report: Progress
+    ) -> bool:
+        """Compute the first task here, and the others in processes if that took long."""
+        began = time.perf_counter()
+        if not _in_turn(tasks, take, report, range(min(1, len(tasks)))):
+            return False
+        rest, cores = list(range(1, len(tasks))), _processors()
+        saved = (time.perf_counter() - began) * (len(rest) - -(-len(rest) // cores))
+        if saved < WORTH_SECONDS:
+            return _in_turn(tasks, take, report, rest)
+        return self._in_processes(tasks, take, report, rest, cores)
+
+    def _in_processes(
+        self,
+        tasks: Sequence[Task[T]],
+        take: Callable[[int, T | Lost], None],
+        report: Progress,
+        chosen: list[int],
+        jobs: int,
+    ) -> bool:
+        workers = self._workers
+        waiting, here = list(reversed(chosen)), []
+        done = len(tasks) - len(chosen)
+        workers.raise_to(min(jobs, len(chosen)))
+        try:
+            while waiting or workers.busy:
+                while waiting and workers.idle:
+                    try:
+                        workers.give(waiting[-1], tasks[waiting[-1]])
+                    except (pickle.PicklingError, AttributeError, TypeError):
+                        here.append(waiting[-1])  # no other process can have it
+                    waiting.pop()
+                for k, value in workers.finished(LOOK_SECONDS):
+                    done += 1
+                    take(k, _value(value))
+                report(done + workers.fraction(), len(tasks))
+        except KeyboardInterrupt:
+            for k, value in workers.stop(GRACE_SECONDS):
+                with contextlib.suppress(KeyboardInterrupt, UkctrlError):
+                    take(k, _value(value))
+            workers.end()
+            return False
+        except BaseException:
+            workers.end()
+            raise
+        return _in_turn(tasks, take, report, here)
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _in_turn(
+    tasks: Sequence[Task[T]],
+    take: Callable[[int, T | Lost], None],
+    report: Progress,
+    chosen: Sequence[int],
+) -> bool:
+    count = len(tasks)
+    asked = False
+    for k in chosen:
+
+        def watch(fraction: float, done: int = k) -> None:
+            nonlocal asked
+            try:
+                report(done + min(max(fraction, 0.0), 1.0), count)
+            except KeyboardInterrupt:
+                asked = True
+                raise
+
+        try:
+            take(k, _made(tasks[k], watch))
+            report(k + 1, count)
+        except KeyboardInterrupt:
+            return False
+        if asked:
+            return False
+    return True
+
+
+def _made(task: Task[T], watch: Watch) -> T | Lost:
+    try:
+        return task(watch)
+    except UkctrlError:
+        raise
+    except Exception as error:
+        return Lost(told(error))
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, UkctrlError):
+        raise value
+    return value
+
+
+def _elsewhere(
+    tasks: Sequence[Task[T]],
+    take: Callable[[int, T | Lost], None],
+    executor: Executor,
+    report: Progress,
+) -> bool:
+    """Compute tasks with somebody else's executor, a few more at a time than it may have room."""
+    waiting = list(range(len(tasks)))[::-1]
+    running: dict[Future[T], int] = {}
+    done = 0
+    most = 4 * _processors()
+    try:
+        while waiting or running:
+            while waiting and len(running) < most:
+                running[executor.submit(tasks[waiting[-1]], _unwatched)] = waiting[-1]
+                waiting.pop()
+            for future in wait(running, LOOK_SECONDS, FIRST_COMPLETED).done:
+                k = running.pop(future)
+                done += 1
+                take(k, _outcome_of(future))
+            report(done, len(tasks))
+    except KeyboardInterrupt:
+        for future in running:
+            future.cancel()
+        return False
+    return True
+
+
+def _outcome_of(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except UkctrlError:
+        raise
+    except (Exception, CancelledError) as error:  # such as a process that died
+        return Lost(told(error))
+
+
+def _unwatched(fraction: float) -> None:
+    """Take no notice: nobody watches a task in another's executor."""
+
+
+def _silent(done: float, total: float) -> None:
+    """Show no progress."""

@@ -1,0 +1,137 @@
+"""The command `compare`: from its options to a comparison, and the files of it."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ukctrl.cli.inputs import about, card_of, file_name, folder_of, scenario_of
+from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.errors import InputError
+
+if TYPE_CHECKING:
+    from ukctrl.study import Entry
+    from ukctrl.tuning import Budget
+
+Repeats = Annotated[
+    int | None,
+    typer.Option(
+        "--repeats",
+        metavar="N",
+        help="Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
+    ),
+]
+Mismatch = Annotated[
+    str | None,
+    typer.Option(
+        "--mismatch",
+        metavar="LEVELS",
+        help="Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
+    ),
+]
+Tune = Annotated[
+    int | None,
+    typer.Option("--tune", metavar="BUDGET", help="Tune all gains first, with so many runs each."),
+]
+CostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cost",
+        metavar="METRIC",
+        help='What tuning makes small: rms_phi (the default), or "rms_phi + 0.01*effort".',
+    ),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over", metavar="PATH=LO:HI", help="Range of a gain; absent: a decade to both sides."
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", help="Runs at a time; absent: all processors."),
+]
+
+
+def compare(
+    scenario: ScenarioName,
+    controllers: Cards,
+    changes: Set = None,
+    repeats: Repeats = None,
+    mismatch: Mismatch = None,
+    tune: Tune = None,
+    cost: CostOption = None,
+    over: Over = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run several controllers on the same scenario and set them side by side."""
+    base = scenario_of(scenario, None, changes, trust)
+    from ukctrl import catalog, terminal
+    from ukctrl.loop import Loop
+    from ukctrl.study import compare as compare_controllers
+
+    entries = [_entry(text, scenario) for text in controllers]
+    levels, budget = _levels(mismatch), _budget(tune, cost, over)
+    folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
+    with terminal.stoppable(Loop.run.__code__) as stop:
+        with about(scenario), terminal.progress(base.title, quiet or as_json, "runs") as progress:
+            comparison = compare_controllers(
+                base,
+                entries,
+                repeats=repeats,
+                mismatch=levels,
+                tuning=budget,
+                jobs=jobs,
+                beside=catalog.find("scenarios", scenario),
+                trust=trust,
+                progress=stop.watch(progress),
+            )
+        stop.hold()
+        comparison.save(folder)
+        if not quiet:
+            terminal.show_comparison(comparison, folder, as_json)
+    complete = not comparison.conditions.stopped
+    completed = complete and all(run.completed for run in comparison.outcomes)
+    raise typer.Exit(0 if completed else 1)
+
+
+def _entry(text: str, scenario: str) -> Entry:
+    """Read an entry, its card looked up as `card_of` does."""
+    from ukctrl.study import Entry
+
+    entry = Entry.parse(text)
+    return dc.replace(entry, controller=card_of(str(entry.controller), scenario))
+
+
+def _levels(text: str | None) -> list[float]:
+    from ukctrl.tables import parse_value
+
+    if text is None:
+        return []
+    values = [parse_value(part.strip()) for part in text.split(",")]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
+    return [float(value) for value in values if isinstance(value, int | float)]
+
+
+def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:
+    from ukctrl.tuning import Budget, read_range
+
+    if tune is None:
+        for name, value in (("cost", cost), ("over", over)):
+            if value:
+                raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
+        return None
+    ranges = [read_range(text) for text in over or []]
+    repeated = [path for k, (path, _) in enumerate(ranges) if path in dict(ranges[:k])]
+    if repeated:
+        raise InputError(f"--over gives '{repeated[0]}' two ranges.")
+    return Budget(simulations=tune, cost=cost or "rms_phi", over=dict(ranges))

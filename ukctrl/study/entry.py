@@ -1,0 +1,122 @@
+"""One controller of a comparison: a card or a law, its name, and what it alone believes."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from ukctrl.control import Controller
+from ukctrl.errors import InputError, near_miss
+from ukctrl.scenario import Scenario
+from ukctrl.tables import parse_value
+
+OWN = ("controller", "believed")
+"""Parts of a scenario that belong to a controller; the others are the same for all."""
+_PAIRS = MappingProxyType({"{": "}", "[": "]", "(": ")"})
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One controller of a comparison.
+
+    As text it is a card, with changes in braces and a name before it where they are wanted:
+
+        servo-baumgarte
+        servo-baumgarte{believed.mass_scale=0.8}
+        light=servo-baumgarte{believed.mass_scale=0.8, controller.feedback.alpha=40}
+
+    The changes are paths and values as after `--set`. They reach into `controller` and
+    `believed` alone: everything else is the same for all.
+    """
+
+    controller: str | Controller
+    """Name or path of a card, or the law itself."""
+    name: str = ""
+    """What it is called on the page; absent: the card's name, with the changes."""
+    changes: Mapping[str, object] = dc.field(default_factory=dict)
+    """Values by their path."""
+
+    def __post_init__(self) -> None:
+        for path in self.changes:
+            part = path.split(".")[0]
+            if part not in OWN or path == "controller":
+                shown = self.name or self._spelt()
+                told = near_miss(part, OWN) if part not in OWN else "."
+                raise InputError(
+                    f"entry '{shown}' may change what is below controller and believed; got "
+                    f"'{path}'{told} What is the same for all is changed with --set, or in the "
+                    "scenario."
+                )
+
+    @staticmethod
+    def parse(text: str) -> Entry:
+        """Read an entry from text.
+
+        Raises:
+            InputError: It is not written as an entry is.
+        """
+        head, brace, rest = text.partition("{")
+        name, equals, card = (part.strip() for part in head.rpartition("="))
+        changes: dict[str, object] = {}
+        if brace:
+            if not rest.rstrip().endswith("}"):
+                raise InputError(f"entry '{text}': the brace '{{' is not closed.")
+            for pair in _split(rest.rstrip()[:-1], text):
+                key, sign, value = (part.strip() for part in pair.partition("="))
+                if not (key and sign and value):
+                    raise InputError(f"entry '{text}': must have KEY=VALUE in its braces; got "
+                                     f"'{pair.strip()}'.")  # fmt: skip
+                if key in changes:
+                    raise InputError(f"entry '{text}': '{key}' is given twice.")
+                changes[key] = parse_value(value)
+        if not card or (equals and not name):
+            what = "a name before '='" if card else "the name of a card"
+            raise InputError(f"entry '{text}': {what} is missing; write NAME=CARD{{KEY=VALUE}}.")
+        return Entry(
+            controller=card, name=name or (text.strip() if changes else ""), changes=changes
+        )
+
+    def apply(
+        self, scenario: Scenario, *, beside: Path | None = None, trust: bool = False
+    ) -> Scenario:
+        """Return the scenario with this controller in it.
+
+        Raises:
+            InputError: There is no such card, or the changes do not fit.
+        """
+        use = self.controller
+        value = {"use": use} if isinstance(use, str) else use
+        changed: dict[str, object] = {"controller": value, **self.changes}
+        return scenario.replace(changed, beside=beside, trust=trust)
+
+    def called(self, variant: Scenario) -> str:
+        """Return what it is called, given the scenario with it."""
+        return self.name or variant.controller.name or type(variant.controller).__name__
+
+    def _spelt(self) -> str:
+        return self.controller if isinstance(self.controller, str) else self.controller.name
+
+
+def _split(text: str, whole: str) -> Iterator[str]:
+    """Yield what commas part, but not those inside brackets or quotes."""
+    open_brackets: list[str] = []
+    quote, start = "", 0
+    for place, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in _PAIRS:
+            open_brackets.append(_PAIRS[letter])
+        elif letter in _PAIRS.values():
+            if not open_brackets or open_brackets.pop() != letter:
+                raise InputError(f"entry '{whole}': '{letter}' closes what was not opened.")
+        elif letter == "," and not open_brackets:
+            yield text[start:place]
+            start = place + 1
+    if open_brackets or quote:
+        raise InputError(f"entry '{whole}': '{quote or open_brackets[-1]}' is missing.")
+    if text[start:].strip():
+        yield text[start:]
