@@ -327,6 +327,22 @@ def test_a_comparison_that_is_stopped_keeps_what_it_has(tmp_path):
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").rstrip().endswith("html>")
 
 
+@pytest.mark.slow
+def test_runs_in_other_processes_hand_over_what_they_have_when_stopped(tmp_path):
+    cards = ("-c", "servo-baumgarte", "-c", "servo-exact", "--jobs", "2")
+    process = start("compare", "scara-helix", *LONG, *cards, "--out", "out", cwd=tmp_path)
+    wait_for(tmp_path / "out", process)
+    time.sleep(6.0)  # fresh processes take a second or two to begin
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (1, "")
+    assert re.search(r"status +interrupted +interrupted\n", out)
+    for name in ("servo-baumgarte", "servo-exact"):
+        result = Result.load(tmp_path / "out" / name)
+        assert result.status == "interrupted"
+        assert result.time[-1] > 0.0
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_signal_at_any_moment_leaves_no_broken_file(tmp_path, seed):
     process = start("run", "scara-helix", "--out", "out", cwd=tmp_path)

@@ -72,6 +72,12 @@ def test_gains_are_the_positive_numbers_of_the_feedback_and_no_times(laws):
     assert paths["servo-exact"] == []
 
 
+def test_what_a_law_takes_as_known_is_no_gain(helix):
+    found = gains_of(helix.replace({"controller": {"use": "servo-chen-robust"}}))
+    names = [gain.path.rpartition(".")[2] for gain in found]
+    assert names == ["kappa", "rate", "epsilon"]  # and not rho, mismatch, weight
+
+
 def test_a_gain_of_each_row_or_block_is_a_gain_of_its_own(helix):
     feedback = Baumgarte(alpha=(20.0, 20.0, 30.0, 0.0), beta={"tool": 100.0, "tilt": 90.0})
     gains = gains_of(helix.replace({"controller": Servo(feedback=feedback)}))

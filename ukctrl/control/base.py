@@ -183,6 +183,8 @@ class Controller(abc.ABC):
     """Whether it is for servo constraints: a scenario must then have some, and else none."""
     needs_grip: ClassVar[bool] = True
     """Whether the inputs must accelerate the servo rows at once, without springs in between."""
+    assumed: ClassVar[tuple[str, ...]] = ()
+    """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
 
     name: str = ""
     """Short name; absent: the card's."""

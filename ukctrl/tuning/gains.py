@@ -8,6 +8,7 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ukctrl.control import Controller, Feedback
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.fields import Quantity
 from ukctrl.scenario import Scenario
@@ -34,7 +35,8 @@ def gains_of(scenario: Scenario) -> tuple[Gain, ...]:
     """Return the gains of a scenario's controller, each with a decade of range on both sides.
 
     They are the positive numbers at the top of the controller and in its feedback, alone, in lists
-    or in tables by name. Times are none: they say when, and not how much.
+    or in tables by name. Times are none: they say when, and not how much; nor is what a law takes
+    as known, such as the bound of an uncertainty.
     """
     return tuple(
         Gain(f"controller.{path}", value, value / DECADE, value * DECADE)
@@ -96,8 +98,9 @@ def _numbers(owner: Any, *, inner: bool) -> Iterator[tuple[str, float]]:
     if not dc.is_dataclass(owner):
         return
     hints = typing.get_type_hints(type(owner), include_extras=True)
+    assumed = owner.assumed if isinstance(owner, Controller | Feedback) else ()
     for field in dc.fields(owner):
-        if _is_time(hints.get(field.name)):
+        if field.name in assumed or _is_time(hints.get(field.name)):
             continue
         value = getattr(owner, field.name)
         if dc.is_dataclass(value) and (inner or field.name in LAWS):

@@ -3,7 +3,7 @@ r"""Chen and Zhang's adaptive robust law: the bound of the uncertainty is learnt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class AdaptiveRobust(Feedback):
     """
 
     kind: Literal["adaptive_robust"] = "adaptive_robust"
+    assumed: ClassVar[tuple[str, ...]] = ("profile", "initial", "mismatch", "supposed", "weight")
     kappa: Positive
     r"""Gain of $p_2$, the decay of $z$ [1/s]."""
     rate: Rate

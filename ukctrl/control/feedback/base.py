@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -101,6 +101,9 @@ class StateFeedback(abc.ABC):
 @spec
 class Feedback(abc.ABC):
     """How a servo controller answers an error of its rows."""
+
+    assumed: ClassVar[tuple[str, ...]] = ()
+    """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
 
     @abc.abstractmethod
     def attach(self, stack: Stack) -> BoundFeedback | StateFeedback:

@@ -3,7 +3,7 @@ r"""The decrease of a Lyapunov function, demanded as one scalar row."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Lyapunov(Feedback):
     """
 
     kind: Literal["lyapunov"] = "lyapunov"
+    assumed: ClassVar[tuple[str, ...]] = ("uncertainty", "weight", "least_grip")
     kappa: Positive
     r"""Decay of $|z|$ [1/s]; $\dot V = -2\kappa V$."""
     rate: Rate

@@ -2,7 +2,7 @@ r"""Chen's robust law: $u = p_1 + p_2 + p_3$, for uncertainty with a known bound
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema
@@ -63,6 +63,7 @@ class ChenRobust(Feedback):
     """
 
     kind: Literal["chen_robust"] = "chen_robust"
+    assumed: ClassVar[tuple[str, ...]] = ("rho", "mismatch", "weight")
     kappa: Positive
     r"""Gain of $p_2$, the decay of $z$ [1/s]."""
     rate: Rate

@@ -2,7 +2,7 @@ r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box t
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class Sliding(Feedback):
     """
 
     kind: Literal["sliding"] = "sliding"
+    assumed: ClassVar[tuple[str, ...]] = ("box", "uncertainty", "mismatch", "function")
     alpha: RateGain
     r"""Nominal gain of the velocity error $\alpha$ [1/s]."""
     beta: StiffnessGain
