@@ -6,8 +6,8 @@ from scipy.optimize import linprog, lsq_linear, minimize
 
 from ukctrl import Robot, Scenario, Task
 from ukctrl.certify import RANK
-from ukctrl.constraints import Expression, Stack
-from ukctrl.control import Bounded, InternalForce, LeastNorm, Posture, Prioritized
+from ukctrl.constraints import Expression, Rows, Stack
+from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, Prioritized
 from ukctrl.control.allocation.box import Box, highest, least_squares, nearest
 from ukctrl.control.allocation.relaxed import relaxed
 from ukctrl.dynamics import Dynamics
@@ -230,13 +230,37 @@ def test_rate_limits_hold_from_tick_to_tick_and_the_first_is_free():
     allocator = Bounded().attach(place.task, place.stack.names)
     memory, inputs = allocator.memory, []
     for demand in (place.demand, -4.0 * place.demand, 4.0 * place.demand):
-        u, rate = allocator.input_after(place.rows, demand, place.dynamics, memory)
-        memory = memory + 0.01 * rate
+        allocator.look_back(memory)
+        u = allocator.input(place.rows, demand, place.dynamics)
+        memory = memory + 0.01 * allocator.memory_rate(u, memory)
         inputs.append(u)
     free, _ = two_link(robot=slow_arm(50.0), period=0.01).ask(Bounded(rate_limits="ignore"))
     np.testing.assert_array_equal(inputs[0], free)
     steps = np.abs(np.diff(inputs, axis=0))
     np.testing.assert_allclose(steps.max(axis=1), 0.5, rtol=1e-9)
+
+
+def test_an_allocator_that_is_not_told_the_last_input_says_so():
+    with pytest.raises(GainError, match="must call allocator.look_back"):
+        two_link(robot=slow_arm(50.0), period=0.01).ask(Bounded())
+
+
+@pytest.mark.parametrize(
+    "allocation", [Damped(), Prioritized(), Bounded(on_limit="relax")], ids=lambda it: it.kind
+)
+def test_what_tells_rows_apart_refuses_rows_that_are_not_the_tasks(allocation):
+    with pytest.raises(GainError, match="needs a feedback that asks for the rows of the task"):
+        allocation.attach(two_link().task, ("decrease",))
+
+
+def test_scaling_serves_whatever_row_a_feedback_asks_for():
+    place = two_link()
+    row = Rows(*(part[:1] for part in place.rows))
+    allocator = Bounded().attach(place.task, ("decrease",))
+    u = allocator.input(row, place.demand[:1], place.dynamics)
+    achieved = row.A @ place.dynamics.acceleration(u)
+    np.testing.assert_allclose(achieved, place.demand[:1], **EXACT)
+    assert allocator.signals()["row_miss"].components == ("decrease",)
 
 
 def test_rate_limits_without_ticks_are_refused_by_the_motors_name():
