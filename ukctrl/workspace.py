@@ -160,6 +160,9 @@ def json_schema(kind: str) -> dict[str, Any]:
     schema: Schema = dict(found[kind, "validation"])
     if "$ref" in schema:
         schema = dict(definitions[schema["$ref"].rpartition("/")[2]])
+    if "Mode" in definitions:
+        modes = definitions["Mode"]["properties"]
+        modes["law"] = _or_card(modes["law"])
     if kind == "scenario":
         schema["properties"]["controller"] = _or_card(schema["properties"]["controller"])
     elif kind == "controller":

@@ -120,7 +120,7 @@ class _ThrustLaw(Law):
         """Return how fast the wanted orientation turns while the thrust stays, in world axes."""
         s, ahead = dynamics.snapshot, self._ahead
         pushes = rows.A @ dynamics.G
-        u = np.linalg.lstsq(pushes, thrust, rcond=None)[0]
+        u = np.asarray(np.linalg.lstsq(pushes, thrust, rcond=None)[0], dtype=np.float64)
         v = s.v + AHEAD * dynamics.acceleration(u)
         q = dynamics.robot.integrate(s.q, AHEAD * s.v)
         ahead.move(s.t + AHEAD, q, v)
