@@ -7,8 +7,8 @@ $$ M \dot\sigma + (C + K)\, \sigma = Y \tilde\pi , \qquad
    V = \tfrac12 \sigma^\top M \sigma + \tfrac12 \tilde\pi^\top \Gamma^{-1} \tilde\pi, \qquad
    \dot V = -\sigma^\top K \sigma, $$
 
-because $\dot M - 2 C$ is skew-symmetric. Nothing is cancelled but what is known, and no
-acceleration is measured.
+because $\dot M - 2 C$ is skew-symmetric. No inverse of an estimate is taken, and no acceleration
+measured.
 """
 
 from __future__ import annotations
