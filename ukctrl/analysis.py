@@ -243,6 +243,7 @@ def _ranks(
         held = degree.value is not None and degree.value <= 2
         if not held and degree.name not in servo.dependent:
             beyond = instead if degree.value is not None else ""
+            instead = instead.removeprefix(beyond)  # said once
             problems.append(f"no motor accelerates row '{degree.name}': {degree.sentence}{beyond}")
     return problems, notes
 
