@@ -123,8 +123,8 @@ def run(
     from ukctrl.report import write_report
     from ukctrl.simulation import simulate
 
-    folder = folder_of(out or Path("out") / file_name(chosen.name))
     with terminal.stoppable(Loop.run.__code__) as stop:
+        folder = folder_of(out or Path("out") / file_name(chosen.name))
         with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
             result = simulate(chosen, progress=stop.watch(progress))
         stop.hold()

@@ -79,8 +79,8 @@ def compare(
 
     entries = [_entry(text, scenario) for text in controllers]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
-    folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
     with terminal.stoppable(Loop.run.__code__) as stop:
+        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
         with about(scenario), terminal.progress(base.title, quiet or as_json, "runs") as progress:
             comparison = compare_controllers(
                 base,

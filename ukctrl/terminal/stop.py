@@ -48,10 +48,13 @@ class Stop:
             return
         insists = time.monotonic() - self._asked_at > INSIST_SECONDS
         self._asked_at = min(self._asked_at, time.monotonic())
-        while frame is not None and not insists:
-            insists = frame.f_code is self._loop
+        inside = False
+        while frame is not None and not inside:
+            if frame.f_code.co_name == "__del__" and not insists:
+                return  # Python would print the interrupt and go on; the next sample raises it
+            inside = frame.f_code is self._loop
             frame = frame.f_back
-        if insists:
+        if inside or insists:
             raise KeyboardInterrupt
 
     def watch(self, progress: Callable[P, None]) -> Callable[P, None]:
