@@ -102,6 +102,14 @@ def _work(samples: Samples, block: str | None) -> float:
     return integral(samples.time, np.sum(power, axis=1))
 
 
+def _input_travel(samples: Samples, block: str | None) -> float:
+    time, u = samples.time, samples["u"]
+    if len(time) < 2 or not u.size:
+        return float("nan")
+    with np.errstate(over="ignore"):
+        return float(np.sum(np.abs(np.diff(u, axis=0))) / (time[-1] - time[0]))
+
+
 def _energy_drift(samples: Samples, block: str | None) -> float:
     imbalance = energy_imbalance(samples)
     return float(np.max(np.abs(imbalance))) if len(imbalance) else float("nan")
@@ -201,6 +209,13 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "work that the inputs exchange, with no credit for what they get back",
             r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt",
             _work,
+        ),
+        "input_travel": Metric(
+            "u/s",
+            "how far the inputs move from sample to sample, in total per second: what noise and "
+            "chattering ask of the motors",
+            r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert",
+            _input_travel,
         ),
         "peak_passive_phi": Metric(
             "passive_phi",
@@ -303,6 +318,7 @@ def unit_in(name: str, labels: Labels) -> str:
         "passive_phi": common_unit(labels.passive_row_units),
         "force": common_unit(FIELDS["reaction_residual"].units(labels)),
         "u": common_unit(labels.actuator_units),
+        "u/s": common_unit(per_second(entry) for entry in labels.actuator_units),
         "(u)^2 s": f"({common_unit(labels.actuator_units)})^2 s",
     }
     return known.get(unit, unit)

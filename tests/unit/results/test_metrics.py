@@ -121,6 +121,14 @@ def test_work_is_unknown_without_the_rates_of_the_actuators(motors):
     assert np.isnan(motors(T, np.sin(T)).metric("work"))
 
 
+def test_a_sine_travels_four_times_its_height_every_turn(motors):
+    time = np.linspace(0.0, 10.0, 4001)  # the turning points are samples
+    run = motors(time, 3.0 * np.sin(2.0 * np.pi * time))
+    np.testing.assert_allclose(run.metric("input_travel"), 4.0 * 3.0, rtol=1e-12)
+    chatter = 3.0 + np.resize([0.0, 0.01], len(time))  # hardly seen in the effort
+    np.testing.assert_allclose(motors(time, chatter).metric("input_travel"), 4.0, rtol=1e-12)
+
+
 def test_a_ramp_through_its_limit_is_saturated_half_of_the_time(motors):
     u = np.minimum(T / 10.0, 1.0)
     np.testing.assert_allclose(
