@@ -181,6 +181,14 @@ def test_every_module_is_on_the_page_of_the_python_interface():
     assert modules - described_elsewhere == {name.split(".")[0] for name in shown}
 
 
+def test_every_decision_stands_in_the_index_and_in_the_navigation_by_number():
+    records = sorted(path.name for path in (DOCS / "decisions").glob("[0-9]*.md"))
+    index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[\d{4}\]\((.+?)\)", index, re.MULTILINE) == records
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert re.findall(r"- decisions/(\d.+)$", navigation, re.MULTILINE) == records
+
+
 class Fetches(HTMLParser):
     """Collect the addresses that a browser fetches to show a page, not those it links to."""
 
