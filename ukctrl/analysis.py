@@ -9,6 +9,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.constraints import Integrability, Stack, classify_parts
+from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.factor import Matrix
 from ukctrl.loop import Loop
@@ -75,7 +76,7 @@ class Check:
     inputs: dict[str, float]
     """Input at the start by actuator [N m or N]; empty when none is possible."""
     over_limit: tuple[str, ...]
-    """Actuators whose start input exceeds their effort limit."""
+    """Actuators whose start input is beyond a limit, at the speed of the start."""
     findings: tuple[str, ...]
     """What the model's audit says."""
     problems: tuple[str, ...]
@@ -149,12 +150,9 @@ def check(scenario: Scenario) -> Check:
         problems.append(str(error))
     except (UkctrlError, ArithmeticError) as error:
         problems.append(f"the controller cannot start: {error}")
-    limits = dict(zip(loop.robot.actuators, loop.robot.effort_limit.tolist(), strict=True))
-    over = tuple(name for name, u in inputs.items() if abs(u) > limits[name])
-    for name in over:
-        notes.append(
-            f"input '{name}' starts at {inputs[name]:.4g}, above its limit {limits[name]:.4g}."
-        )
+    truth.move(loop.t0, q, v)
+    beyond = _beyond_limits(inputs, truth)
+    notes.extend(beyond.values())
     notes.extend(_consistency(row_checks))
     sharing = truth.sharing() if len(passive) else ()
     if sharing:
@@ -178,7 +176,7 @@ def check(scenario: Scenario) -> Check:
         rows=row_checks,
         velocity_rows=velocity_rows,
         inputs=inputs,
-        over_limit=over,
+        over_limit=tuple(beyond),
         findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
         problems=tuple(problems),
         notes=tuple(notes),
@@ -246,6 +244,19 @@ def _ranks(
             instead = instead.removeprefix(beyond)  # said once
             problems.append(f"no motor accelerates row '{degree.name}': {degree.sentence}{beyond}")
     return problems, notes
+
+
+def _beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
+    """Say of each input beyond what its motor gives at this speed by how much, by name."""
+    rate = truth.snapshot.v @ truth.snapshot.B
+    said = {}
+    for name, low, high in zip(truth.robot.actuators, *truth.robot.input_bounds(rate), strict=True):
+        u = inputs.get(name, low)
+        if u > high:
+            said[name] = f"input '{name}' starts at {u:.4g}, above its limit {high:.4g}."
+        elif u < low:
+            said[name] = f"input '{name}' starts at {u:.4g}, below its limit {low:.4g}."
+    return said
 
 
 def _broken_closures(passive: Stack, monitor: Monitor) -> list[str]:

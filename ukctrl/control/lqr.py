@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ OPEN = 1e-9
 @spec
 class Regulating(Controller):
     """What the regulators share."""
+
+    needs_grip: ClassVar[bool] = False
 
     Q: Weight = 1.0
     """Weight of the deviations; in a table of the configuration by ``q1`` and of the velocity by

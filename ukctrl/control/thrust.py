@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.constraints import Rows, Stack
+from ukctrl.constraints import Constraint, Rows, Stack
+from ukctrl.constraints.base import Attached
+from ukctrl.constraints.kinematics import orientation_rows
+from ukctrl.constraints.probe import FrameProbe
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.base import NO_MEMORY, Command, Controller, Law, Signal, Task
+from ukctrl.control.pointing import point, turned
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
-from ukctrl.factor import Matrix, Vector
+from ukctrl.factor import Vector
 from ukctrl.fields import Instance, Rate, RateSquared, Text, spec
 from ukctrl.reference import AnyReference, Constant
-from ukctrl.reference.rotation import to_axis_angle
 
-AHEAD = 1e-4
-"""How far ahead the wanted direction is differenced [s]; its error is of the first order."""
+if TYPE_CHECKING:
+    from ukctrl.robot import Robot, Snapshot
+
+AHEAD = 2e-4
+"""How far ahead the wanted direction is differenced [s]; the error is of the first order."""
 ALIGNED = 1e-6
 """The thrust must point along the frame's z axis to this [rad]."""
-FALLING = 1e-3
-"""Wanted thrusts below this leave the direction open [m/s^2]."""
+JUMP = 0.2
+"""A wanted direction that turns by more than this while it is differenced has jumped [rad]."""
 
 
 @spec
@@ -34,17 +41,27 @@ class ThrustVectoring(Controller):
     direction $e_z$. The law asks for that share and turns $e_z$ towards $d$:
 
     $$ e_z^\top A\, a = e_z^\top \ddot p^*, \qquad
-       \dot\omega = \dot\omega^* - \alpha_R (\omega - \omega^*) - \beta_R\, \phi_R, $$
+       \ddot\varphi + \alpha_R\, \dot\varphi + \beta_R\, \varphi = 0, $$
 
-    four rows for the four inputs of a quadrotor, met exactly by the allocation. $\phi_R$ is the
-    rotation left to the frame whose z axis is $d / \lVert d \rVert$ and whose x axis lies nearest
-    the heading; $\omega^*$ follows from where $d$ will be under the present thrust.
-    $\dot\omega^*$ is left out, so the position error is of the order of the wanted jerk's rate
-    over $\beta \beta_R$. Stable where the turning is several times as fast as the moving.
+    four rows for the four inputs of a quadrotor, met exactly by the allocation. $\varphi$ is the
+    error of the orientation, as of ``orientation_follows``, from the frame whose z axis is
+    $d / |d|$ and whose x axis lies nearest the heading. How that frame turns follows
+    from where $d$ will be, with the thrust along the body as it turns; to the first order that
+    does not depend on the inputs, so there is no circle.
+
+    Where ``feedforward`` leaves the frame's angular acceleration out, the position error is
+    $|\mathrm d^4 r / \mathrm dt^4| / (\beta \beta_R)$ along a path that is slow for the first loop.
+
+    The law is stable where the turning is several times as fast as the moving. It asks for a
+    negative thrust while $d$ is behind the body. An allocation with an order of blocks knows the
+    four rows as ``tilt``, ``thrust`` and ``heading``; where a motor is at its limit, that order
+    keeps the body from falling, and the heading, which propellers turn weakly, waits.
 
     References:
         Lee, Leok & McClamroch, "Geometric tracking control of a quadrotor UAV on SE(3)", CDC 2010.
     """
+
+    needs_grip: ClassVar[bool] = False
 
     kind: Literal["thrust_vectoring"] = "thrust_vectoring"
     frame: Text
@@ -59,6 +76,8 @@ class ThrustVectoring(Controller):
     r"""Gain of the attitude error $\beta_R$ [1/s^2]."""
     heading: AnyReference = Constant(value=(0.0,))
     """Direction of the x axis about the vertical, one component [rad]."""
+    feedforward: Literal["acceleration", "rate"] = "acceleration"
+    """How much of the wanted frame's turning the body is told: all, or no acceleration of it."""
     allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
     """Which input gives the four rows."""
 
@@ -66,16 +85,55 @@ class ThrustVectoring(Controller):
         return _ThrustLaw(self, task)
 
 
+BLOCKS = {"tilt": ((3, "rad"), (4, "rad")), "thrust": ((2, "m"),), "heading": ((5, "rad"),)}
+"""Of the rows that the law asks for, first comes first: the components of the body's velocity."""
+ORDER = (0, 1, 3, 2)
+"""Where the rows of the orientation and then the thrust's stand in these blocks."""
+
+
+@spec
+class _Part(Constraint):
+    """Components of a frame's velocity, in its own axes."""
+
+    frame: str
+
+    def attach(self, robot: Robot) -> Attached:
+        return _BoundPart(self.name, FrameProbe(robot, self.frame))
+
+
+class _BoundPart(Attached):
+    def __init__(self, block: str, probe: FrameProbe) -> None:
+        components, self.units = zip(*BLOCKS[block], strict=True)
+        many = len(components) > 1
+        self.block, self.holonomic = block, (False,) * len(components)
+        self.names = tuple(f"{block}.{'xy'[i]}" if many else block for i in range(len(components)))
+        self._probe, self._components = probe, components
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        self._probe.move(s)
+        R, J = self._probe.R, self._probe.J
+        for row, component in enumerate(self._components):
+            part = J[:3] if component < 3 else J[3:]
+            rows.A[row] = R[:, component % 3] @ part
+
+
+@final
 class _ThrustLaw(Law):
     def __init__(self, spec: ThrustVectoring, task: Task) -> None:
         super().__init__(task)
         self._spec = spec
         self._heading = spec.heading.compile()
+        self._body = FrameProbe(task.robot, spec.frame)
         self._ahead = Dynamics(task.robot, task.rank, task.gains)
         self._rows_ahead = Stack(task.servo, task.robot)
-        self._names = ("thrust", *(f"{spec.frame}.r{axis}" for axis in "xyz"))
+        self._body_ahead = FrameProbe(task.robot, spec.frame)
+        self._turn = Rows.zeros(4, task.robot.nv)
+        self._wanted = np.zeros((3, 3, 3))  # the orientation now, and at two moments ahead
+        self._turns = np.zeros((2, 3))
         self._check(task)
-        self._allocator = spec.allocation.attach(task, self._names)
+        # What the allocation serves is not the task, but these rows.
+        own = dc.replace(task, servo=[_Part(name=name, frame=spec.frame) for name in BLOCKS])
+        self._allocator = spec.allocation.attach(own, Stack(own.servo, own.robot).names)
 
     def _check(self, task: Task) -> None:
         """Refuse a task or a robot that is not of this kind."""
@@ -90,7 +148,8 @@ class _ThrustLaw(Law):
         else:
             self._ahead.move(task.start, task.q, task.v)
             pushes = self.stack.write(self._ahead.snapshot).A @ self._ahead.G
-            e = self._ahead.snapshot.frame(spec.frame).rotation[:, 2]
+            self._body.move(self._ahead.snapshot)
+            e = self._body.R[:, 2]
             along = np.outer(e, e @ pushes)
             if not np.abs(pushes - along).max() <= ALIGNED * np.abs(pushes).max():
                 why = f"every input must push '{spec.frame}' along its z axis alone"
@@ -100,56 +159,64 @@ class _ThrustLaw(Law):
                 f'got rows {", ".join(self.stack.names)}. Use kind = "servo" for rows within reach.'
             )
 
-    def _wanted(self, rows: Rows, dynamics: Dynamics) -> Vector:
+    def _missing(self, rows: Rows, dynamics: Dynamics) -> Vector:
         """Return what the inputs should add to the acceleration of the rows, shape ``(3,)``."""
         demand = rows.b - self._spec.alpha * rows.beta - self._spec.beta * rows.phi
         d: Vector = demand - rows.A @ dynamics.a_free
         return d
 
-    def _orientation(self, t: float, d: Vector, now: Matrix) -> Matrix:
-        """Return the orientation with its z axis along ``d`` and its x axis near the heading."""
-        size = float(np.linalg.norm(d))
-        z = d / size if size > FALLING else now[:, 2]
-        (psi, *_) = self._heading(t)
-        y = np.cross(z, (np.cos(psi), np.sin(psi), 0.0))
-        length = float(np.linalg.norm(y))
-        y = y / length if length > ALIGNED else now[:, 1]
-        return np.column_stack([np.cross(y, z), y, z])
+    def _look_ahead(self, rows: Rows, dynamics: Dynamics, d: Vector) -> tuple[Vector, Vector]:
+        """Return the rate and the acceleration at which the wanted orientation turns.
 
-    def _rate(self, dynamics: Dynamics, rows: Rows, thrust: Vector, R: Matrix) -> Vector:
-        """Return how fast the wanted orientation turns while the thrust stays, in world axes."""
-        s, ahead = dynamics.snapshot, self._ahead
-        pushes = rows.A @ dynamics.G
-        u = np.asarray(np.linalg.lstsq(pushes, thrust, rcond=None)[0], dtype=np.float64)
-        v = s.v + AHEAD * dynamics.acceleration(u)
-        q = dynamics.robot.integrate(s.q, AHEAD * s.v)
-        ahead.move(s.t + AHEAD, q, v)
-        d = self._wanted(self._rows_ahead.write(ahead.snapshot), ahead)
-        axis, angle = to_axis_angle(self._orientation(s.t + AHEAD, d, R) @ R.T)
-        rate: Vector = angle / AHEAD * axis
-        return rate
+        By differences along Euler steps, with what the rows see of the thrust alone.
+        """
+        s, ahead, body, wanted = dynamics.snapshot, self._ahead, self._body_ahead, self._wanted
+        robot, t, q, v, now = dynamics.robot, s.t, s.q, s.v, self._body.R
+        e, here = now[:, 2], dynamics
+        for k in (1, 2):
+            push = e @ rows.A @ here.G
+            a = here.acceleration(push * (e @ d / (push @ push)))
+            q, v, t = robot.integrate(q, AHEAD * v), v + AHEAD * a, t + AHEAD
+            ahead.move(t, q, v)
+            here, rows = ahead, self._rows_ahead.write(ahead.snapshot)
+            body.move(ahead.snapshot)
+            d, e = self._missing(rows, ahead), body.R[:, 2]
+            point(d, self._heading(t)[0], now, wanted[k])
+            turned(wanted[0], wanted[k], self._turns[k - 1])
+        first, both = self._turns
+        if both @ both > JUMP**2 or first @ first > JUMP**2:
+            return np.zeros(3), np.zeros(3)
+        second: Vector = (both - 2.0 * first) / AHEAD**2
+        rate: Vector = first / AHEAD - 0.5 * AHEAD * second
+        return rate, second
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        spec, s = self._spec, dynamics.snapshot
-        rows, body = self.stack.write(s), s.frame(spec.frame)
-        e, omega = body.rotation[:, 2], body.velocity[3:]
-        d = self._wanted(rows, dynamics)
-        along = float(e @ d)
-        R = self._orientation(s.t, d, body.rotation)
-        omega_wanted = self._rate(dynamics, rows, along * e, R)
-        axis, angle = to_axis_angle(body.rotation @ R.T)
-        tilt = 4.0 * np.tan(0.25 * angle) * axis
-        turn = -spec.alpha_turn * (omega - omega_wanted) - spec.beta_turn * tilt
-        A = np.vstack([e @ rows.A, body.J[3:]])
-        demand = np.concatenate(([along + e @ rows.A @ dynamics.a_free], turn - body.drift[3:]))
-        zero = np.zeros(4)
-        u = self._allocator.input(Rows(A, demand, zero, zero), demand, dynamics)
-        return Command(u, NO_MEMORY)
+        spec, s, body = self._spec, dynamics.snapshot, self._body
+        rows = self.stack.write(s)
+        body.move(s)
+        e, d = body.R[:, 2], self._missing(rows, dynamics)
+        point(d, self._heading(s.t)[0], body.R, self._wanted[0])
+        rate, acceleration = self._look_ahead(rows, dynamics, d)
+        if spec.feedforward == "rate":
+            acceleration = np.zeros(3)
+        A, b, beta, phi = self._turn
+        orientation_rows(
+            body.R, body.J, body.velocity[3:], body.drift[3:],
+            self._wanted[0], rate, acceleration, A[:3], b[:3], beta[:3], phi[:3],
+        )  # fmt: skip
+        A[3] = e @ rows.A
+        demand = b - spec.alpha_turn * beta - spec.beta_turn * phi
+        demand[3] = e @ (d + rows.A @ dynamics.a_free)
+        asked = Rows(*(part[list(ORDER)] for part in self._turn))
+        u = self._allocator.input(asked, demand[list(ORDER)], dynamics)
+        return Command(u, NO_MEMORY, rows.A @ dynamics.acceleration(u))
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
-        """Return how far the thrust is from where it should point."""
+        """Return how far the thrust is from where it should point, and what the allocation says."""
         s = dynamics.snapshot
-        d = self._wanted(self.stack.write(s), dynamics)
-        e = s.frame(self._spec.frame).rotation[:, 2]
+        d = self._missing(self.stack.write(s), dynamics)
+        self._body.move(s)
+        e = self._body.R[:, 2]
         angle = np.arctan2(np.linalg.norm(np.cross(e, d)), e @ d)
-        return {"tilt_error": Signal(float(angle), "rad", "angle from the wanted thrust")}
+        tilt = Signal(float(angle), "rad", "angle from the wanted thrust")
+        return {"tilt_error": tilt, **self._allocator.signals()}
