@@ -6,9 +6,10 @@ tells; a language without a rule is an error, so nothing is skipped silently.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
+import io
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -21,6 +22,8 @@ from pathlib import Path
 
 import pytest
 
+from ukctrl.cli import main
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -30,6 +33,8 @@ FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 CLI = "import sys; from ukctrl.cli import main; sys.exit(main())"
+APART = (DOCS / "index.md",)
+"""Pages whose commands get processes of their own; those of the others run in this one."""
 NOT_RUN = ("cd", "git clone", "pip install", "pipx install", "python -m venv", "source")
 """Shell commands that a page may show and that these tests do not run."""
 
@@ -107,22 +112,40 @@ def check_make(command: str, block: Block) -> None:
 def run_ukctrl(command: str, shown: str, block: Block) -> None:
     """The command ends with the code it states, and prints the lines shown, in their order."""
     stated = re.search(r"#.*\bexit (\d)", command)
-    done = subprocess.run(
-        [sys.executable, "-c", CLI, *shlex.split(command, comments=True)[1:]],
-        env=os.environ | {"COLUMNS": "120", "MPLBACKEND": "Agg", "NO_COLOR": "1", "TERM": "dumb"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    printed = done.stdout + done.stderr
-    assert done.returncode == (int(stated[1]) if stated else 0), f"{block.where()}:\n{printed}"
+    arguments = shlex.split(command, comments=True)[1:]
+    run = run_apart if block.page in APART else run_here
+    code, printed = run(arguments)
+    assert code == (int(stated[1]) if stated else 0), f"{block.where()}:\n{printed}"
     rest = iter([" ".join(line.split()) for line in printed.splitlines()])
     for line in filter(None, (" ".join(line.split()) for line in shown.splitlines())):
         pattern = ".*".join(re.escape(piece) for piece in line.split("..."))
         assert any(re.fullmatch(pattern, candidate) for candidate in rest), (
             f"{block.where()}: '{line}' is not printed, or not in this order:\n{printed}"
         )
+
+
+def run_here(arguments: list[str]) -> tuple[int, str]:
+    """Run a command in this process, which has the libraries; return its code and its words."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main(arguments)
+    return int(ended.value.code or 0), out.getvalue() + err.getvalue()
+
+
+def run_apart(arguments: list[str]) -> tuple[int, str]:
+    """Run a command as a reader does: in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLI, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
 
 
 def show_only(_block: Block, _: dict[str, object]) -> None:
@@ -150,7 +173,9 @@ def _page(page: Path) -> object:
 @pytest.mark.parametrize("page", [_page(page) for page in PAGES])
 def test_every_block_of_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
+    words = {"COLUMNS": "120", "MPLBACKEND": "Agg", "NO_COLOR": "1", "TERM": "dumb"}
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
     namespace: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
         assert block.language in RULES, (
