@@ -10,6 +10,7 @@ from ukctrl.constraints import Expression, Rows, Stack
 from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, Prioritized
 from ukctrl.control.allocation.box import Box, highest, least_squares, nearest
 from ukctrl.control.allocation.relaxed import relaxed
+from ukctrl.control.allocation.scaled import carrying_input
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError, InputError, UnknownName
 from ukctrl.robot import JointMotor
@@ -117,6 +118,21 @@ def test_scaling_serves_the_largest_share_that_a_linear_program_finds(arms, shar
     np.testing.assert_allclose(s, best.x[-1], **EXACT)
     np.testing.assert_allclose(arms.H @ u, base + s * (arms.d - base), **EXACT)
     np.testing.assert_allclose(told["row_miss"], arms.H @ u - arms.d, **EXACT)
+
+
+@pytest.mark.parametrize("size", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_largest_share_is_found_however_far_the_demand_is_beyond_the_motors(seed, size):
+    arms = two_arms(seed)
+    arms.demand, limit = size * arms.demand, 20.0
+    arms.d = arms.demand - arms.rows.A @ arms.dynamics.a_free
+    _, told = arms.ask(Bounded(limit=limit))
+    base = np.clip(carrying_input(arms.dynamics), -limit, limit)
+    none = arms.H @ base
+    columns = np.column_stack([arms.H, -(arms.d - none) / size])  # of the inputs, and size * share
+    bounds = [(-limit, limit)] * 6 + [(0.0, size)]
+    best = linprog([0.0] * 6 + [-1.0], A_eq=columns, b_eq=none, bounds=bounds)
+    np.testing.assert_allclose(told["task_scale"], best.x[-1] / size, rtol=1e-5)
 
 
 def test_among_inputs_of_one_share_the_least_is_taken(arms):

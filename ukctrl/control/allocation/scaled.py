@@ -96,11 +96,13 @@ def _share(
     """
     k = N.shape[1]
     if k:
-        C = np.vstack([np.column_stack([N, step]), np.eye(k + 1)[-1]])
-        box = Box(C, np.append(low - none, 0.0), np.append(high - none, 1.0))
+        # The solver looks for s * most, beside which z is of order one however large the demand.
+        most = float(np.linalg.norm(step) / np.linalg.norm(N)) or 1.0
+        C = np.vstack([np.column_stack([N, step / most]), np.eye(k + 1)[-1]])
+        box = Box(C, np.append(low - none, 0.0), np.append(high - none, most))
         x = highest(np.eye(k + 1)[-1], box)
         if x is not None:
-            return float(np.clip(x[-1], 0.0, 1.0)), x[:-1]
+            return float(np.clip(x[-1] / most, 0.0, 1.0)), x[:-1]
     at = none + N @ z
     room = np.where(step > 0.0, high - at, low - at)
     with np.errstate(divide="ignore", invalid="ignore"):
