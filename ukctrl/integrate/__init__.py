@@ -1,0 +1,13 @@
+"""Time integration of a state ``(q, v, memory)``, on the manifold of the configuration.
+
+Two families behind one face, `Integrator.advance`: SciPy's adaptive methods, and methods of a
+fixed step.
+"""
+
+from __future__ import annotations
+
+from ukctrl.integrate.adaptive import Adaptive
+from ukctrl.integrate.base import IntegrationFailed, Integrator, State, System
+from ukctrl.integrate.fixed_step import FixedStep
+
+__all__ = ["Adaptive", "FixedStep", "IntegrationFailed", "Integrator", "State", "System"]
