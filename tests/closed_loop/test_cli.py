@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ukctrl import Result
+from ukctrl import Result, plot
 from ukctrl.cli import main
 from ukctrl.terminal import stoppable
 
@@ -41,7 +41,12 @@ class Ended(NamedTuple):
 
 @pytest.fixture
 def ukctrl(tmp_path, monkeypatch, capfd):
-    """Run a command in this process, in an empty folder; return what it prints and its code."""
+    """Run a command in this process, in an empty folder; return what it prints and its code.
+
+    Its reports have one figure of a run: drawing takes longest, and has tests of its own.
+    """
+    every = plot.available
+    monkeypatch.setattr(plot, "available", lambda result: every(result)[:1])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")

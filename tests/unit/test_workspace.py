@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from pathlib import Path
 
@@ -23,10 +24,15 @@ def read(path: Path) -> dict[str, object]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def validator(kind: str) -> jsonschema.Draft202012Validator:
+    """Return what an editor checks files of a kind with."""
+    return jsonschema.Draft202012Validator(json_schema(kind))
+
+
 def complaints(kind: str, table: dict[str, object]) -> list[str]:
     """Return what an editor would underline."""
-    validator = jsonschema.Draft202012Validator(json_schema(kind))
-    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(table)]
+    return [f"{error.json_path}: {error.message}" for error in validator(kind).iter_errors(table)]
 
 
 def test_a_new_workspace_has_the_three_folders_and_loads(tmp_path):

@@ -178,7 +178,7 @@ def humanoid(n=301, joints=30, limit=40.0):
     return Result.build(time=t, samples=samples, labels=labels, status="completed")
 
 
-@pytest.fixture(name="helix")
+@pytest.fixture(name="helix", scope="session")
 def _helix():
     return helix
 

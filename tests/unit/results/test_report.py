@@ -44,8 +44,14 @@ def html(result):
     return report.html(result, report.pictures(result))
 
 
-def test_the_page_asks_nothing_of_anybody(helix):
-    for tag, attributes in Elements(html(helix())).found:
+@pytest.fixture(scope="module")
+def text(helix):
+    """The page of an ordinary run."""
+    return html(helix())
+
+
+def test_the_page_asks_nothing_of_anybody(text):
+    for tag, attributes in Elements(text).found:
         for name in ("src", "srcset", "data", "poster", "action", "background"):
             assert name not in attributes, (tag, attributes)
         for name in ("href", "xlink:href"):
@@ -59,8 +65,7 @@ def test_the_style_of_the_page_fetches_nothing():
     assert "url(" not in text
 
 
-def test_the_page_allows_no_script_but_its_own(helix):
-    text = html(helix())
+def test_the_page_allows_no_script_but_its_own(text):
     elements = Elements(text)
     policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)
     assert "default-src 'none'" in policy
@@ -146,10 +151,9 @@ def test_texts_inside_the_script_data_stay_data():
     assert json.loads(data)["frames"][0]["name"] == result.labels.frames[0]
 
 
-def test_the_page_is_made_again_from_the_saved_files(helix, tmp_path):
-    result = helix()
-    result.save(tmp_path)
-    assert html(Result.load(tmp_path)) == html(result)
+def test_the_page_is_made_again_from_the_saved_files(text, helix, tmp_path):
+    helix().save(tmp_path)
+    assert html(Result.load(tmp_path)) == text
 
 
 def test_the_files_beside_the_page_are_its_figures(helix, tmp_path):
@@ -190,8 +194,7 @@ def test_a_large_robot_has_a_report(humanoid):
         assert f'id="{name}"' in text
 
 
-def test_the_report_says_what_its_contract_promises(helix):
-    text = html(helix())
+def test_the_report_says_what_its_contract_promises(text, helix):
     for metric in helix().metrics:
         assert metric.split(".")[0] in text
     for part in (
@@ -206,13 +209,11 @@ def test_the_report_says_what_its_contract_promises(helix):
         assert part in text, part
 
 
-def test_findings_of_the_audit_stand_worst_first(helix):
-    text = html(helix())
+def test_findings_of_the_audit_stand_worst_first(text):
     assert text.index("has no effort limit") < text.index("No visual is read")
 
 
-def test_units_stand_beside_the_values(helix):
-    text = html(helix())
+def test_units_stand_beside_the_values(text):
     assert ">m, rad<" in text
     assert ">(N·m, N)²·s<" in text
 

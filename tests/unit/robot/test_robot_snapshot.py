@@ -179,7 +179,7 @@ def test_arrays_outlive_the_snapshot_they_came_from(robot, state):
     s = robot.snapshot(q, v)
     expected = (s.M.copy(), s.nle.copy(), s.Jt.copy(), s.rotations.copy())
     orphans = [(t.M, t.nle, t.Jt, t.rotations) for t in (robot.snapshot(q, v) for _ in range(20))]
-    gc.collect()
+    gc.collect(1)  # the generations that may hold what was made just now
     ballast = [np.full(1000, np.nan) for _ in range(1000)]
     for orphan in orphans:
         for array, value in zip(orphan, expected, strict=True):
