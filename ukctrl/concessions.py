@@ -1,7 +1,9 @@
-"""What an allocation gave up, in words: which motor bound, when, and what tracking it cost.
+"""What a law gave up, in words: which motor bound, when, what tracking it cost; a promise broken.
 
 An allocation records its account as signals: ``binding`` (of each motor, 1 at its upper limit, -1
 at its lower, 0 where no limit changed the input), ``task_scale``, ``row_miss``, ``miss_bound``.
+A feedback that promises a bound records it beside its error: ``surface_error``, ``surface_bound``,
+``position_error``, ``position_bound``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ MOST_SPELLS = 3
 """More motors or intervals than this are counted, not named."""
 SERVED = 1e-6
 """A row acceleration missed by less than this [m/s^2, rad/s^2] is served."""
+ROUNDING = 1e-6
+"""An error may exceed its bound by this fraction, and by this times `SERVED`."""
 
 
 class Spell(NamedTuple):
@@ -57,10 +61,11 @@ def spells(result: Result) -> tuple[Spell, ...]:
 
 
 def concessions(result: Result) -> tuple[Concession, ...]:
-    """Return what the allocation tells of itself, where it had to give something up."""
-    if not len(result.samples) or "row_miss" not in result.samples:
+    """Return what the allocation had to give up, and whether the feedback kept its promise."""
+    if not len(result.samples):
         return ()
-    return tuple(filter(None, (_bound(result), _damped(result), _ordered(result))))
+    allocation = (_bound, _damped, _ordered) if "row_miss" in result.samples else ()
+    return tuple(filter(None, (tell(result) for tell in (*allocation, _promised))))
 
 
 def _bound(result: Result) -> Concession | None:
@@ -145,6 +150,35 @@ def _ordered(result: Result) -> Concession | None:
     names = " and ".join(repr(signal.components[k]) for k in lost)
     text = f"The levels above left {names} too little freedom in {share:.3g} % of the samples"
     return Concession("priorities", True, f"{text}; {_error(result, during)}.")
+
+
+def _promised(result: Result) -> Concession | None:
+    """Tell whether errors stayed within the bounds that the feedback promises."""
+    signals, kept = result.samples.signals, ""
+    for level in ("surface", "position"):
+        if f"{level}_error" not in signals or f"{level}_bound" not in signals:
+            continue
+        error, bound = result[f"{level}_error"].ravel(), result[f"{level}_bound"].ravel()
+        beyond = np.flatnonzero(error > bound * (1.0 + ROUNDING) + ROUNDING * SERVED)
+        unit = unit_text(signals[f"{level}_bound"].units)
+        if beyond.size:
+            first = int(beyond[0])
+            worst = int(beyond[np.argmax(error[beyond] - bound[beyond])])
+            text = (
+                f"At {result.time[first]:.2f} s the error of {level} left the bound that the law "
+                f"promises; it grew to {quantity(float(error[worst]), unit)} where the bound is "
+                f"{quantity(float(bound[worst]), unit)}. Something that the promise assumes does "
+                "not hold: the model is further off than the law was told, or the input is limited "
+                "or held too long."
+            )
+            return Concession("promise", True, text)
+        if np.isfinite(bound[-1]) and bound[-1] > 0.0:
+            kept = (
+                "Errors stayed within the bounds that the law promises. At the end the error of "
+                f"{level} is {quantity(float(error[-1]), unit)}, its bound "
+                f"{quantity(float(bound[-1]), unit)}."
+            )
+    return Concession("promise", False, kept) if kept else None
 
 
 def _error(result: Result, during: NDArray[np.bool_]) -> str:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, simulate
+from ukctrl import Scenario, plot, simulate
+from ukctrl.concessions import concessions
 
 ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
 SIGNALS = ("surface_error", "surface_bound", "position_error", "position_bound")
@@ -83,3 +84,21 @@ def test_a_sampled_loop_hands_the_memory_of_the_start_from_tick_to_tick():
     held = helix("servo-sliding", **off, **{"timing.control": 1e-3})
     smooth = helix("servo-sliding", **off)
     np.testing.assert_allclose(held["phi"][-1], smooth["phi"][-1], rtol=0.0, atol=1e-4)
+
+
+def test_a_run_tells_whether_the_promise_was_kept():
+    kept = helix("servo-sliding", believed={"mass_scale": 0.9})
+    broken = helix("servo-sliding", believed={"mass_scale": 0.3})
+    (well,), (badly,) = concessions(kept), concessions(broken)
+    assert not well.missed
+    assert "Errors stayed within the bounds" in well.text
+    assert badly.missed
+    assert "left the bound that the law promises" in badly.text
+
+
+def test_an_error_is_drawn_with_its_bound_and_a_bound_that_is_unknown_not_at_all():
+    known, unknown = helix("servo-chen-robust"), helix("servo-adaptive-robust")
+    assert np.isnan(unknown["surface_bound"]).all()
+    assert [len(axes.get_lines()) for axes in plot.signals(known).axes] == [2, 2]
+    assert [len(axes.get_lines()) for axes in plot.signals(unknown).axes] == [1, 1, 1]
+    assert concessions(unknown) == ()

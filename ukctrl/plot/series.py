@@ -190,21 +190,32 @@ def grip(result: Result) -> Figure:
 
 @style.styled
 def signals(result: Result) -> Figure:
-    """Draw what the controller recorded about itself."""
+    """Draw what the controller recorded about itself; an error in one panel with its bound."""
     drawn = []
-    for name, signal in result.samples.signals.items():
+    shown = [name for name in result.samples.signals if np.isfinite(result[name]).any()]
+    errors = [name for name in shown if name.endswith("_error")]
+    bounds = {name: name.removesuffix("_error") + "_bound" for name in errors}
+    for name in shown:
+        if name in bounds.values():
+            continue
 
         def draw(axes: Axes, room: float, name: str = name) -> None:
             signal = result.samples.signals[name]
             values = panels.drawable(result[name])
             values = values[:, None] if values.ndim == 1 else values
-            panels.lines(axes, result.time, values, list(signal.components) or [""], room)
+            names = list(signal.components) or [""]
+            if bounds.get(name) in shown:
+                bound = panels.drawable(result[bounds[name]])
+                values, names = np.column_stack([values, bound]), ["error", "bound"]
+            panels.lines(axes, result.time, values, names, room)
             unit = unit_text(signal.units)
             axes.set_ylabel(panels.short(f"{name} [{unit}]" if unit else name, 30))
             panels.fit(axes, values)
             _mark_switches(axes, result)
 
-        drawn.append(panels.Panel(panels.short(signal.long_name or name, 34), draw))
+        drawn.append(
+            panels.Panel(panels.short(result.samples.signals[name].long_name or name, 34), draw)
+        )
     return panels.grid(drawn)
 
 
