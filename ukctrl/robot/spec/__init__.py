@@ -1,0 +1,43 @@
+"""Schema of ``robots/<name>/robot.toml``: the model, its actuators and its applied forces."""
+
+from __future__ import annotations
+
+from ukctrl.robot.spec.actuators import (
+    AnyActuator,
+    FormulaInput,
+    JointMotor,
+    TorqueBetween,
+    Transmission,
+    Wrench,
+)
+from ukctrl.robot.spec.elastic import Each, Elastic
+from ukctrl.robot.spec.file import ExtraFrame, Extras, Options, RobotFile
+from ukctrl.robot.spec.forces import (
+    AnyForce,
+    DryFriction,
+    GivenForce,
+    JointDamper,
+    JointSpring,
+    Spring,
+)
+
+__all__ = [
+    "AnyActuator",
+    "AnyForce",
+    "DryFriction",
+    "Each",
+    "Elastic",
+    "ExtraFrame",
+    "Extras",
+    "FormulaInput",
+    "GivenForce",
+    "JointDamper",
+    "JointMotor",
+    "JointSpring",
+    "Options",
+    "RobotFile",
+    "Spring",
+    "TorqueBetween",
+    "Transmission",
+    "Wrench",
+]
