@@ -2,7 +2,7 @@
 
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import ElasticJoints, links_alone
-from ukctrl.robot.functions import PlantFunctions
+from ukctrl.robot.formulas.functions import PlantFunctions
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot

@@ -18,24 +18,24 @@ from ukctrl.plugin import load_class
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
 from ukctrl.robot.audit import Finding
-from ukctrl.robot.composite import without_composites
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
-from ukctrl.robot.formula_load import Recipe
-from ukctrl.robot.functions import PlantFunctions
+from ukctrl.robot.formulas.functions import PlantFunctions
+from ukctrl.robot.formulas.load import Recipe
+from ukctrl.robot.formulas.spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.home import home_of
-from ukctrl.robot.linkage import Linkage
-from ukctrl.robot.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.memory import refuse_what_does_not_fit
-from ukctrl.robot.parts import joined
-from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
+from ukctrl.robot.models.composite import without_composites
+from ukctrl.robot.models.linkage import Linkage
+from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
+from ukctrl.robot.models.parts import joined
+from ukctrl.robot.models.source import Built, Source, build, read
+from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.source import Built, Source, build, read
 from ukctrl.robot.spec import ExtraFrame, Extras, Options, RobotFile
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.tables import merged
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"

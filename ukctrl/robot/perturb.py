@@ -101,7 +101,7 @@ class Perturbation:
             ModelError: The payload's frame does not move.
         """
         if self.parameters:
-            from ukctrl.robot.formula_load import with_parameters
+            from ukctrl.robot.formulas.load import with_parameters
 
             with blaming("parameters"):
                 robot = with_parameters(robot, self.parameters)

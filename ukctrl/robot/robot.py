@@ -240,7 +240,7 @@ class Robot(Face):
             ModelError: A function returns something of another shape, or M is not positive
                 definite.
         """
-        from ukctrl.robot.functions import Callables
+        from ukctrl.robot.formulas.functions import Callables
         from ukctrl.robot.load import from_table
 
         table = {

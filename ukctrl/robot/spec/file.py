@@ -17,11 +17,11 @@ from ukctrl.fields import (
     Vec3,
     spec,
 )
-from ukctrl.robot.linkage import Linkage
-from ukctrl.robot.model_file import ModelFile
-from ukctrl.robot.particles import Particles
-from ukctrl.robot.parts import Part
-from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
+from ukctrl.robot.formulas.spec import FunctionsTable, LagrangianTable
+from ukctrl.robot.models.linkage import Linkage
+from ukctrl.robot.models.model_file import ModelFile
+from ukctrl.robot.models.particles import Particles
+from ukctrl.robot.models.parts import Part
 from ukctrl.robot.spec.actuators import AnyActuator
 from ukctrl.robot.spec.elastic import Elastic
 from ukctrl.robot.spec.forces import AnyForce

@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.errors import ModelError
 from ukctrl.robot.audit import Finding, body_findings
 from ukctrl.robot.layout import identifier
-from ukctrl.robot.source import Source
+from ukctrl.robot.models.source import Source
 from ukctrl.robot.structure import Structure
 
 MAX_JOINTS = 1000

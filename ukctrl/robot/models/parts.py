@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from ukctrl.errors import ModelError, unknown_name
 from ukctrl.fields import Angles3, Position, spec
 from ukctrl.files import blaming
-from ukctrl.robot.model_file import ModelFile
-from ukctrl.robot.source import Source, read
+from ukctrl.robot.models.model_file import ModelFile
+from ukctrl.robot.models.source import Source, read
 
 GROUND = "ground"
 """The link that carries the parts that stand on nothing else."""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.errors import ModelError, near_miss
-from ukctrl.robot.formula_snapshot import FormulaSnapshot
+from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.formulas.snapshot import FormulaSnapshot
 from ukctrl.robot.layout import Block
-from ukctrl.robot.plant import Plant
 from ukctrl.robot.structure import Site, Structure
 
 if TYPE_CHECKING:
-    from ukctrl.robot.formula_load import Recipe
+    from ukctrl.robot.formulas.load import Recipe
     from ukctrl.robot.robot import Robot
     from ukctrl.robot.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ukctrl.robot.linkage import GROUND, AnyJoint, Linkage, Point, Revolute, place
+from ukctrl.robot.models.linkage import GROUND, AnyJoint, Linkage, Point, Revolute, place
 from ukctrl.robot.spec import TorqueBetween
 
 Vector = NDArray[np.float64]

@@ -18,12 +18,12 @@ from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
-from ukctrl.robot.formula import FormulaStructure, Range, plain_blocks
-from ukctrl.robot.functions import FunctionColumn, FunctionPlant, PlantFunctions
-from ukctrl.robot.lagrangian import Lagrangian
+from ukctrl.robot.formulas.functions import FunctionColumn, FunctionPlant, PlantFunctions
+from ukctrl.robot.formulas.lagrangian import Lagrangian
+from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.formulas.spec import FunctionsTable, LagrangianTable
+from ukctrl.robot.formulas.structure import FormulaStructure, Range, plain_blocks
 from ukctrl.robot.motor import MotorLimits
-from ukctrl.robot.plant import Plant
-from ukctrl.robot.plant_spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.spec import Extras, FormulaInput

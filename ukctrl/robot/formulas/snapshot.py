@@ -12,7 +12,7 @@ from ukctrl.errors import ModelError
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 
 if TYPE_CHECKING:
-    from ukctrl.robot.formula import FormulaStructure
+    from ukctrl.robot.formulas.structure import FormulaStructure
     from ukctrl.robot.robot import Robot
 
 Vector = NDArray[np.float64]

@@ -137,7 +137,7 @@ class Built(NamedTuple):
 def build(source: Source, floating_base: bool) -> Built:
     """Return the ``pinocchio.Model`` of a checked source.
 
-    Mimic tags are not applied here: the joints stay free, and `ukctrl.robot.text.mimics`
+    Mimic tags are not applied here: the joints stay free, and `ukctrl.robot.models.text.mimics`
     turns the relation into a passive constraint.
 
     Raises:

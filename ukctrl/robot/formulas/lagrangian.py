@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.expression import Motion, Vocabulary, derive_motion
-from ukctrl.robot.plant import Plant
+from ukctrl.robot.formulas.plant import Plant
 
 if TYPE_CHECKING:
     from ukctrl.robot.snapshot import Snapshot

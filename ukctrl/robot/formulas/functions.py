@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.errors import ModelError
-from ukctrl.robot.plant import Plant
+from ukctrl.robot.formulas.plant import Plant
 
 if TYPE_CHECKING:
     from ukctrl.robot.snapshot import Snapshot

@@ -1,0 +1,1 @@
+"""Where the model of rigid bodies comes from: files, several files, linkages, particles."""
