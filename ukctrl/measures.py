@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from ukctrl.samples import Labels, Samples, reaction_unit
 
 __all__ = [
+    "GroundForce",
     "Peak",
     "at_limit",
     "energy_imbalance",
     "error_norm",
+    "ground_forces",
     "holonomic",
     "integral",
     "reaction_peaks",
@@ -31,6 +33,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+ALONG_THE_GROUND = ("slip_x", "slip_y", "along", "across")
+"""Rows of contacts and of wheels whose reactions lie in the ground's plane."""
 LIMIT_RTOL = 1e-9
 """An input this close to its limit, relatively, is at its limit."""
 
@@ -178,3 +182,34 @@ def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
         Peak(block, float(np.max(size)), unit)
         for (block, unit), size in reaction_sizes(samples).items()
     )
+
+
+class GroundForce(NamedTuple):
+    """What the ground does to one contact or wheel over time."""
+
+    block: str
+    """Name of the passive constraint."""
+    normal: Array
+    """Force along the ground's normal, below zero where it pulls, shape ``(n,)`` [N]."""
+    across: Array
+    """Size of the force along the ground, shape ``(n,)`` [N]; zero where it slides."""
+
+
+def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
+    """Return the forces of the ground: the reactions of `Contact` and `Rolling`.
+
+    Their rows are known by name: ``height`` has the force along the normal.
+    """
+    labels = samples.labels
+    if "reaction" not in samples or not len(samples):
+        return ()
+    row = {name: i for i, name in enumerate(labels.passive_rows)}
+    found = []
+    for block in dict.fromkeys(labels.passive_row_blocks):
+        height = row.get(f"{block}.height")
+        if height is not None:
+            names = (f"{block}.{name}" for name in ALONG_THE_GROUND)
+            across = [row[name] for name in names if name in row]
+            size = np.linalg.norm(samples["reaction"][:, across], axis=1)
+            found.append(GroundForce(block, samples["reaction"][:, height], size))
+    return tuple(found)

@@ -19,6 +19,7 @@ from ukctrl.errors import unknown_name
 from ukctrl.measures import (
     energy_imbalance,
     error_norm,
+    ground_forces,
     holonomic,
     integral,
     rows_of,
@@ -134,6 +135,20 @@ def _friction_loss(samples: Samples, block: str | None) -> float:
     return float(running_integral(samples.time, taken)[-1])
 
 
+def _ground_pull(samples: Samples, block: str | None) -> float:
+    pulls = [-float(np.min(force.normal)) for force in ground_forces(samples)]
+    return max(0.0, *pulls) if pulls else float("nan")
+
+
+def _needed_friction(samples: Samples, block: str | None) -> float:
+    ratios = [
+        float(np.max(force.across[pushed] / force.normal[pushed]))
+        for force in ground_forces(samples)
+        if (pushed := force.normal > 0.0).any()
+    ]
+    return max(ratios, default=float("nan"))
+
+
 def _saturated_fraction(samples: Samples, block: str | None) -> float:
     if not samples.labels.actuators:
         return float("nan")
@@ -216,6 +231,18 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "chattering ask of the motors",
             r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert",
             _input_travel,
+        ),
+        "ground_pull": Metric(
+            "N",
+            "largest force by which a contact would have to pull, which no ground does",
+            r"\max_{t,k} \max(0, -\lambda_{n,k})",
+            _ground_pull,
+        ),
+        "needed_friction": Metric(
+            "1",
+            "coefficient of friction that keeps every contact from slipping while it pushes",
+            r"\max_{t,k} \lVert \lambda_{t,k} \rVert / \lambda_{n,k}",
+            _needed_friction,
         ),
         "peak_passive_phi": Metric(
             "passive_phi",

@@ -6,9 +6,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ukctrl import Robot, Scenario, simulate
+from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.errors import InputError
 from ukctrl.reference.rotation import from_quaternion
+from ukctrl.verdicts import judge
 
 BALANCE = {"rtol": 0.0, "atol": 1e-7}
 """Of forces and moments, whose reactions are known to the integrator's tolerance [N, N m]."""
@@ -186,3 +187,146 @@ def test_a_robot_that_pushes_every_way_is_refused():
     point = scenario.replace({"servo": scenario.servo[:1], "controller": law})
     with pytest.raises(InputError, match="every input must push 'tool' along its z axis alone"):
         simulate(point)
+
+
+def jump(frequency):
+    """Return a squat of 4 cm at this frequency [Hz]."""
+    path = {"kind": "harmonic", "offset": [0.0, 0.0, 0.24]}
+    path["terms"] = [{"amplitude": [0.0, 0.0, 0.04], "frequency": frequency, "phase": "90*deg"}]
+    return {"servo.trunk.path": path, "timing.duration": 0.8}
+
+
+def on_the_ground(run):
+    """Return what the report says of the ground."""
+    (found,) = [verdict for verdict in judge(run) if verdict.subject == "ground"]
+    return found
+
+
+def test_a_squat_faster_than_free_fall_is_told_to_lift_off_at_the_moment_newton_says():
+    """The centre of mass falls faster than g once 4 cm w^2 cos(w t) > g, were the legs massless."""
+    run = simulate(Scenario.load("a1-squat", jump(3.0)))
+    total = run["reaction"][:, ::3].sum(axis=1)
+    model = Robot.load("a1").model
+    data, weight = model.createData(), pin.computeTotalMass(model) * 9.81
+    for k in range(0, len(run.time), 10):
+        q, v, a = (np.ascontiguousarray(run[name][k]) for name in "qva")
+        pin.computeCentroidalMomentumTimeVariation(model, data, q, v, a)
+        np.testing.assert_allclose(total[k], data.dhg.linear[2] + weight, **BALANCE)
+    assert total.min() < 0.0
+    told = on_the_ground(run)
+    assert told.level == "warning"
+    assert "would lift off at t = 0 s (and 3 others then or later); the model holds it" in told.text
+    assert run.metric("ground_pull") == -run["reaction"][:, ::3].min()
+
+
+def test_a_calm_squat_is_told_to_push_and_how_much_friction_it_needs(squat):
+    told = on_the_ground(squat)
+    assert told.level == "good"
+    assert "Every contact pushes" in told.text
+    assert f"a coefficient of {squat.metric('needed_friction'):.3f}" in told.text
+
+
+def test_the_feet_need_no_friction_where_the_motors_are_told_so(squat):
+    """Five of the six forces that the task leaves open lie in the ground's plane."""
+    rows = [f"{leg}_foot_contact.slip_x" for leg in ("FL", "FR", "RL")]
+    rows += [f"{leg}_foot_contact.slip_y" for leg in ("FL", "RL")]
+    spared = {"kind": "internal_force", "rows": rows, "value": [0.0] * 5}
+    allocation = {"kind": "least_norm", "null_space": spared}
+    changes = {"controller.allocation": allocation, "timing.sample": 0.05, "timing.duration": 2.0}
+    run = simulate(Scenario.load("a1-squat", changes))
+    np.testing.assert_allclose(run["phi"], squat["phi"], rtol=0.0, atol=1e-9)
+    assert run.metric("needed_friction") < 0.01
+    assert squat.metric("needed_friction") > 0.3
+    assert run.metric("effort") > 1.1 * squat.metric("effort")
+
+
+def test_a_quadruped_on_three_feet_waves_the_fourth_and_its_reactions_are_newtons():
+    run = simulate(Scenario.load("a1-three-feet", {"timing.sample": 0.05}))
+    assert run.status == "completed"
+    assert run.metric("peak_phi") < 1e-9
+    assert run.metric("ground_pull") == 0.0
+    robot = Robot.load("a1")
+    model, data = robot.model, robot.model.createData()
+    weight = np.array([0.0, 0.0, pin.computeTotalMass(model) * 9.81])
+    feet = [model.getFrameId(f"{leg}_foot") for leg in ("FR", "RL", "RR")]
+    for k in range(0, len(run.time), 9):
+        q, v, a = (np.ascontiguousarray(run[name][k]) for name in "qva")
+        pin.computeCentroidalMomentumTimeVariation(model, data, q, v, a)
+        centre = pin.centerOfMass(model, data, q).copy()
+        pin.updateFramePlacements(model, data)
+        force = run["reaction"][k].reshape(3, 3)[:, [1, 2, 0]]
+        arms = np.array([data.oMf[foot].translation - centre for foot in feet])
+        np.testing.assert_allclose(force.sum(axis=0), data.dhg.linear + weight, **BALANCE)
+        np.testing.assert_allclose(np.cross(arms, force).sum(axis=0), data.dhg.angular, **BALANCE)
+
+
+def test_the_quadrotor_hovers_by_lqr_with_the_poles_of_four_separate_chains():
+    """Height, heading and two tilting axes are apart: scipy's solution of each gives the poles."""
+    from scipy.linalg import block_diag, solve_continuous_are
+
+    from ukctrl.loop import Loop
+
+    scenario = Scenario.load("quadrotor-hover")
+    drag, arm, g, m = 0.0244, 0.120208153, 9.81, 0.5
+    jx, jy, jz = 3.65e-3, 3.68e-3, 7.03e-3
+    expected = []
+    # an input of unit sum of squares per chain: all four propellers by +-1/2
+    for gain, tilts in (
+        (2.0 / m, 0),
+        (2.0 * drag / jz, 0),
+        (2.0 * arm / jx, 1),
+        (2.0 * arm / jy, 1),
+    ):
+        chain = np.array([[0.0, 1.0], [0.0, 0.0]])
+        A = block_diag(*[chain] * (1 + tilts))
+        if tilts:
+            A[1, 2] = g  # velocity from the tilt
+        B = np.zeros((len(A), 1))
+        B[-1, 0] = gain
+        Q = np.diag([10.0, 1.0] * (1 + tilts))
+        X = solve_continuous_are(A, B, Q, np.eye(1))
+        expected.extend(np.linalg.eigvals(A - B @ B.T @ X))
+    poles = Loop(scenario).law.poles
+    np.testing.assert_allclose(np.sort_complex(poles), np.sort_complex(expected), rtol=1e-5)
+    run = simulate(scenario)
+    assert run.metric("final_phi") < 1e-4
+
+
+def test_attitude_and_height_are_within_reach_of_the_plain_servo_law():
+    run = simulate(Scenario.load("quadrotor-attitude", {"timing.duration": 2.0}))
+    assert run.metric("peak_phi") < 1e-8
+    assert check(Scenario.load("quadrotor-attitude")).ok
+
+
+def test_check_names_the_rows_that_propellers_do_not_reach_and_what_they_cannot_give():
+    plain = Scenario.load("quadrotor-lemniscate", {"controller": {"use": "servo-baumgarte"}})
+    found = check(plain)
+    assert not found.ok
+    assert any("no motor accelerates row 'body.x'" in problem for problem in found.problems)
+    assert not any("body.z" in problem for problem in found.problems)
+    hover = check(Scenario.load("quadrotor-hover"))
+    assert hover.ok
+    assert any("thrust1' starts at -1.104, below its limit 0." in note for note in hover.notes)
+
+
+def test_a_payload_that_the_law_does_not_know_lowers_the_quadrotor_by_the_gain():
+    """Weight over what is believed of it: beta e = g (m' / m - 1), at rest."""
+    load = {"kind": "payload", "frame": "body", "mass": 0.1}
+    path = {"kind": "constant", "value": [0.0, 0.0, 1.0]}
+    changes = {"servo.body.path": path, "effect": [load], "timing.duration": 8.0}
+    run = simulate(Scenario.load("quadrotor-lemniscate", changes))
+    # the thrust is believed to act on 0.5 kg: z'' = (-beta e + g) 0.5 / 0.6 - g = 0
+    np.testing.assert_allclose(run["phi"][-1], [0.0, 0.0, -9.81 * 0.2 / 6.0], atol=1e-5)
+
+
+def test_a_gust_blows_the_quadrotor_away_by_what_the_gains_allow():
+    r"""By $f/\beta$, and more because a law that foresees foresees a motion that the gust prevents:
+
+    $e = (f / \beta) (1 + (\beta + \alpha \alpha_R) / \beta_R)$ for a gust of $f$ per mass.
+    """
+    gust = {"kind": "push", "frame": "body", "force": [0.05, 0, 0], "start": 0.5, "duration": 9.0}
+    path = {"kind": "constant", "value": [0.0, 0.0, 1.0]}
+    changes = {"servo.body.path": path, "effect": [gust], "timing.duration": 8.0}
+    run = simulate(Scenario.load("quadrotor-lemniscate", changes))
+    expected = 0.1 / 6.0 * (1.0 + (6.0 + 4.0 * 40.0) / 600.0)
+    np.testing.assert_allclose(run["phi"][-1, 0], expected, rtol=1e-3)

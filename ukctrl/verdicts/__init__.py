@@ -1,15 +1,15 @@
 """A result judged in plain words: did it finish, keep to the task, and can it be believed?
 
 Three questions are kept apart: how well the *task* was met (errors, settling), whether the
-*actuators* were up to it (rank, reach, limits), and whether the *simulation* can be trusted
-(energy balance, drift of passive constraints).
+*actuators* and the ground were up to it (rank, reach, limits, contacts), and whether the
+*simulation* can be trusted (energy balance, drift of passive constraints).
 """
 
 from __future__ import annotations
 
 from ukctrl.concessions import concessions
 from ukctrl.result import Result
-from ukctrl.verdicts import actuators, outcome, simulation, task
+from ukctrl.verdicts import actuators, ground, outcome, simulation, task
 from ukctrl.verdicts.base import Level, Verdict
 from ukctrl.verdicts.outcome import headline
 
@@ -27,6 +27,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
             actuators.grip(result),
             actuators.reach(result),
             actuators.limits(result),
+            ground.ground(result),
             outcome.effects(result),
             *(
                 Verdict("warning" if given.missed else "note", given.subject, given.text)

@@ -136,3 +136,55 @@ def test_the_energy_balance_is_judged_by_what_moved(leak, level):
 
 def test_without_samples_only_the_outcome_is_judged(helix):
     assert [entry.subject for entry in judge(helix(0))] == ["outcome"]
+
+
+def standing(reaction, **changes):
+    """Return a run of two feet with these reactions: normal, along x, along y, of each."""
+    feet = ("left", "right")
+    rows = tuple(f"{foot}.{row}" for foot in feet for row in ("height", "slip_x", "slip_y"))
+    labels = Labels(
+        dofs=("x",), dof_units=("m/s",), passive_rows=rows, passive_row_units=("m",) * 6
+    )
+    return Result.build(
+        time=T, samples={"reaction": reaction}, labels=labels, status="completed", **changes
+    )
+
+
+def forces(left=10.0, right=20.0, along=3.0):
+    return np.column_stack([c + 0.0 * T for c in (left, along, 0.0, right, 0.0, along)])
+
+
+def test_feet_that_push_are_told_with_the_weakest_and_the_friction_they_need():
+    told = verdict(standing(forces()), "ground")
+    assert told == (
+        "good",
+        "ground",
+        "Every contact pushes, 'left' least, by 10 N (t = 0 s); not to slip, friction must reach a "
+        "coefficient of 0.3.",
+    )
+
+
+def test_a_foot_that_would_lift_off_is_named_with_the_moment_and_the_pull():
+    run = standing(forces(left=10.0 - 4.0 * T))
+    told = verdict(run, "ground")
+    assert told.level == "warning"
+    assert told.text.startswith(
+        "Contact 'left' would lift off at t = 2.52 s; the model holds it down, by up to 30 N at "
+        "'left', and pulls during 74.9 % of the run."
+    )
+    assert run.metric("ground_pull") == 30.0
+
+
+def test_more_friction_than_rubber_has_is_noted():
+    told = verdict(standing(forces(along=9.0)), "ground")
+    assert told.level == "note"
+    assert "a coefficient of 0.9, more than rubber has on dry concrete" in told.text
+
+
+def test_feet_that_share_their_load_are_not_told_as_if_it_were_known():
+    run = standing(forces(), provenance={"passive": {"sharing": ["left.height", "right.height"]}})
+    assert "How 2 of the contacts share their load no motion tells" in verdict(run, "ground").text
+
+
+def test_a_robot_without_contacts_has_no_ground(helix):
+    assert verdict(helix(), "ground") is None
