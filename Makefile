@@ -10,6 +10,8 @@ STAMP  := $(VENV)/.built
 OUT    := out
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 CODE   := ukctrl tests benchmarks
+JOBS   ?= 2
+PYTEST := $(BIN)/python -m pytest --quiet --numprocesses $(JOBS) --dist worksteal
 
 # The first of these that starts, is new enough and can build environments. Override with: make PYTHON=/path/to/python
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3.14; do \
@@ -41,10 +43,10 @@ type: $(STAMP) ## mypy --strict on the library
 	$(BIN)/mypy
 
 fast: $(STAMP)
-	$(BIN)/python -m pytest --quiet -m "not slow"
+	$(PYTEST) -m "not slow"
 
 slow: $(STAMP) ## the long tests
-	$(BIN)/python -m pytest --quiet -m slow
+	$(PYTEST) -m slow
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/mkdocs --quiet build --strict
