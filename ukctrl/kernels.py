@@ -17,24 +17,26 @@ from ukctrl.factor import (
     factor_rows,
     least_norm,
     solve_lower,
+    solve_lower_columns,
     solve_upper,
+    solve_upper_columns,
     unit_rows,
 )
-from ukctrl.rowspace import add_solution, mass_weighted, remove_constrained, row_space
+from ukctrl.rowspace import (
+    add_solution,
+    mass_weighted,
+    remove_constrained,
+    remove_constrained_columns,
+    row_space,
+)
 
 
 @compiled
 def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
     """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
-    n, nu = B.shape
-    column = np.empty(n)
-    for k in range(nu):
-        for i in range(n):
-            column[i] = B[i, k]
-        solve_lower(L, column)
-        solve_upper(L, column)
-        for i in range(n):
-            answer[i, k] = column[i]
+    answer[:] = B
+    solve_lower_columns(L, answer)
+    solve_upper_columns(L, answer)
 
 
 @compiled
@@ -82,7 +84,7 @@ def passive_answer(
     receives the smallest singular value kept and the largest dropped. Returns the rank of the
     passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
     """
-    n, nu = B.shape
+    n = B.shape[0]
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
@@ -98,15 +100,10 @@ def passive_answer(
     solve_upper(L, a_0)
     add_solution(space, a_free, 1)
     solve_upper(L, a_free)
-    column = np.empty(n)
-    for k in range(nu):
-        for i in range(n):
-            column[i] = B[i, k]
-        solve_lower(L, column)
-        remove_constrained(space, column)
-        solve_upper(L, column)
-        for i in range(n):
-            G[i, k] = column[i]
+    G[:] = B
+    solve_lower_columns(L, G)
+    remove_constrained_columns(space, G)
+    solve_upper_columns(L, G)
     return space.rank
 
 
@@ -148,7 +145,7 @@ def servo_input(
     """
     m, n = A.shape
     nu = G.shape[1]
-    H = np.empty((m, nu))
+    H = np.zeros((m, nu))
     d = np.empty(m)
     largest = 0.0
     for c in range(n):
@@ -160,12 +157,11 @@ def servo_input(
         for c in range(n):
             total -= A[i, c] * a_free[c]
             length += A[i, c] * A[i, c]
+            for k in range(nu):
+                H[i, k] += A[i, c] * G[c, k]
         grip = 0.0
         for k in range(nu):
-            entry = 0.0
-            for c in range(n):
-                entry += A[i, c] * G[c, k]
-            H[i, k] = entry
+            entry = H[i, k]
             grip += entry * entry
             total -= entry * u0[k]
         d[i] = total

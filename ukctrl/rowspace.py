@@ -208,6 +208,26 @@ def remove_constrained(space: RowSpace, x: Vector) -> None:
 
 
 @compiled
+def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
+    """Do to every column of ``X`` what `remove_constrained` does, to the last bit."""
+    n, count = X.shape
+    dots = np.empty(count)
+    for i in range(space.rank):
+        for c in range(count):
+            dots[c] = 0.0
+        for r in range(n):
+            entry = space.Q[i, r]
+            for c in range(count):
+                dots[c] += entry * X[r, c]
+        for c in range(count):
+            dots[c] *= space.weight[i]
+        for r in range(n):
+            entry = space.Q[i, r]
+            for c in range(count):
+                X[r, c] -= dots[c] * entry
+
+
+@compiled
 def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
 

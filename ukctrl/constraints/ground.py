@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.constraints.base import Attached, Constraint, Rows
+from ukctrl.constraints.contact import contact_rows
 from ukctrl.constraints.probe import FrameProbe
 from ukctrl.constraints.wheel import rolling_rows
 from ukctrl.expression import DomainError
@@ -86,34 +87,25 @@ class _Contact(Attached):
         self.slides = not sticks
         self._flat, self._sticks = flat, sticks
         self._probe = FrameProbe(robot, spec.frame)
-        self._point, self._normal = np.array(spec.ground.point), _unit(spec.ground.normal)
-        self._tangents = _tangents(self._normal)
+        self._point, normal = np.array(spec.ground.point), _unit(spec.ground.normal)
+        self._tangents = _tangents(normal)
+        self._axes = np.vstack([self._tangents, normal])
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        probe, n = self._probe, self._normal
+        probe = self._probe
         probe.move(s)
-        velocity, omega = probe.velocity[:3], probe.velocity[3:]
-        drift, alpha = probe.drift[:3], probe.drift[3:]
-        A, b, beta, phi = rows
-        A[0] = n @ probe.J[:3]
-        phi[0], beta[0], b[0] = n @ (probe.p - self._point), n @ velocity, -(n @ drift)
-        at = 1
-        if self._flat:
-            z = probe.R[:, 2]
-            z_dot = np.cross(omega, z)
-            z_drift = np.cross(alpha, z) + np.cross(omega, z_dot)
-            for t in self._tangents:
-                A[at] = np.cross(z, t) @ probe.J[3:]
-                phi[at], beta[at], b[at] = t @ z, t @ z_dot, -(t @ z_drift)
-                at += 1
-        if self._sticks:
-            for t in self._tangents:
-                A[at] = t @ probe.J[:3]
-                phi[at], beta[at], b[at] = np.nan, t @ velocity, -(t @ drift)
-                at += 1
-            if self._flat:
-                A[at] = n @ probe.J[3:]
-                phi[at], beta[at], b[at] = np.nan, n @ omega, -(n @ alpha)
+        contact_rows(
+            probe.R,
+            probe.p,
+            probe.J,
+            probe.velocity,
+            probe.drift,
+            self._point,
+            self._axes,
+            self._flat,
+            self._sticks,
+            *rows,
+        )
 
     def slip(self) -> Matrix | None:
         return None if self._sticks else self._tangents @ self._probe.J[:3]
