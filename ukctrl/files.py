@@ -66,7 +66,7 @@ def parse_toml(text: str, label: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{label}: not valid TOML: {_one_line(str(error))}.") from None
+        raise InputError(f"{label}: not valid TOML: {one_line(str(error))}.") from None
     except RecursionError:
         raise InputError(f"{label}: not valid TOML: brackets are nested too deeply.") from None
     except ValueError:  # such as an integer with a million digits, or an impossible date
@@ -119,8 +119,8 @@ def explain(error: ValidationError, kind: Any, key: str = "") -> str:
             same.append(detail)
         others += place != keys[: len(place)]
     more = f" (and {others} more)" if others and not unknown else ""
-    parts = (f"[{k}]" if isinstance(k, int) else f".{_one_line(k, 60)}" for k in keys)
-    where = _one_line(f"{key}{''.join(parts)}".lstrip("."))
+    parts = (f"[{k}]" if isinstance(k, int) else f".{one_line(k, 60)}" for k in keys)
+    where = one_line(f"{key}{''.join(parts)}".lstrip("."))
     said = _complaint(chosen, owner, wanted, same)
     return f"{where}: {said}{more}" if where else f"{said}{more}"
 
@@ -160,11 +160,11 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
         return f"needs kind, one of {', '.join(sorted(_tags(wanted)))}."
     if kind == "union_tag_invalid":
         tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",")]
-        tag = _one_line(str(context.get("tag", "")), 60)
+        tag = one_line(str(context.get("tag", "")), 60)
         return f"kind must be one of {', '.join(sorted(tags))}; got '{tag}'{near_miss(tag, tags)}"
     cause = context.get("error")
     if isinstance(cause, Exception):
-        return _one_line(str(cause), 400).rstrip(".") + "."
+        return one_line(str(cause), 400).rstrip(".") + "."
     came = _written(detail["input"])
     if kind == "literal_error":
         expected = (str(entry.get("ctx", {}).get("expected", "")) for entry in same)
@@ -178,7 +178,7 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
         return f"must have {bound} {count} entr{'y' if count == 1 else 'ies'}; got {came}."
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}; got {came}."
-    said = _one_line(detail["msg"])
+    said = one_line(detail["msg"])
     return f"{said[:1].lower()}{said[1:]}; got {came}."
 
 
@@ -190,7 +190,7 @@ def _written(value: object) -> str:
         return "a table"
     if isinstance(value, datetime.date | datetime.time):
         return str(value)
-    return _one_line(repr(value), 60)
+    return one_line(repr(value), 60)
 
 
 @contextlib.contextmanager
@@ -288,6 +288,7 @@ def _member(kind: Any, part: int | str) -> Any:
     return arguments[-1] if arguments else None
 
 
-def _one_line(text: str, limit: int = 200) -> str:
+def one_line(text: str, limit: int = 200) -> str:
+    """Return text from elsewhere on one line, cut to at most ``limit`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."

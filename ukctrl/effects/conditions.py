@@ -134,11 +134,6 @@ class Conditions:
         return bool(self._at_ticks or self._always) or self.delay > 0.0
 
     @property
-    def changes_with_state(self) -> bool:
-        """Whether what is applied may change between ticks."""
-        return bool(self._always)
-
-    @property
     def acts_on_plant(self) -> bool:
         """Whether the true robot is not that of the scenario."""
         return any(isinstance(effect, PlantEffect) for _, effect in self._effects)

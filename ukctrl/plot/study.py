@@ -20,8 +20,6 @@ Array = NDArray[np.float64]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MANY_DECADES = 20.0
 """Efforts further apart than by this factor go on a log scale."""
-FAR = 3.0
-"""What did not complete is drawn inside this many times the range of what did."""
 
 
 class Point(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -164,8 +164,3 @@ def require_close(what: str, came: ArrayLike, wanted: ArrayLike, atol: float) ->
     require(came.shape == wanted.shape, f"{what}: shapes {came.shape} and {wanted.shape} differ.")
     worst = float(np.max(np.abs(came - wanted) / (1.0 + np.abs(wanted)), initial=0.0))
     require(worst <= atol, f"{what} must agree to {atol:.0e}; they differ by {worst:.1e}.")
-
-
-def each(names: Sequence[str]) -> str:
-    """Return names for a message."""
-    return ", ".join(f"'{name}'" for name in names)

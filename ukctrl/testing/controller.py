@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control import Controller, Law
+from ukctrl.errors import quoted
 from ukctrl.result import Result
 from ukctrl.samples import FIELDS
 from ukctrl.scenario import Scenario
 from ukctrl.simulation import simulate
-from ukctrl.testing.base import Suite, each, require, require_array, require_close, require_equal
+from ukctrl.testing.base import Suite, require, require_array, require_close, require_equal
 from ukctrl.testing.record import require_record
 from ukctrl.testing.situations import Situation, situation
 
@@ -127,7 +128,9 @@ def names_its_signals(trial: Trial) -> None:
     for dynamics in place.states():
         found = law.signals(dynamics, law.memory)
         taken = [name for name in found if name in FIELDS]
-        require(not taken, f"signals must not be called {each(taken)}, which a result has already.")
+        require(
+            not taken, f"signals must not be called {quoted(taken)}, which a result has already."
+        )
         for name, signal in found.items():
             require(bool(signal.long_name), f"signal '{name}' must say in words what it is.")
             require(isinstance(signal.units, str), f"signal '{name}' must name its unit.")

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.dynamics import Dynamics
+from ukctrl.errors import quoted
 from ukctrl.factor import Vector
 from ukctrl.robot import Robot, Snapshot
-from ukctrl.testing.base import Suite, each, require, require_close
+from ukctrl.testing.base import Suite, require, require_close
 
 ROBOT = Suite[Robot]("robot")
 """The clauses for robots."""
@@ -45,7 +46,7 @@ def names(robot: Robot) -> None:
         ("motors", robot.actuators, robot.actuator_units),
     ):
         double = sorted({name for name in found if found.count(name) > 1})
-        require(not double, f"{what} must have names of their own; {each(double)} repeat.")
+        require(not double, f"{what} must have names of their own; {quoted(double)} repeat.")
         require(len(units) == len(found), f"{what} must have a unit each; got {units}.")
 
 

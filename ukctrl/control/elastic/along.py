@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.differences import WEIGHTS
 from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
 
 PLACES = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0)
-FIRST: Vector = np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
+FIRST: Vector = np.array([*(-weight for weight in reversed(WEIGHTS)), *WEIGHTS])
 SECOND: Vector = np.array([2.0, -27.0, 270.0, 270.0, -27.0, 2.0]) / 180.0
 CENTRE = -490.0 / 180.0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from ukctrl.control.base import Command, Law, Task
+from ukctrl.control.elastic.joints import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
 from ukctrl.fields import Rate, RateSquared, spec
-from ukctrl.robot import ElasticJoints
 
 
 @spec
@@ -48,7 +48,7 @@ class ElasticCascade(ThroughSprings):
 
 class _Cascade(ThroughSpringsLaw):
     def __init__(self, spec: ElasticCascade, task: Task) -> None:
-        super().__init__(spec, spec.kind, _any, task)
+        super().__init__(spec, spec.kind, serves_any, task)
         self._alpha, self._beta = spec.alpha, spec.beta
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
@@ -58,7 +58,3 @@ class _Cascade(ThroughSpringsLaw):
         back += self._beta * self.motor_error(dynamics, wanted.torque)
         push = wanted.torque + inertia * (wanted.a - back) - self.other_force(dynamics)
         return Command(self.motors.input(s, push), wanted.memory_rate)
-
-
-def _any(joints: ElasticJoints) -> str:
-    return ""

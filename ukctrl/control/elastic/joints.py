@@ -17,6 +17,11 @@ Refusal = Callable[[ElasticJoints], str]
 """Says why a law cannot serve some joints; empty where it can."""
 
 
+def serves_any(joints: ElasticJoints) -> str:
+    """Refuse nothing."""
+    return ""
+
+
 def elastic_joints(task: Task, kind: str, refused: Refusal) -> ElasticJoints:
     """Return the elastic joints of a task's robot, all of which must be such.
 

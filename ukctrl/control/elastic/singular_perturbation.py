@@ -8,11 +8,11 @@ import numpy as np
 
 from ukctrl.control.base import Command, Law, Task
 from ukctrl.control.elastic.along import first, sampled, second
+from ukctrl.control.elastic.joints import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Vector
 from ukctrl.fields import NonNegative, Seconds, spec
-from ukctrl.robot import ElasticJoints
 
 
 @spec
@@ -54,7 +54,7 @@ class ElasticSingularPerturbation(ThroughSprings):
 
 class _Composite(ThroughSpringsLaw):
     def __init__(self, spec: ElasticSingularPerturbation, task: Task) -> None:
-        super().__init__(spec, spec.kind, _any, task)
+        super().__init__(spec, spec.kind, serves_any, task)
         joints = self.joints
         self._damping = 2.0 * spec.zeta * np.sqrt(joints.stiffness * joints.inertia)
         self._corrected, self._h = spec.order == 1, spec.step
@@ -81,7 +81,3 @@ class _Composite(ThroughSpringsLaw):
         motion = links.bent(motion, jerk, h)
         samples = sampled(lambda tau: links.wanted_after(motion, tau).torque, h)
         return first(samples, h), second(samples, wanted.torque, h)
-
-
-def _any(joints: ElasticJoints) -> str:
-    return ""

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from ukctrl.plot import style
 from ukctrl.reproduce.base import Drawing
+from ukctrl.reproduce.canvas import wanted
 from ukctrl.reproduce.review.flexible import Arm, on_links, on_motors
 from ukctrl.reproduce.review.particle import OFF, cartesian, errors, forces, spiral
 from ukctrl.reproduce.review.runs import run
@@ -25,10 +26,6 @@ def _canvas(columns: int, height: float, *titles: str) -> tuple[Figure, Any]:
     return figure, axes
 
 
-def _wanted(ax: Any, x: object, y: object, label: str = "") -> None:
-    ax.plot(x, y, color=style.INK, lw=0.9, ls="--", label=label or None)
-
-
 @style.styled
 def spiral_motion() -> Figure:
     """Draw r over theta, and both over time."""
@@ -37,15 +34,15 @@ def spiral_motion() -> Figure:
     exact = spiral(t)
     figure, (one, two, three) = _canvas(3, 2.9, "r over theta", "r", "theta")
     one.plot(theta, r, color=BLUE, label="simulated")
-    _wanted(one, exact[:, 1], exact[:, 0], "exp(theta/10)")
+    wanted(one, exact[:, 1], exact[:, 0], "exp(theta/10)")
     one.set(xlabel="theta [rad]", ylabel="r [m]")
     two.plot(t, r, color=BLUE)
-    _wanted(two, t, exact[:, 0])
+    wanted(two, t, exact[:, 0])
     two.axvline(20.0, color=style.MUTED, lw=0.8, ls=":")
     two.text(20.5, 8.0, f"{np.exp(1.0):.2f} m at 20 s", color=style.MUTED)
     two.set(xlabel="time [s]", ylabel="r [m]", ylim=(0.0, None))
     three.plot(t, theta, color=BLUE)
-    _wanted(three, t, exact[:, 1])
+    wanted(three, t, exact[:, 1])
     three.set(xlabel="time [s]", ylabel="theta [rad]")
     one.legend()
     return figure
@@ -67,7 +64,7 @@ def spiral_trajectory() -> Figure:
     exact = forces(t)
     for k, (color, label) in enumerate(((BLUE, "F_r [N]"), (RED, "F_theta [rad/s²]"))):
         force.plot(t, found[:, k], color=color, label=label)
-        _wanted(force, t, exact[:, k], "closed form" if k else "")
+        wanted(force, t, exact[:, k], "closed form" if k else "")
     force.set(xlabel="time [s]", ylabel="force per unit mass")
     force.legend()
     return figure
@@ -103,8 +100,8 @@ def projectile_flight() -> Figure:
     over_time.plot(polar.time, polar["q"][:, 0], color=BLUE, label="r [m]")
     over_time.plot(polar.time, polar["q"][:, 1], color=RED, label="theta [rad]")
     x, y = flight["q"].T
-    _wanted(over_time, flight.time, np.hypot(x, y))
-    _wanted(over_time, flight.time, np.arctan2(y, x), "from x and y")
+    wanted(over_time, flight.time, np.hypot(x, y))
+    wanted(over_time, flight.time, np.arctan2(y, x), "from x and y")
     over_time.set(xlabel="time [s]")
     plane.legend()
     over_time.legend()
@@ -159,11 +156,11 @@ def arm_rates() -> Figure:
     result = run("flexible-joint-arm-links")
     t = result.time
     error.plot(t, result["beta"][:, 0], color=BLUE, label="P = 0.4 s")
-    _wanted(error, t, 0.9 * np.exp(-t / 0.4), "0.9 exp(-t/P)")
+    wanted(error, t, 0.9 * np.exp(-t / 0.4), "0.9 exp(-t/P)")
     arrays = on_links(Arm(), t)
     for k, (color, label) in enumerate(((BLUE, "link 1"), (RED, "link 2"))):
         rates.plot(t, result["v"][:, k], color=color, label=label)
-        _wanted(rates, t, arrays[:, 2 + k], "on plain arrays" if k else "")
+        wanted(rates, t, arrays[:, 2 + k], "on plain arrays" if k else "")
     rates.set_ylim(-1.1, 1.7)
     fails.plot(t, on_motors(Arm(), t, 0.2)[:, 4:6].sum(axis=1), color=RED, label="P = 0.2 s")
     for ax in (error, rates, fails):

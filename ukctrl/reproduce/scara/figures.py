@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ukctrl.plot import style
 from ukctrl.reproduce.base import Drawing
+from ukctrl.reproduce.canvas import canvas, wanted
 from ukctrl.reproduce.scara.formulas import NEAREST, STARTS, X_PRINTED, Y_PRINTED
 from ukctrl.reproduce.scara.ode45 import dormand_prince
 from ukctrl.reproduce.scara.runs import DRIFT, STABILISED, run
@@ -19,20 +18,6 @@ from ukctrl.result import Result
 
 BLUE, RED, GREEN = style.PALETTE[:3]
 RUNS = ((DRIFT, "not stabilised", RED), (STABILISED, "stabilised", BLUE))
-
-
-def canvas(rows: int, columns: int, height: float) -> tuple[Figure, NDArray[Any]]:
-    """Return a figure with a grid of axes; the last row has the time below it."""
-    figure = Figure(figsize=(9.0, height), dpi=110, facecolor="white", layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False)
-    for ax in axes[-1]:
-        ax.set_xlabel("time [s]")
-    return figure, axes
-
-
-def wanted(ax: Axes, x: Any, y: Any, label: str = "") -> None:
-    """Draw what should be: a thin dashed line."""
-    ax.plot(x, y, color=style.INK, lw=0.9, ls="--", label=label or None)
 
 
 def joint_error(result: Result, k: int) -> NDArray[np.float64]:

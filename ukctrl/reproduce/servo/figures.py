@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from ukctrl.factor import Vector
 from ukctrl.plot import style
 from ukctrl.reproduce.base import Drawing
+from ukctrl.reproduce.canvas import canvas
 from ukctrl.reproduce.servo import arms, literal, newton, runs
 from ukctrl.reproduce.servo.arms import Reading
 
@@ -27,15 +26,6 @@ LOOKS = MappingProxyType[Reading, tuple[str, str]](
     }
 )
 """Color and line of each reading."""
-
-
-def canvas(rows: int, columns: int, height: float) -> tuple[Figure, NDArray[Any]]:
-    """Return a figure with a grid of axes; the last row has the time below it."""
-    figure = Figure(figsize=(9.0, height), dpi=110, facecolor="white", layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False)
-    for ax in axes[-1]:
-        ax.set_xlabel("time [s]")
-    return figure, axes
 
 
 def torques() -> Figure:

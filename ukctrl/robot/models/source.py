@@ -22,11 +22,14 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.errors import ModelError
+from ukctrl.files import one_line
 
 MAX_BYTES = 32 * 2**20
 """Larger model files are refused; the largest humanoid descriptions stay below 1 MB."""
 MAX_DEPTH = 256
 """Deeper nesting is refused: the C++ parsers recurse and would exhaust the stack."""
+SHORT = 60
+"""Characters of a name or number that a message repeats."""
 
 FORMATS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
 
@@ -62,7 +65,7 @@ def read(source: str | Path) -> Source:
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
-        raise ModelError(f"{_short(str(path), 200)}: cannot be read: {reason}.") from None
+        raise ModelError(f"{one_line(str(path))}: cannot be read: {reason}.") from None
     if len(raw) > MAX_BYTES:
         raise ModelError(f"{path}: must be at most {MAX_BYTES // 2**20} MB.")
     try:
@@ -79,14 +82,9 @@ def _checked(text: str, label: str, path: Path | None) -> Source:
     if root.tag not in FORMATS:
         raise ModelError(
             f"{label}: the root element must be <robot> (URDF), <mujoco> (MJCF) or <sdf>; "
-            f"got <{_short(root.tag)}>."
+            f"got <{one_line(root.tag, SHORT)}>."
         )
     return Source(text.lstrip("\ufeff \t\r\n"), root, label, path)
-
-
-def _short(text: str, limit: int = 60) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def _tree(text: str, label: str) -> ET.Element:
@@ -151,7 +149,7 @@ def build(source: Source, floating_base: bool) -> Built:
             if isinstance(error, ModelError):
                 raise
             model, reason = None, _reason(str(error), source)
-        said = [_short(line, 200) for line in noise().splitlines()]
+        said = [one_line(line) for line in noise().splitlines()]
     # A parser that complains but goes on has dropped something, such as a link's inertia.
     complaint = next((line for line in said if line.lower().startswith("error")), "")
     if model is None or complaint:
@@ -199,7 +197,9 @@ def _three_numbers(source: Source, name: str, text: str) -> Any:
     except ValueError:
         numbers = []
     if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        raise ModelError(f"{source.label}: {name} must be three numbers; got '{_short(text)}'.")
+        raise ModelError(
+            f"{source.label}: {name} must be three numbers; got '{one_line(text, SHORT)}'."
+        )
     return np.array(numbers)
 
 
@@ -232,7 +232,7 @@ def _reason(error: str, source: Source) -> str:
     lines = [line.strip() for line in error.replace(source.text, "").splitlines()]
     if "message:" in lines:
         lines = lines[lines.index("message:") + 1 :]
-    return _short(next((line for line in lines if line), "the parser gave no reason"), 200)
+    return one_line(next((line for line in lines if line), "the parser gave no reason"))
 
 
 @contextlib.contextmanager
