@@ -15,7 +15,6 @@ from ukctrl.effects.base import (
     Effect,
     InputEffect,
     PlantEffect,
-    Reading,
     Sensor,
     SensorEffect,
 )
@@ -82,7 +81,6 @@ __all__ = [
     "Push",
     "Quantisation",
     "RateLimit",
-    "Reading",
     "Saturation",
     "Sensor",
     "SensorEffect",

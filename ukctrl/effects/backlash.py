@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.effects.base import Bench, PlantEffect, Reading, Sensor, SensorEffect
+from ukctrl.control import Signal
+from ukctrl.effects.base import Bench, PlantEffect, Sensor, SensorEffect
 from ukctrl.effects.spread import AboveZero, Encoders, encoders
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Vector
@@ -96,14 +97,14 @@ class Backlash(PlantEffect):
                     raise unknown_name("elastic joint", name, springs.joints)
         return SpringsWithPlay(springs, half)
 
-    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Reading]:
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         springs = snapshot.robot.elastic
         if springs is None:
             return {}
         units = {snapshot.robot.dof_units[i].removesuffix("/s") for i in springs.links}
         stretch = springs.stretch(snapshot.q)
         text = "lead of the motor over its joint"
-        return {"lead": Reading(stretch, ", ".join(sorted(units)), text, springs.joints)}
+        return {"lead": Signal(stretch, ", ".join(sorted(units)), text, springs.joints)}
 
 
 def _rigid(what: str) -> str:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ukctrl.control import Signal
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
 from ukctrl.robot import Robot, Snapshot
@@ -39,16 +40,6 @@ class Bench(NamedTuple):
     """Length of the run [s]."""
     period: float | None = None
     """Period of the zero-order hold [s]; None under continuous control."""
-
-
-class Reading(NamedTuple):
-    """A quantity that an effect wants recorded."""
-
-    value: float | Vector
-    units: str
-    long_name: str
-    components: tuple[str, ...] = ()
-    """Names of the entries of a vector."""
 
 
 @spec
@@ -85,7 +76,7 @@ class PlantEffect(Effect, abc.ABC):
             InputError: The effect does not fit the robot.
         """
 
-    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Reading]:
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         """Return what to record of it; called at output times only.
 
         Args:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.control import Signal
 from ukctrl.effects.base import (
     Bench,
     Bounds,
@@ -15,7 +16,6 @@ from ukctrl.effects.base import (
     Effect,
     InputEffect,
     PlantEffect,
-    Reading,
     Sensor,
     SensorEffect,
     generator,
@@ -196,7 +196,7 @@ class Conditions:
                     robot = effect.altered(robot, at, self._numbers(label))
         return robot
 
-    def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Reading]]:
+    def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Signal]]:
         """Yield what the effects on the plant want recorded, by name.
 
         Args:

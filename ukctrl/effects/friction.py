@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from ukctrl.effects.base import PlantEffect, Reading
+from ukctrl.control import Signal
+from ukctrl.effects.base import PlantEffect
 from ukctrl.effects.spread import Amount, by_joint
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
@@ -122,7 +123,7 @@ class JointFriction(PlantEffect):
             velocity_scale=self.velocity_scale,
         )
 
-    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Reading]:
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         robot = snapshot.robot
         rubbing = self._rubbing(robot)
         if not rubbing.dofs.size:
@@ -132,6 +133,6 @@ class JointFriction(PlantEffect):
         units = {"N" if robot.dof_units[i] == "m/s" else "N m" for i in rubbing.dofs}
         loss = -float(force @ snapshot.v[rubbing.dofs])
         return {
-            "force": Reading(force, ", ".join(sorted(units)), "joint friction", names),
-            "loss": Reading(loss, "W", "power that joint friction takes"),
+            "force": Signal(force, ", ".join(sorted(units)), "joint friction", names),
+            "loss": Signal(loss, "W", "power that joint friction takes"),
         }

@@ -9,7 +9,8 @@ from typing import Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.effects.base import PlantEffect, Reading
+from ukctrl.control import Signal
+from ukctrl.effects.base import PlantEffect
 from ukctrl.errors import InputError
 from ukctrl.fields import Position, Positive, Text, Time, Vec3, spec
 from ukctrl.robot import Payload, Perturbation, Robot, Snapshot
@@ -64,8 +65,8 @@ class CarriedPayload(Window):
         loaded = Perturbation(payload=body).apply(robot)  # refused even before it is picked up
         return loaded if self.lasts(at) else robot
 
-    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Reading]:
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         if self.start is None and self.stop is None:
             return {}
         carried = self.mass if self.lasts(since) else 0.0
-        return {"mass": Reading(carried, "kg", f"payload at '{self.frame}'")}
+        return {"mass": Signal(carried, "kg", f"payload at '{self.frame}'")}

@@ -15,7 +15,8 @@ from typing import Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.effects.base import PlantEffect, Reading
+from ukctrl.control import Signal
+from ukctrl.effects.base import PlantEffect
 from ukctrl.effects.payload import Window
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
@@ -145,18 +146,18 @@ class Applied(PlantEffect):
             self.course(),
         )
 
-    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Reading]:
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         scale = self.course()(snapshot.t) if self.lasts(since) else 0.0
         found = {}
         if self.joint is not None:
             unit = snapshot.robot.dof_units[snapshot.robot.structure.dof(self.joint)]
             effort = scale * (self.effort or 0.0)
             units = "N" if unit == "m/s" else "N m"
-            return {"effort": Reading(effort, units, f"effort on '{self.joint}'")}
+            return {"effort": Signal(effort, units, f"effort on '{self.joint}'")}
         for name, units, given in (("force", "N", self.force), ("torque", "N m", self.torque)):
             if any(given or ()):
                 text = f"{name} at '{self.frame}'"
-                found[name] = Reading(scale * np.array(given), units, text, ("x", "y", "z"))
+                found[name] = Signal(scale * np.array(given), units, text, ("x", "y", "z"))
         return found
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.effects.base import Bounds, Reading
+from ukctrl.control import Signal
+from ukctrl.effects.base import Bounds
 from ukctrl.effects.conditions import Conditions
 from ukctrl.factor import Vector
 from ukctrl.robot import Robot, Snapshot
@@ -54,7 +55,7 @@ class Trail:
             name: np.zeros((capacity, size)) for name, size in sizes.items()
         }
 
-    def keep(self, k: int, snapshot: Snapshot) -> Iterator[tuple[str, Reading]]:
+    def keep(self, k: int, snapshot: Snapshot) -> Iterator[tuple[str, Signal]]:
         """Keep a sample, at a state of the true robot; yield the effects' own signals."""
         arrays, met = self.arrays, self.met
         if "q_measured" in arrays:
