@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ukctrl import metrics, page
+from ukctrl.comparison.cells import metric_lines, robustness_lines
 from ukctrl.comparison.curves import bands, courses, points
 from ukctrl.comparison.fairness import changed_belief
 from ukctrl.comparison.words import TEST
 from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS
 from ukctrl.plot import overlay, study, style
-from ukctrl.pretty import number, plus_minus, sentence, unit_text
+from ukctrl.pretty import number
 from ukctrl.storage import toml_text, write_atomically
 from ukctrl.verdicts import Level, headline
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ukctrl.comparison import AtLevel, Comparison, Row
+    from ukctrl.comparison import Comparison
 
 __all__ = ["html", "pictures", "write"]
 
@@ -184,72 +185,17 @@ def html(comparison: Comparison, images: Sequence[page.Picture]) -> str:
         "general": general,
         "figures": images,
         "controllers": controllers,
-        "table": _table(comparison),
+        "table": metric_lines(comparison),
         "words": [entry for entry in rest if entry.subject in METRICS],
         "facts": comparison.facts,
         "repeats": comparison.repeats if several else 0,
         "test": TEST,
-        "levels": _levels(comparison),
+        "levels": robustness_lines(comparison),
         "provenance": page.provenance_entries(
             {key: value for key, value in first.provenance.items() if key != "timing"}
         ),
     }
     return page.render("compare.html.j2", context)
-
-
-def _table(comparison: Comparison) -> list[dict[str, object]]:
-    """Return the lines of metrics that some run has, with the cells of the best marked."""
-    table: list[dict[str, object]] = []
-    for row in comparison.rows:
-        if not any(map(math.isfinite, row.values.values())):
-            continue
-        base, _, block = row.metric.partition(".")
-        if block and len(comparison.first.labels.blocks) < 2:
-            continue
-        cells = [
-            {
-                "text": _cell(
-                    base,
-                    row,
-                    name,
-                    completed=name in comparison.completed,
-                    runs=len(comparison.runs[name]),
-                ),
-                "aside": _aside(row, name) if comparison.repeats > 1 else "",
-                "best": name in row.best,
-                "ranked": name in comparison.completed,
-            }
-            for name in row.values
-        ]
-        table.append(
-            {
-                "name": row.metric,
-                "unit": unit_text(row.unit),
-                "meaning": sentence(METRICS[base].description.replace("`", "")),
-                "cells": cells,
-            }
-        )
-    return table
-
-
-def _cell(metric: str, row: Row, name: str, *, completed: bool, runs: int) -> str:
-    value, found = row.values[name], row.spreads[name]
-    if metric == "settling_time" and math.isnan(value):
-        return "not settled"
-    half = found.high - found.mean
-    text = plus_minus(value, half) if math.isfinite(half) else number(value)
-    if found.repeats < runs and completed:
-        text = f"{text} ({found.repeats} of {runs})"
-    if completed or text == "–":
-        return text
-    return f"[{text}]" if runs > 1 else f"({text})"
-
-
-def _aside(row: Row, name: str) -> str:
-    found = row.spreads[name]
-    if not math.isfinite(found.median) or found.median == found.worst:
-        return ""
-    return f"{number(found.median)} · {number(found.worst)}"
 
 
 def _belief(believed: object) -> str:
@@ -290,30 +236,6 @@ def _tuning(comparison: Comparison, name: str) -> dict[str, object] | None:
             for gain in found.gains
         ],
     }
-
-
-def _levels(comparison: Comparison) -> list[dict[str, object]]:
-    """Return the lines of the table of robustness."""
-    found = comparison.robustness
-    if found is None:
-        return []
-    return [
-        {
-            "level": f"{number(100.0 * level)} %",
-            "cells": [_level_cell(every[place], name in row.best) for name, every in entries],
-            "unit": unit_text(found.unit),
-        }
-        for entries in (list(found.entries.items()),)
-        for place, (level, row) in enumerate(zip(found.levels, found.rows, strict=True))
-    ]
-
-
-def _level_cell(at: AtLevel, best: bool) -> dict[str, object]:
-    failed = at.completed < at.runs
-    aside = f"{at.completed} of {at.runs} completed" if failed else ""
-    if not failed and at.low != at.high:
-        aside = f"{number(at.low)} to {number(at.high)}"
-    return {"text": number(at.median), "aside": aside, "best": best, "failed": failed}
 
 
 def _card(controller: object) -> Mapping[str, object]:
