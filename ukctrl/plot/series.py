@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl import measures
-from ukctrl.plot import panels, reactions, style
+from ukctrl.plot import marks, panels, reactions, style
 from ukctrl.pretty import prefixed, unit_text
 from ukctrl.result import Result
 from ukctrl.samples import FIELDS, common_unit, per_second
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-
-MOST_SWITCHES = 12
-"""More switches of the law than this would hide the curves."""
 
 
 @style.styled
@@ -59,13 +56,13 @@ def inputs(result: Result) -> Figure:
 
         def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
             values = panels.drawable(result["u"][:, columns])
-            _shade_saturation(axes, result, columns)
-            _commands(axes, result, columns)
+            marks.saturation(axes, result, columns)
+            marks.commands(axes, result, columns)
             panels.lines(axes, result.time, values, [labels.actuators[i] for i in columns], room)
             axes.set_ylabel(f"u [{unit_text(unit)}]")
             panels.fit(axes, values)
-            _limits(axes, values, [labels.effort_limit[i] for i in columns])
-            _mark_switches(axes, result)
+            marks.limits_near(axes, values, [labels.effort_limit[i] for i in columns])
+            marks.switches(axes, result)
 
         title = {"N m": "torques", "N": "forces"}.get(unit, "inputs")
         drawn.append(panels.Panel(title, draw, columns=2 if wide and k == 0 else 1))
@@ -118,7 +115,7 @@ def energy(result: Result) -> Figure:
         panels.legend(axes, room)
 
     def residual(axes: Axes, room: float) -> None:
-        factor, unit = prefixed(_largest(imbalance), "J")
+        factor, unit = prefixed(marks.largest(imbalance), "J")
         values = panels.drawable(imbalance)[:, None] * factor
         panels.lines(axes, result.time, values, [""], room)
         axes.set_ylabel(f"imbalance [{unit}]")
@@ -211,19 +208,12 @@ def signals(result: Result) -> Figure:
             unit = unit_text(signal.units)
             axes.set_ylabel(panels.short(f"{name} [{unit}]" if unit else name, 30))
             panels.fit(axes, values)
-            _mark_switches(axes, result)
+            marks.switches(axes, result)
 
         drawn.append(
             panels.Panel(panels.short(result.samples.signals[name].long_name or name, 34), draw)
         )
     return panels.grid(drawn)
-
-
-def _mark_switches(axes: Axes, result: Result) -> None:
-    """Draw a thin line at every time at which the law switched, while they can be told apart."""
-    switches = result.switches
-    for moment in switches if len(switches) <= MOST_SWITCHES else ():
-        axes.axvline(moment, color=style.MUTED, linewidth=0.8, linestyle="--", zorder=0.5)
 
 
 def _groups(units: Sequence[str]) -> dict[str, list[int]]:
@@ -246,7 +236,7 @@ def _group(
         symbol = {"q": "q ", "v": "v "}.get(name, "")
         axes.set_ylabel(f"{symbol}[{unit_text(unit) or '1'}]")
         panels.fit(axes, values)
-        _mark_switches(axes, result)
+        marks.switches(axes, result)
 
     return panels.Panel(_TITLES.get(unit, "velocities" if name == "v" else "forces"), draw)
 
@@ -273,7 +263,7 @@ def _scaled_rows(
 ) -> panels.Panel:
     def draw(axes: Axes, room: float) -> None:
         values = panels.drawable(result[name][:, rows])
-        factor, text = prefixed(_largest(values), unit if name == "phi" else per_second(unit))
+        factor, text = prefixed(marks.largest(values), unit if name == "phi" else per_second(unit))
         panels.lines(
             axes, result.time, factor * values, [result.labels.rows[i] for i in rows], room
         )
@@ -281,51 +271,3 @@ def _scaled_rows(
         panels.fit(axes, factor * values)
 
     return panels.Panel("error of each row", draw)
-
-
-def _largest(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.abs(finite).max()) if finite.size else 0.0
-
-
-def _limits(axes: Axes, values: Array, limits: Sequence[float]) -> None:
-    """Show the limits that the inputs come near, and name the nearest otherwise."""
-    largest = _largest(values)
-    near = [
-        (k, limit)
-        for k, limit in enumerate(limits)
-        if np.isfinite(limit) and 0.0 < limit <= 1.6 * largest
-    ]
-    if not near or len(limits) > panels.FULL_LEGEND:
-        return
-    for k, limit in near:
-        color = style.PALETTE[k % len(style.PALETTE)]
-        for sign in (-1.0, 1.0):
-            if values.min() <= sign * limit * 0.5 or sign > 0:
-                axes.axhline(sign * limit, color=color, linestyle=(0, (5, 3)), linewidth=1.0)
-    bounds = [sign * limit for _, limit in near for sign in (-1.0, 1.0)]
-    panels.fit(axes, np.concatenate([values.ravel(), bounds]))
-
-
-def _commands(axes: Axes, result: Result, columns: list[int]) -> None:
-    """Show what the law commanded, where something else was applied."""
-    if "u_commanded" in result.samples and len(columns) <= panels.FULL_LEGEND:
-        for k in columns:
-            x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
-            axes.plot(x, y, color=style.FAINT, linewidth=0.7, zorder=1)
-
-
-def _shade_saturation(axes: Axes, result: Result, columns: list[int]) -> None:
-    at_limit = np.any(measures.at_limit(result.samples)[:, columns], axis=1)
-    if at_limit.any():
-        axes.fill_between(
-            result.time,
-            0.0,
-            1.0,
-            where=at_limit.tolist(),
-            step="mid",
-            transform=axes.get_xaxis_transform(),
-            color=style.ALERT,
-            alpha=0.08,
-            linewidth=0.0,
-        )
