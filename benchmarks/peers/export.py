@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 from dense import reference
-from ukctrl.robot.parts import joined
-from ukctrl.robot.source import read
 
 from ukctrl import Robot, Scenario
 from ukctrl.constraints import Constraint
@@ -30,6 +28,8 @@ from ukctrl.control.servo import Servo
 from ukctrl.dynamics import GAINS, passive_constraints
 from ukctrl.files import read_spec, read_toml
 from ukctrl.prepare import start_state, true_robot
+from ukctrl.robot.models.parts import joined
+from ukctrl.robot.models.source import read
 from ukctrl.robot.spec import RobotFile
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
