@@ -1,8 +1,8 @@
 """Frobenius' theorem at work: classical constraints, and integrable ones made to order."""
 
 import dataclasses as dc
+import os
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -261,15 +261,20 @@ HOSTILE = [
 ]
 
 
+def spent() -> float:
+    """Return the processor time of this process and of those that it has started [s]."""
+    return sum(os.times()[:4])
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_answered_or_refused_in_bounded_time(text):
-    began = time.monotonic()
+    began = spent()
     try:
         kind = classify([text], ["x", "y", "z"], seconds=0.5).kind
     except InputError as error:
         kind = str(error)
     assert kind
-    assert time.monotonic() - began < 5.0
+    assert spent() - began < 5.0
 
 
 def test_what_takes_too_long_is_undecided():

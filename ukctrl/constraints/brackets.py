@@ -129,7 +129,7 @@ def growth(space: Space, x: Any, scheme: Scheme, deadline: float) -> Growth:
         space: The rows.
         x: The state.
         scheme: How to difference.
-        deadline: When to stop, by `time.monotonic`.
+        deadline: When to stop, by `time.thread_time`.
 
     Raises:
         Contradiction: No velocity meets all rows.
@@ -218,7 +218,7 @@ class _Fields:
 
     def _derivative(self, direction: Numbers, x: Any, level: int) -> Numbers:
         """Return the derivative of a level's fields along a direction."""
-        if time.monotonic() > self.deadline:
+        if time.thread_time() > self.deadline:
             raise OutOfTime
         total: Any = 0
         for offset, weight in zip(self.scheme.offsets, self.scheme.weights, strict=True):

@@ -1,13 +1,14 @@
 r"""Integrals and integrating factors of velocity constraints, where symbols find them in time.
 
-Computer algebra may take for ever. So it runs in a process of its own, which is ended when the
-time is up; everything it says is optional.
+Computer algebra may take for ever. So it runs in a process of its own, which is ended when its
+processor time is up; everything it says is optional.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -21,6 +22,8 @@ MOST_OPERATIONS = 200
 """Forms with more operations than this are left alone."""
 MOST_FORMS = 60
 """With more Frobenius forms than this, no witness is written out."""
+BUSY = 10.0
+"""A machine may be so many times busier than this process before time that passes counts too."""
 
 
 class ClosedForm(NamedTuple):
@@ -41,12 +44,12 @@ def closed_forms(
         texts: The rows, over velocities ``v.x`` or differentials ``d.x``.
         coordinates: Names of the coordinates.
         integrable: Which rows are known to be integrable by themselves.
-        seconds: Time allowed.
+        seconds: Processor time allowed, in whole seconds: no answer depends on a busy machine.
 
     Returns:
         None where the time was not enough, or no process can be started.
     """
-    asked = json.dumps([list(texts), list(coordinates), list(integrable)])
+    asked = json.dumps([seconds, list(texts), list(coordinates), list(integrable)])
     paths = os.pathsep.join(path for path in sys.path if path)
     try:
         run = subprocess.run(
@@ -54,7 +57,7 @@ def closed_forms(
             input=asked,
             capture_output=True,
             text=True,
-            timeout=seconds,
+            timeout=BUSY * max(1.0, seconds),
             env={**os.environ, "PYTHONPATH": paths},
             check=False,
         )
@@ -181,5 +184,16 @@ def _potential(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> Any:
     return real
 
 
+def _main() -> None:
+    """Answer what stands on the input, within the processor time that it allows."""
+    seconds, *asked = json.loads(sys.stdin.read())
+    if sys.platform != "win32":
+        import resource
+
+        most = math.ceil(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    json.dump(_answer(*asked), sys.stdout)
+
+
 if __name__ == "__main__":
-    json.dump(_answer(*json.loads(sys.stdin.read())), sys.stdout)
+    _main()

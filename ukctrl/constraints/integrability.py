@@ -126,7 +126,7 @@ def classify(
         texts: The constraints: over ``d.x`` and ``d.t`` (Pfaffian), or over ``v.x``; one without
             either is a position constraint, which may make others integrable.
         coordinates: Names of the coordinates.
-        seconds: Time allowed; whatever is open then is undecided.
+        seconds: Processor time allowed; whatever is open then is undecided.
         closed_form: Whether to look for integrals and factors too, in as much time again.
 
     Raises:
@@ -165,7 +165,7 @@ def classify_parts(
     Args:
         parts: The constraints; those on positions may make rows on velocities integrable.
         robot: The robot they are attached to.
-        seconds: Time allowed.
+        seconds: Processor time allowed.
         closed_form: Whether to look for integrals too.
 
     Raises:
@@ -193,7 +193,7 @@ def classify_parts(
 
 
 def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -> Integrability:
-    deadline = time.monotonic() + seconds
+    deadline = time.thread_time() + seconds
     evidence: Evidence = "digits" if isinstance(space, Texts) else "floating point"
     chosen = [i for i, usable in enumerate(space.linear) if usable]
     with space.arithmetic():
@@ -212,7 +212,7 @@ def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -
         for i in chosen:
             if len(labels) == 1:
                 alone[i] = together[i]
-            elif space.size - 1 <= MOST_ALONE and time.monotonic() < deadline:
+            elif space.size - 1 <= MOST_ALONE and time.thread_time() < deadline:
                 alone[i] = _alone(space.part([i]), scheme, deadline)
     ceiling = space.size
     integrable = ceiling - best.dims[-1]
