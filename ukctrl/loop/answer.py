@@ -49,6 +49,12 @@ class Answers:
             return NotFinite(f"controller '{self._name}' must return {what} at t = {t:.6g} s.")
         return NotFinite(f"the motion grew without bound at t = {t:.6g} s.")
 
+    def _usable(self, u: Vector) -> bool:
+        if np.shape(u) != (self._inputs,):
+            return False
+        # A finite sum of squares needs one call; one that overflows says nothing.
+        return math.isfinite(np.dot(u, u)) or bool(np.isfinite(u).all())
+
     def check(self, t: float, q: Vector, v: Vector, command: Command) -> None:
         """Check a command as a whole.
 
@@ -57,7 +63,7 @@ class Answers:
             IntegrationFailed: The rate of the memory has the wrong shape.
         """
         u = command.u
-        if np.shape(u) != (self._inputs,) or not np.isfinite(u).all():
+        if not self._usable(u):
             raise self.unusable(t, q, v, u)
         if np.shape(command.memory_rate) != self._memory:
             raise IntegrationFailed(
