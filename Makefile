@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3
 export MPLBACKEND ?= Agg
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test lint type fast slow docs bench clean
+.PHONY: help demo test lint type fast slow docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ docs: $(STAMP) ## build the documentation into site/
 
 bench: $(STAMP) ## time ukctrl beside the script a user would write
 	@for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script" || exit 1; done
+
+peers: $(STAMP) ## install TSID, MuJoCo and Drake in out/peers, and time ukctrl beside them
+	$(BIN)/python benchmarks/peers.py --install
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) $(OUT) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
