@@ -34,7 +34,9 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     status, message = loop.run(progress or _silent)
     samples_at, arrays = loop.recorder.samples()
     signals, complaint = _signals(loop, samples_at, arrays["q"])
-    message = " ".join(filter(None, (message, complaint)))
+    message = (
+        f"{message.rstrip('.')}. {complaint}" if message and complaint else message + complaint
+    )
     return Result.build(
         time=samples_at,
         samples=arrays,

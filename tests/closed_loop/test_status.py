@@ -137,6 +137,62 @@ def test_a_law_that_fails_ends_the_run_with_its_data(fault, statuses, said, cont
     assert np.isfinite(result["q"]).all()
 
 
+NOTHING, ZERO = np.zeros(0), np.zeros(4)
+ODD = {
+    "none": (None, "must return a Command; got None"),
+    "bare": (ZERO, "must return a Command; got an array of float64"),
+    "list": (Command([0.0] * 4, NOTHING), "must return u as an array of floats; got list"),
+    "no rate": (Command(ZERO, None), "must return memory_rate as an array of floats; got None"),
+    "complex": (Command(1j * ZERO, NOTHING), "floats; got an array of complex128"),
+    "signal": (Command(ZERO, NOTHING), "signal 'warmth' of controller 'Odd' must be a Signal"),
+}
+
+
+@dc.dataclass(frozen=True)
+class Odd(Controller):
+    fault: str = "none"
+
+    def start(self, task):
+        return None if self.fault == "no law" else OddLaw(task, self.fault)
+
+
+class OddLaw(Law):
+    def __init__(self, task, fault):
+        super().__init__(task)
+        self.fault = fault
+        if fault == "memory":
+            self.memory = [0.0]
+
+    def step(self, dynamics, memory):
+        return ODD[self.fault][0]
+
+    def signals(self, dynamics, memory):
+        return {"warmth": 3.0}
+
+
+@pytest.mark.parametrize("control", [None, 0.05], ids=["continuous", "sampled"])
+@pytest.mark.parametrize("fault", ODD)
+def test_a_law_that_answers_with_the_wrong_type_is_named(fault, control):
+    scenario = Scenario.load("scara-helix", {**RUN, "timing.control": control} if control else RUN)
+    result = simulate(scenario.replace({"controller": Odd(fault=fault)}))
+    assert result.status == "interrupted"
+    assert "controller 'Odd'" in result.message
+    assert ODD[fault][1] in result.message
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("no law", "start must return a Law; got None"),
+        ("memory", "memory must be a one-dimensional array of finite floats; got list"),
+    ],
+)
+def test_a_controller_that_starts_as_no_law_is_an_input_error(fault, said):
+    scenario = Scenario.load("scara-helix", RUN).replace({"controller": Odd(fault=fault)})
+    with pytest.raises(InputError, match=rf"controller 'Odd': {said}"):
+        simulate(scenario)
+
+
 def test_a_psi_that_cannot_be_evaluated_ends_the_run_as_diverged():
     scenario = Scenario.load("scara-helix", RUN).replace(
         {"servo": (Expression(phi="sqrt(0.5 - t) * q1"),)}

@@ -3,14 +3,47 @@
 from __future__ import annotations
 
 import math
-from typing import final
+from collections.abc import Mapping
+from typing import TypeGuard, final
 
 import numpy as np
 
-from ukctrl.control import Command, Controller, Law
-from ukctrl.errors import NotFinite
+from ukctrl.control import Command, Controller, Law, Signal, Task
+from ukctrl.errors import InputError, NotFinite
 from ukctrl.factor import Vector
 from ukctrl.integrate import IntegrationFailed
+
+REAL = "fiu"
+"""Kinds of arrays of real numbers."""
+
+
+def started(controller: Controller, task: Task) -> Law:
+    """Start a controller.
+
+    Raises:
+        InputError: What it starts as is no law, or its memory is no list of finite numbers.
+    """
+    law: object = controller.start(task)
+    name = controller.name or type(controller).__name__
+    if not isinstance(law, Law):
+        raise InputError(f"controller '{name}': start must return a Law; got {_told(law)}.")
+    memory: object = law.memory
+    if not (_numbers(memory) and np.ndim(memory) == 1 and np.isfinite(memory).all()):
+        raise InputError(
+            f"controller '{name}': memory must be a one-dimensional array of finite floats; "
+            f"got {_told(memory)}."
+        )
+    return law
+
+
+def _numbers(value: object) -> TypeGuard[Vector]:
+    return isinstance(value, np.ndarray) and value.dtype.kind in REAL
+
+
+def _told(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}, {value}"
+    return "None" if value is None else f"{type(value).__name__} {value}"
 
 
 @final
@@ -26,6 +59,34 @@ class Answers:
     def __init__(self, controller: Controller, law: Law, inputs: int) -> None:
         self._name = controller.name or type(controller).__name__
         self._memory, self._inputs = law.memory.shape, inputs
+
+    def typed(self, t: float, command: object) -> None:
+        """Check of what types a command consists; once a run, for a tick must be quick.
+
+        Raises:
+            TypeError: It is no command, or does not consist of arrays of floats.
+        """
+        said = f"controller '{self._name}' must return"
+        if not isinstance(command, Command):
+            raise TypeError(f"{said} a Command; got {_told(command)} at t = {t:.6g} s.")
+        for what, value in zip(("u", "memory_rate"), command[:2], strict=True):
+            if not _numbers(value):
+                raise TypeError(
+                    f"{said} {what} as an array of floats; got {_told(value)} at t = {t:.6g} s."
+                )
+
+    def signalled(self, signals: Mapping[str, object]) -> None:
+        """Check what a law wants recorded; once a run.
+
+        Raises:
+            TypeError: Something is no signal.
+        """
+        for name, signal in signals.items():
+            if not isinstance(signal, Signal):
+                raise TypeError(
+                    f"signal '{name}' of controller '{self._name}' must be a Signal; got "
+                    f"{_told(signal)}."
+                )
 
     def rate(self, t: float, q: Vector, v: Vector, command: Command) -> Vector:
         """Return the memory's rate of a command at a state.

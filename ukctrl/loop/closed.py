@@ -18,10 +18,11 @@ from ukctrl.errors import InfeasibleConstraint, NotFinite, ShapeError, UkctrlErr
 from ukctrl.factor import Vector
 from ukctrl.files import blaming
 from ukctrl.integrate import State
-from ukctrl.loop.answer import Answers
+from ukctrl.loop.answer import Answers, started
 from ukctrl.loop.plants import Plants
 from ukctrl.loop.schedule import SAME, Span, spans
 from ukctrl.loop.watch import Drifted, Watch
+from ukctrl.plugin import blame
 from ukctrl.prepare import believed_robot, grid, passive_gains, start_state, true_robot
 from ukctrl.recorder import Recorder
 from ukctrl.relative_degree import explain
@@ -66,7 +67,7 @@ class Loop:
             rank=rank,
             gains=gains,
         )
-        self.law: Law = scenario.controller.start(task)
+        self.law: Law = started(scenario.controller, task)
         self._answers = Answers(scenario.controller, self.law, self.robot.nu)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, timing.sample)
@@ -136,7 +137,9 @@ class Loop:
         try:
             self.state = self._settled(self.t0, self.state)
             self.truth.move(self.t0, self.state.q, self.state.v)
-            self.command(self.t0, *self.state)  # untimed: it may have to compile
+            command = self.command(self.t0, *self.state)  # untimed: it may have to compile
+            self._answers.typed(self.t0, command)
+            self._answers.signalled(self.law.signals(self.belief, self.state.memory))
             if self.scenario.timing.control is None:
                 self._run_continuous(progress)
             else:
@@ -150,8 +153,8 @@ class Loop:
         except (UkctrlError, ArithmeticError) as error:
             return "diverged", f"after t = {self._reached():.6g} s: {error}"
         except Exception as error:  # a fault in a user's law: keep what there is
-            kind = type(error).__name__
-            return "interrupted", f"after t = {self._reached():.6g} s: {kind}: {error}"
+            why = blame(error) or f"{type(error).__name__}: {error}"
+            return "interrupted", f"after t = {self._reached():.6g} s: {why}"
         return "completed", ""
 
     def _why(self, error: InfeasibleConstraint) -> str:

@@ -153,7 +153,7 @@ def works_under_a_hold(trial: Trial) -> None:
     if trial.run.timing.control is not None:
         return  # made for a hold: there is no continuous control to come close to
     ideal = simulate(trial.run)
-    require(ideal.status == "completed", f"the run {ideal.status}: {ideal.message}")
+    require(ideal.status == "completed", f"a run ended as {ideal.status}: {ideal.message}")
     far, near = (_off(trial, period, ideal) for period in (HOLD, HOLD / 4.0))
     require(
         near < max(far, CLOSE),
