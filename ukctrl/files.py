@@ -168,7 +168,8 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
     came = _written(detail["input"])
     if kind == "literal_error":
         expected = (str(entry.get("ctx", {}).get("expected", "")) for entry in same)
-        allowed = list(dict.fromkeys(re.findall(r"'([^']*)'", " ".join(expected)))) or [""]
+        found = re.findall(r"'([^']*)'|(-?\d+)", " ".join(expected))
+        allowed = list(dict.fromkeys(text or number for text, number in found)) or [""]
         miss = near_miss(str(detail["input"]), allowed)
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
         return f"must be {wanted}; got {came}{miss}"

@@ -88,6 +88,13 @@ def test_an_input_above_its_limit_is_a_note():
     assert found.inputs["m0"] == pytest.approx(300.0)  # beta * phi, with a mass of 1 kg
 
 
+def test_rows_without_grip_are_no_problem_for_a_regulator():
+    changes = {"controller.use": "lqr", "start.q": {"pole": "170*deg"}}
+    found = check(Scenario.load("cart-pole-swing-up", changes))
+    assert found.ok
+    assert any("the motors hold 1 of 2" in note for note in found.notes)
+
+
 def test_a_joint_motion_out_of_reach_is_an_input_error():
     far_away = PointFollows(frame="tool", path=Constant(value=(9.0, 0.0, 0.0)))
     changes = {"controller": {"use": "computed-torque"}, "servo": (far_away,)}

@@ -33,6 +33,7 @@ class Drawing:
     shape: tuple[Shape, ...] = ()
     frame: Shape | None = None
     weights: dict[str, Positive] = Field(default_factory=dict)
+    order: Literal[0, 1] = 0
     picture: InputFile | None = None
 
 
@@ -67,6 +68,7 @@ def test_a_good_table_becomes_a_specification():
         ({"shape": [7]}, "shape[0]: "),
         ({"shape": 7}, "shape: "),
         ({"frame": {"kind": "square", "side": 0}}, "frame.side: must be positive; got 0"),
+        ({"order": 2}, "order: must be one of 0, 1; got 2."),
         ({"weights": {"a": 1, "b": "x"}}, "weights.b: "),
         ({"picture": "no.png"}, "picture: must be a file that exists"),
     ],

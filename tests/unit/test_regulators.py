@@ -222,3 +222,31 @@ def test_weights_of_all_forms_are_the_same_weights():
         gains.append(Lqr(Q=Q).start(task(cart_pole(), UPRIGHT, [0.0, 0.0])).regulator.K)
     for other in gains[1:]:
         np.testing.assert_allclose(other, gains[0], rtol=0.0, atol=0.0)
+
+
+def followed(scenario, changes):
+    """Return how far a run under LQR along the task's joint motion is off, at worst."""
+    run = Scenario.load(scenario, {"controller.use": "lqr", "timing.sample": 0.05} | changes)
+    result = simulate(run)
+    assert result.status == "completed", result.message
+    return result.metric("peak_phi")
+
+
+def test_regulators_follow_a_motion_of_closed_chains_in_their_free_coordinates():
+    """A hundred times the price of deviations brings the motion closer, so it is followed."""
+    changes = {"timing.duration": 0.5}
+    plain = followed("coordinated-arms", changes)
+    tight = {"controller.Q": {"q": 1e6, "v": 1e4}}
+    assert followed("coordinated-arms", changes | tight) < 0.2 * plain < 0.01
+
+
+def test_regulators_follow_a_motion_of_joints_that_turn_without_end():
+    changes = {"timing.duration": 4.0, "start.q": {"pole": "170*deg"}}
+    run = Scenario.load("cart-pole-swing-up", {"controller.use": "lqr"} | changes)
+    assert simulate(run).metric("final_phi") < 1e-2
+
+
+def test_regulators_do_not_ask_motors_to_stand_still_while_their_links_move():
+    run = Scenario.load("panda-elastic", {"controller.use": "lqr", "timing.duration": 0.5})
+    with pytest.raises(InputError, match=r"motor of 'joint1' where it is\. Use kind = \"el"):
+        simulate(run)

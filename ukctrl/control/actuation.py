@@ -13,6 +13,12 @@ from ukctrl.factor import Vector
 from ukctrl.linear import FreeDirections
 from ukctrl.robot import Snapshot
 
+ELASTIC_KINDS = (
+    'kind = "elastic_linearisation", "elastic_singular_perturbation", "elastic_cascade" or '
+    '"elastic_tracking"'
+)
+"""The laws whose motors move links through elastic joints."""
+
 
 @final
 class InverseActuation:
@@ -54,9 +60,10 @@ class FullActuation:
             rank = int(np.linalg.matrix_rank(dynamics.G))
             freedoms -= dynamics.passive_rank
         if rank < freedoms:
+            instead = 'kind = "servo"' if robot.elastic is None else ELASTIC_KINDS
             raise InputError(
                 f"robot '{robot.name}' must have a motor for each of its {freedoms} freedoms to "
-                f'follow a joint motion; its motors reach {rank}. Use kind = "servo".'
+                f"follow a joint motion; its motors reach {rank}. Use {instead}."
             )
 
     def input(self, dynamics: Dynamics, force: Vector) -> Vector:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.constraints import Stack
+from ukctrl.control.actuation import ELASTIC_KINDS
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.joint_motion import joint_motion
+from ukctrl.control.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.riccati import (
     Regulator,
     Weight,
@@ -26,10 +27,15 @@ from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Number, Seconds, spec
 from ukctrl.linear import Linearization, Linearizer, equilibrium
+from ukctrl.reference import Reference
 from ukctrl.start import solve_positions
 
 OPEN = 1e-9
 """How far a given equilibrium may open the passive constraints [unit of the row]."""
+STILL = 1e-9
+"""A joint that a task moves by less stands still [rad or m]."""
+SIGHTS = 101
+"""Times along a task at which its joints are looked at."""
 
 
 @spec
@@ -112,7 +118,7 @@ class Regulation(Law, abc.ABC):
         self._R = input_weight(spec.R, robot.actuators)
         self._motion = None
         if spec.follow == "task":
-            self._motion = joint_motion(task, spec.plan_step).path
+            self._motion = _motion(spec, task)
 
     def deviation(self, dynamics: Dynamics) -> Vector:
         """Return what the regulator brings back to zero, shape ``(n,)``."""
@@ -120,7 +126,9 @@ class Regulation(Law, abc.ABC):
         if self._motion is None:
             return linear.deviation(s.q, s.v)
         r, r_dot, _ = np.array(self._motion(s.t)).reshape(3, -1)
-        x: Vector = np.concatenate([(s.q - r)[linear.positions], (s.v - r_dot)[linear.velocities]])
+        q = configurations(linear.robot, r[None])[0]
+        dq, dv = linear.robot.difference(q, s.q), s.v - r_dot
+        x: Vector = np.concatenate([dq[linear.positions], dv[linear.velocities]])
         return x
 
     @property
@@ -203,6 +211,29 @@ def _equilibrium(spec: Regulating, task: Task) -> Vector:
             f"{open_by[worst]:.2g} {stack.units[worst]}. Leave it out to find one near the start."
         )
     return q
+
+
+def _motion(spec: Regulating, task: Task) -> Reference:
+    """Return the joint motion of the task, of all joints, also those that loops move.
+
+    Raises:
+        InputError: The task has no joint motion, or says nothing of the motors behind springs.
+    """
+    robot = task.robot
+    following_joints(task)
+    path = joint_motion(task, spec.plan_step, robot.dofs).path
+    if robot.elastic is not None:
+        times = np.linspace(task.start, task.start + task.duration, SIGHTS)
+        r = np.array([np.array(path(t)).reshape(3, -1)[0] for t in times.tolist()])
+        moves = np.ptp(r, axis=0) > STILL
+        left = moves[robot.elastic.links] & ~moves[robot.elastic.motors]
+        if left.any():
+            joint = robot.elastic.joints[int(np.argmax(left))]
+            raise InputError(
+                f"the task must move motors along with their links to be followed; it leaves the "
+                f"motor of '{joint}' where it is. Use {ELASTIC_KINDS}."
+            )
+    return path
 
 
 def _output(stack: Stack, linear: Linearization, t: float) -> Matrix:

@@ -3,7 +3,7 @@ r"""Time-varying LQR along a motion."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class Tvlqr(Controller):
         "Underactuated Robotics", chapter 8.
     """
 
+    needs_grip: ClassVar[bool] = False
     kind: Literal["tvlqr"] = "tvlqr"
     Q: Weight = 1.0
     """Weight of the deviations, as for ``lqr``."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.constraints import Stack
+from ukctrl.control.actuation import ELASTIC_KINDS
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Vector
@@ -42,11 +43,6 @@ PLANNED = (
     "degree is planned and not in this version. Hold what a motor moves directly, or add a motor."
 )
 """What to do about a row above 2."""
-THROUGH_SPRINGS = (
-    'Motors reach it through the springs of elastic joints: use kind = "elastic_linearisation", '
-    '"elastic_singular_perturbation", "elastic_cascade" or "elastic_tracking".'
-)
-"""What to do about it where the robot has elastic joints."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -120,7 +116,9 @@ def explain(
 
 def advice(robot: Robot) -> str:
     """Return what to do about a row above 2."""
-    return PLANNED if robot.elastic is None else THROUGH_SPRINGS
+    if robot.elastic is None:
+        return PLANNED
+    return f"Motors reach it through the springs of elastic joints: use {ELASTIC_KINDS}."
 
 
 def _grip(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Flags:
