@@ -12,6 +12,7 @@ from ukctrl.control import Baumgarte, Lqr, Mode, Servo, SwingUp, Switching
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.reference import Constant
+from ukctrl.verdicts import judge
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-11}
 NAMES = ("cart_pole", "acrobot", "pendubot", "furuta")
@@ -376,3 +377,12 @@ def test_what_falls_out_of_the_region_swings_up_again():
     assert len(run.switches) == 3
     assert 7.0 < run.switches[1] < 7.2
     assert np.abs(run["phi"][-1]).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("duration", "said"), [(0.3, "never left its first mode"), (4.5, "switched once, at t = 4.0")]
+)
+def test_the_page_tells_whether_the_controller_switched(duration, said):
+    run = simulate(Scenario.load("acrobot-swing-up", {"timing.duration": duration}))
+    (told,) = [verdict.text for verdict in judge(run) if verdict.subject == "switching"]
+    assert said in told

@@ -145,7 +145,7 @@ def refused(robot, controller, q=None):
     ("make", "path", "error", "said"),
     [
         ("flexible_joint_arm", None, ModelError, "quadratic in the velocities"),
-        ("n_four_bar", None, InputError, "must be an open chain"),
+        ("n_four_bar", None, InputError, "must be an open chain.*it has '"),
         ("floating_arm", None, InputError, "joints of one freedom only.*'root' is not"),
     ],
 )

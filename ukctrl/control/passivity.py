@@ -20,13 +20,14 @@ from typing import Annotated, Literal, final
 
 import numpy as np
 
+from ukctrl.constraints import Stack
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.base import Command, Law, Signal, Task
 from ukctrl.control.feedback import RateGain, spread
 from ukctrl.control.riccati import weight
 from ukctrl.control.tracking import Stiffness, Tracking
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
+from ukctrl.dynamics import Dynamics, passive_constraints
+from ukctrl.errors import InputError, quoted
 from ukctrl.factor import Vector
 from ukctrl.fields import Each, Quantity, spec
 from ukctrl.robot import Snapshot
@@ -94,9 +95,11 @@ class _Passive(Law, abc.ABC):
     def __init__(self, spec: PassivityBased, kind: str, task: Task) -> None:
         robot = task.robot
         if robot.passive:
+            held = dict.fromkeys(Stack(passive_constraints(robot), robot).blocks)
             raise InputError(
                 f"robot '{robot.name}' must be an open chain for kind = \"{kind}\", whose virtual "
-                'velocity its loops would not allow. Use kind = "computed_torque".'
+                f"velocity its passive constraints would not allow; it has {quoted(held)}. "
+                'Use kind = "computed_torque".'
             )
         robot.snapshot(task.q).coriolis()  # or refuse a plant of formulas
         super().__init__(dc.replace(task, servo=(spec.motion(task),)))

@@ -222,6 +222,8 @@ def fit(axes: Axes, values: Array) -> None:
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     span = max(high - low, 2e-3 * max(abs(low), abs(high)), 1e-12)
+    if low == high == 0.0:
+        span = 1.0  # else the axis would count in 1e-13
     middle = 0.5 * (low + high)
     axes.set_ylim(middle - 0.56 * span, middle + 0.56 * span)
 

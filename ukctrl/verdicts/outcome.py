@@ -74,7 +74,10 @@ def switches(result: Result) -> Verdict | None:
     """Say when the controller switched its mode."""
     found = result.switches
     if not found:
-        return None
+        mode = result.samples.signals.get("mode")
+        if mode is None or not mode.long_name.startswith("mode: "):
+            return None
+        return Verdict("warning", "switching", "The controller never left its first mode.")
     when = quantity(found[0], "s", 4)
     if len(found) == 1:
         return Verdict("good", "switching", f"The controller switched once, at t = {when}.")
