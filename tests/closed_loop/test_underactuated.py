@@ -380,7 +380,7 @@ def test_what_falls_out_of_the_region_swings_up_again():
 
 
 @pytest.mark.parametrize(
-    ("duration", "said"), [(0.3, "never left its first mode"), (4.5, "switched once, at t = 4.0")]
+    ("duration", "said"), [(0.3, "never left its first mode"), (8.0, "switched once, at t = ")]
 )
 def test_the_page_tells_whether_the_controller_switched(duration, said):
     run = simulate(Scenario.load("acrobot-swing-up", {"timing.duration": duration}))
