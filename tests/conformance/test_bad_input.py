@@ -31,7 +31,7 @@ SWAPPED = {
     "model": URDF,
 }
 """The file that a table's swaps are about, where it is not the task."""
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Longer than this counts as hanging [s]; it is no measure of speed."""
 CLI = "from ukctrl.cli import main; main()"
 

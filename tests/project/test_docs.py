@@ -143,7 +143,7 @@ def run_apart(arguments: list[str]) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -31,7 +31,7 @@ class Square:
         if self.fault == "refuses":
             raise InputError("the task does not fit.")
         if self.fault == "waits":
-            for _ in range(1000):
+            for _ in range(10_000):
                 time.sleep(0.02)
                 watch(0.5)
         return self.number**2
@@ -79,7 +79,7 @@ def test_stopping_keeps_what_is_done_and_does_not_wait_for_the_rest():
         finished = crew.gather(tasks, found.__setitem__, progress)
     assert not finished
     assert found[0] == 0
-    assert time.perf_counter() - began < 15.0  # a task by itself waits for 20 s
+    assert time.perf_counter() - began < 100.0  # a task by itself waits for 200 s
     assert seen
 
 

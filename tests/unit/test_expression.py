@@ -98,10 +98,10 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 @pytest.mark.parametrize("reader", [lambda text: parse(text, NAMES), constant])
 def test_hostile_text_ends_in_one_line_and_soon(text, reader):
-    start = time.perf_counter()
+    start = time.thread_time()
     with pytest.raises(ExpressionError) as caught:
         reader(text)
-    elapsed = time.perf_counter() - start
+    elapsed = time.thread_time() - start
     message = str(caught.value)
     assert message.isprintable()
     assert len(message) < 500

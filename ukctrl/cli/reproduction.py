@@ -36,8 +36,8 @@ def reproduce(
     from ukctrl.reproduce.registry import known
 
     keys = [] if paper is None else [known(paper)]
-    folder = folder_of(out or Path("out") / "-".join(["reproduce", *keys]))
     with terminal.stoppable(recompute.__code__) as stop:
+        folder = folder_of(out or Path("out") / "-".join(["reproduce", *keys]))
         with terminal.working(quiet or as_json) as progress:
             found = recompute(keys, progress=stop.watch(progress))
         stop.hold()

@@ -18,7 +18,6 @@ Progress = Callable[[str], None]
 """Called with what is being computed."""
 
 
-@one_blas_thread()
 def recompute(keys: Sequence[str] = (), *, progress: Progress = lambda words: None) -> Reproduction:
     """Recompute papers and compare their numbers with ours.
 
@@ -36,9 +35,10 @@ def recompute(keys: Sequence[str] = (), *, progress: Progress = lambda words: No
     outcomes: list[Outcome] = []
     interrupted = False
     try:
-        for key in chosen:
-            outcomes.append(Outcome(key=key))
-            _fill(outcomes[-1], progress)
+        with one_blas_thread():  # inside, where an interrupt of its imports is caught
+            for key in chosen:
+                outcomes.append(Outcome(key=key))
+                _fill(outcomes[-1], progress)
     except KeyboardInterrupt:
         interrupted = True
     from ukctrl.provenance import origin  # slow, and of no use to a misspelt name
