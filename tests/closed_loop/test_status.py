@@ -7,7 +7,10 @@ import pytest
 
 from ukctrl import Command, Controller, Law, Robot, Scenario, check, simulate
 from ukctrl.constraints import Expression, JointFollows
+from ukctrl.control import BoundFeedback, Feedback, Servo
+from ukctrl.effects import Drive, InputEffect
 from ukctrl.errors import InputError
+from ukctrl.fields import spec
 from ukctrl.reference import Constant
 
 RUN = {"timing.duration": 1.0, "timing.sample": 0.1}
@@ -191,6 +194,61 @@ def test_a_controller_that_starts_as_no_law_is_an_input_error(fault, said):
     scenario = Scenario.load("scara-helix", RUN).replace({"controller": Odd(fault=fault)})
     with pytest.raises(InputError, match=rf"controller 'Odd': {said}"):
         simulate(scenario)
+
+
+@spec
+class Faulty(InputEffect):
+    fault: str = "nan"
+
+    def attach(self, bench, rng):
+        return None if self.fault == "none" else FaultyDrive(self.fault)
+
+
+class FaultyDrive(Drive):
+    def __init__(self, fault):
+        self.fault = fault
+
+    def apply(self, t, u, rate):
+        return {"nan": np.nan * u, "shape": u[:1]}[self.fault]
+
+
+@pytest.mark.parametrize("control", [None, 0.05], ids=["continuous", "sampled"])
+@pytest.mark.parametrize("fault", ["nan", "shape"])
+def test_an_effect_that_applies_no_input_is_named(fault, control):
+    changes = {"timing.control": control} if control else {}
+    scenario = Scenario.load("scara-helix", {**RUN, **changes})
+    result = simulate(scenario.replace({"effect": [Faulty(fault=fault, name="gear")]}))
+    assert result.status == "diverged"
+    assert "effect 'gear' must apply 4 finite inputs; got [" in result.message
+
+
+def test_an_effect_that_attaches_as_nothing_is_an_input_error():
+    scenario = Scenario.load("scara-helix", RUN).replace({"effect": [Faulty(fault="none")]})
+    with pytest.raises(InputError, match=r"effect\[0\]: attach must return a Drive; got None"):
+        simulate(scenario)
+
+
+@spec
+class TooFew(Feedback):
+    def attach(self, stack):
+        return OneNumber()
+
+
+class OneNumber(BoundFeedback):
+    memory = np.zeros(0)
+
+    def demand(self, rows, memory):
+        return np.zeros(1)
+
+    def memory_rate(self, rows):
+        return np.zeros(0)
+
+
+def test_a_feedback_that_asks_for_too_few_rows_is_named():
+    scenario = Scenario.load("scara-helix", RUN).replace({"controller": Servo(feedback=TooFew())})
+    result = simulate(scenario)
+    assert result.status == "diverged"
+    assert "'OneNumber' must return a demand of shape (4,); got (1,)" in result.message
 
 
 def test_a_psi_that_cannot_be_evaluated_ends_the_run_as_diverged():

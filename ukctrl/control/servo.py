@@ -12,6 +12,7 @@ from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
 from ukctrl.control.feedback import AnyFeedback, BoundFeedback, Feedback, StateFeedback
 from ukctrl.dynamics import Dynamics
+from ukctrl.errors import ShapeError
 from ukctrl.factor import Vector
 from ukctrl.fields import Instance, spec
 
@@ -59,6 +60,11 @@ class _RowLaw(Law):
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         rows = self.stack.write(dynamics.snapshot)
         demand = self._feedback.demand(rows, memory)
+        if demand.shape != rows.b.shape:  # a single number would pass for all rows
+            raise ShapeError(
+                f"feedback '{type(self._feedback).__name__}' must return a demand of shape "
+                f"{rows.b.shape}; got {demand.shape}."
+            )
         u = self.allocator.input(rows, demand, dynamics)
         return Command(u, self._feedback.memory_rate(rows), demand)
 

@@ -22,7 +22,7 @@ from ukctrl.effects.base import (
     kind_of,
     labels,
 )
-from ukctrl.errors import InputError
+from ukctrl.errors import InputError, NotFinite
 from ukctrl.factor import Vector
 from ukctrl.files import blaming
 from ukctrl.robot import Robot, Snapshot
@@ -70,6 +70,25 @@ def refuse_contradictions(effects: Sequence[Effect], sampled: bool) -> None:
             )
 
 
+class _Named(NamedTuple):
+    """A drive and the effect that it belongs to."""
+
+    label: str
+    drive: Drive
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        """Return the input that the drive gives, which must be as finite as what it got."""
+        if np.shape(u) != rate.shape:
+            return u  # the law's fault, as the robot will say
+        given = self.drive.apply(t, u, rate)
+        if np.shape(given) != u.shape or (not np.isfinite(given).all() and np.isfinite(u).all()):
+            raise NotFinite(
+                f"effect '{self.label}' must apply {len(u)} finite inputs; got {given} "
+                f"at t = {t:.6g} s."
+            )
+        return given
+
+
 @final
 class Conditions:
     """What a run meets: plants over time, and the ways to the law and back from it.
@@ -88,14 +107,19 @@ class Conditions:
         self._lent: list[tuple[str, np.random.Generator]] = []
         self._effects = tuple(zip(labels(effects), effects, strict=True))
         sensors: list[Sensor] = []
-        drives: list[tuple[bool, Drive]] = []
+        drives: list[tuple[bool, _Named]] = []
         for number, (label, effect) in enumerate(self._effects):
             with blaming(f"effect[{number}]"):
                 if isinstance(effect, SensorEffect):
-                    sensors.append(effect.attach(bench, self._numbers(label)))
+                    sensor: Sensor | None = effect.attach(bench, self._numbers(label))
+                    if sensor is None:
+                        raise InputError("attach must return a Sensor; got None.")
+                    sensors.append(sensor)
                 elif isinstance(effect, InputEffect):
-                    drive = effect.attach(bench, self._numbers(label))
-                    drives.append((effect.sampled, drive))
+                    drive: Drive | None = effect.attach(bench, self._numbers(label))
+                    if drive is None:
+                        raise InputError("attach must return a Drive; got None.")
+                    drives.append((effect.sampled, _Named(label, drive)))
                 elif not isinstance(effect, PlantEffect | ClockEffect):
                     raise InputError(
                         f"'{kind_of(effect)}' must be derived from PlantEffect, SensorEffect, "
@@ -106,7 +130,7 @@ class Conditions:
         last = max((k + 1 for k, (sampled, _) in enumerate(drives) if sampled), default=0)
         self._at_ticks = tuple(drive for _, drive in drives[:last])
         self._always = tuple(drive for _, drive in drives[last:])
-        self.delay = sum(drive.delay for _, drive in drives)
+        self.delay = sum(named.drive.delay for _, named in drives)
         """By how much inputs arrive late [s]."""
         self.ticks([bench.start], np.inf)  # refused now rather than when the run has begun
         self.plants = tuple(self._plants())
@@ -146,20 +170,20 @@ class Conditions:
 
     def accept(self, t: float, u: Vector, rate: Vector) -> Vector:
         """Return what becomes of a command at a tick, before any delay."""
-        for drive in self._at_ticks:
-            u = drive.apply(t, u, rate)
+        for named in self._at_ticks:
+            u = named.apply(t, u, rate)
         return u
 
     def applied(self, t: float, u: Vector, rate: Vector) -> Vector:
         """Return what of an accepted command acts at a state."""
-        for drive in self._always:
-            u = drive.apply(t, u, rate)
+        for named in self._always:
+            u = named.apply(t, u, rate)
         return u
 
     def bounds(self, rate: Vector) -> Bounds | None:
         """Return the bounds of the input in force; None where there are none."""
-        for drive in (*self._at_ticks, *self._always):
-            found = drive.bounds(rate)
+        for named in (*self._at_ticks, *self._always):
+            found = named.drive.bounds(rate)
             if found is not None:
                 return found
         return None
