@@ -16,7 +16,8 @@ from ukctrl.factor import Vector
 from ukctrl.fields import Each, Quantity, spec
 
 PerRow = float | tuple[float, ...] | dict[str, float]
-"""One number for all rows, a list with one a row, or a table with one a block of rows."""
+"""One number for all rows, a list with one a row, or a table with one a block of rows or one a row:
+``{tool = 100.0}``, or for the joints of a joint law ``{shoulder = 100.0, elbow = 40.0}``."""
 RateGain = Annotated[PerRow, Each(Quantity("1/s", minimum=0.0))]
 StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
 IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
@@ -119,10 +120,13 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
 
     Raises:
         GainError: A list does not have one number a row.
-        UnknownName: A table names a block that the task does not have.
+        UnknownName: A table names a block or a row that the task does not have.
     """
     m = len(stack)
     if isinstance(gain, dict):
+        rows = [row.rpartition(".")[2] for row in stack.names]
+        if not gain.keys() <= set(stack.blocks) and gain.keys() & set(rows):
+            return _by_row(gain, rows, name)
         for block in gain:
             if block not in stack.blocks:
                 known = set(stack.blocks)
@@ -136,3 +140,17 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
             raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
         return np.array(gain, dtype=np.float64)
     return np.full(m, gain)
+
+
+def _by_row(gain: dict[str, float], rows: list[str], name: str) -> Vector:
+    for row in gain:
+        if row not in rows:
+            raise unknown_name(f"servo row (in gain '{name}')", row, set(rows))
+    missing = [row for row in rows if row not in gain]
+    if missing:
+        raise GainError(f"gain '{name}' must name every row; '{missing[0]}' is missing.")
+    if len(set(rows)) < len(rows):
+        twice = next(row for row in rows if rows.count(row) > 1)
+        raise GainError(f"gain '{name}' must tell rows apart; several are named '{twice}'. Give a "
+                        "list with one number a row.")  # fmt: skip
+    return np.array([gain[row] for row in rows], dtype=np.float64)
