@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 
 from ukctrl.constraints.base import Attached, Constraint, Rows, Trace
 from ukctrl.constraints.kinematics import orientation_rows, point_rows, relative_motion
+from ukctrl.constraints.pose import pose_rows, turned_rows
 from ukctrl.constraints.probe import FrameProbe, path_of_size
 from ukctrl.errors import InputError
 from ukctrl.fields import Vec3, spec
@@ -107,21 +108,24 @@ class _Orientation(Attached):
         self.names = tuple(f"{block}.{axis}" for axis in ("rx", "ry", "rz"))
         self.units = ("rad",) * 3
         self.holonomic = (True,) * 3
-        self._probe = FrameProbe(robot, frame)
+        self._site = robot.site(frame)
         self._path = path.compile()
+        self._J = np.zeros((6, robot.nv))
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        probe = self._probe
-        probe.move(s)
-        desired = np.array(self._path(s.t))
-        orientation_rows(
-            probe.R,
-            probe.J,
-            probe.velocity[3:],
-            probe.drift[3:],
-            desired[:9].reshape(3, 3),
-            desired[9:12],
-            desired[12:],
+        site = self._site
+        turned_rows(
+            s.Jt,
+            s.dJt,
+            s.v,
+            s.rotations,
+            s.translations,
+            site.joint,
+            site.rotation,
+            site.translation,
+            site.columns,
+            self._path(s.t),
+            self._J,
             *rows,
         )
 
@@ -139,30 +143,47 @@ class PoseFollows(Constraint):
     """Orientation of the frame in the world."""
 
     def attach(self, robot: Robot) -> Attached:
-        block = self.name or self.frame
-        point = _Point(PointFollows(frame=self.frame, path=self.path, name=block), robot)
-        return _Joined(block, (point, _Orientation(block, self.frame, self.orientation, robot)))
+        return _Pose(self, robot)
 
 
-class _Joined(Attached):
-    """Parts that stand one above the other under one name."""
-
-    def __init__(self, block: str, parts: tuple[Attached, ...]) -> None:
-        self.block = block
-        self.names = tuple(name for part in parts for name in part.names)
-        self.units = tuple(unit for part in parts for unit in part.units)
-        self.holonomic = tuple(flag for part in parts for flag in part.holonomic)
-        self._parts = parts
+class _Pose(Attached):
+    def __init__(self, spec: PoseFollows, robot: Robot) -> None:
+        self.block = spec.name or spec.frame
+        self.names = tuple(f"{self.block}.{axis}" for axis in ("x", "y", "z", "rx", "ry", "rz"))
+        self.units = ("m",) * 3 + ("rad",) * 3
+        self.holonomic = (True,) * 6
+        self._frame, self._site = spec.frame, robot.site(spec.frame)
+        self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
+        self._orientation = spec.orientation.compile()
+        self._axes = np.arange(3)
+        self._J = np.zeros((6, robot.nv))
+        self._reference: tuple[float, ...] = (0.0,) * 9
+        self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        start = 0
-        for part in self._parts:
-            stop = start + len(part.names)
-            part.write(s, rows.part(slice(start, stop)))
-            start = stop
+        site = self._site
+        self._reference = self._path(s.t)
+        pose_rows(
+            s.Jt,
+            s.dJt,
+            s.v,
+            s.rotations,
+            s.translations,
+            site.joint,
+            site.rotation,
+            site.translation,
+            site.columns,
+            self._axes,
+            self._reference,
+            self._orientation(s.t),
+            self._J,
+            self._position,
+            *rows,
+        )
 
-    def trace(self) -> Trace | None:
-        return self._parts[0].trace()
+    def trace(self) -> Trace:
+        self._desired[:] = self._reference[:3]
+        return Trace(self._frame, self._position, self._desired)
 
 
 @spec
