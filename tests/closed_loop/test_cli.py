@@ -346,6 +346,27 @@ def test_a_comparison_that_is_stopped_keeps_what_it_has(endless, tmp_path):
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").rstrip().endswith("html>")
 
 
+def test_a_search_that_is_stopped_keeps_what_was_tried_and_is_gone_on_with(tmp_path):
+    command = (
+        "compare", "scara-helix", "-c", "servo-baumgarte", "--tune", "200", "--jobs", "1",
+        "--set", "timing.duration=0.5", "--out", "out", "--quiet",
+    )  # fmt: skip
+    process = start(*command, cwd=tmp_path)
+    wait_for("out", tmp_path, process)
+    time.sleep(3.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (1, "")
+    said = re.fullmatch(
+        r"ukctrl: stopped by the user while tuning; (\d+) of 200 simulations are kept in "
+        r"out.tuned.trials\.json, and the same command goes on from them\.\n",
+        err,
+    )
+    assert said, err
+    kept = json.loads((tmp_path / "out" / "tuned" / "trials.json").read_text(encoding="utf-8"))
+    assert len(kept["servo-baumgarte"]["trials"]) == int(said[1]) > 0
+
+
 @pytest.mark.slow
 def test_runs_in_other_processes_hand_over_what_they_have_when_stopped(endless, tmp_path):
     process = endless("compare", "-c", "hold", "-c", "still", "--jobs", "2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
     from ukctrl.study import Entry
-    from ukctrl.tuning import Budget
+    from ukctrl.tuning import Budget, TuningStopped
 
 Repeats = Annotated[
     int | None,
@@ -76,30 +77,56 @@ def compare(
     from ukctrl import catalog, terminal
     from ukctrl.loop import Loop
     from ukctrl.study import compare as compare_controllers
+    from ukctrl.tuning import TuningStopped, forget_kept, read_kept
 
     entries = [_entry(text, scenario) for text in controllers]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     with terminal.stoppable(Loop.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
-        with about(scenario), terminal.progress(base.title, quiet or as_json, "runs") as progress:
-            comparison = compare_controllers(
-                base,
-                entries,
-                repeats=repeats,
-                mismatch=levels,
-                tuning=budget,
-                jobs=jobs,
-                beside=catalog.find("scenarios", scenario),
-                trust=trust,
-                progress=stop.watch(progress),
-            )
+        tuned = folder / "tuned"
+        shown = terminal.progress(base.title, quiet or as_json, "runs")
+        try:
+            with about(scenario), shown as progress:
+                comparison = compare_controllers(
+                    base,
+                    entries,
+                    repeats=repeats,
+                    mismatch=levels,
+                    tuning=budget,
+                    known=read_kept(tuned) if budget else {},
+                    jobs=jobs,
+                    beside=catalog.find("scenarios", scenario),
+                    trust=trust,
+                    progress=stop.watch(progress),
+                )
+        except TuningStopped as stopped:
+            stop.hold()
+            _keep(stopped, tuned)
+            raise typer.Exit(1) from stopped
         stop.hold()
         comparison.save(folder)
+        if budget:
+            forget_kept(tuned)
         if not quiet:
             terminal.show_comparison(comparison, folder, as_json)
     complete = not comparison.conditions.stopped
     completed = complete and all(run.completed for run in comparison.outcomes)
     raise typer.Exit(0 if completed else 1)
+
+
+def _keep(stopped: TuningStopped, folder: Path) -> None:
+    """Write what was tried, and say so."""
+    from ukctrl import terminal
+    from ukctrl.tuning import write_kept
+
+    path = write_kept(folder, stopped.kept)
+    count = sum(len(entry.trials) for entry in stopped.kept.values())
+    told = (
+        f"ukctrl: stopped by the user while tuning; {count} of {stopped.wanted} simulations are "
+        f"kept in {path}, and the same command goes on from them."
+    )
+    if sys.stderr is not None:
+        print(terminal.clean(told), file=sys.stderr)
 
 
 def _entry(text: str, scenario: str) -> Entry:

@@ -8,6 +8,15 @@ a search can be taken up where it was left.
 
 from ukctrl.tuning.cost import Cost
 from ukctrl.tuning.gains import Gain, gains_of, read_range, with_ranges
+from ukctrl.tuning.kept import (
+    Kept,
+    TuningStopped,
+    believed,
+    forget_kept,
+    kept_of,
+    read_kept,
+    write_kept,
+)
 from ukctrl.tuning.record import Trial, Tuning
 from ukctrl.tuning.search import Budget, tune
 
@@ -15,10 +24,17 @@ __all__ = [
     "Budget",
     "Cost",
     "Gain",
+    "Kept",
     "Trial",
     "Tuning",
+    "TuningStopped",
+    "believed",
+    "forget_kept",
     "gains_of",
+    "kept_of",
+    "read_kept",
     "read_range",
     "tune",
     "with_ranges",
+    "write_kept",
 ]
