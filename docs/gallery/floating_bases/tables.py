@@ -84,7 +84,7 @@ def speeds() -> str:
     """Return the error of the figure of eight against its speed."""
     rows = []
     for period in PERIODS:
-        told, rate = eight(period, "acceleration"), eight(period, "rate", pulls=True)
+        told, rate = eight(period, "acceleration"), eight(period, "rate")
         reference = told["frame_reference"][:, 0]
         speed = np.linalg.norm(np.gradient(reference, told.time, axis=0), axis=1).max()
         up = [1.0 - 2.0 * (q[3] ** 2 + q[4] ** 2) for q in told["q"]]
