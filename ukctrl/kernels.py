@@ -110,19 +110,17 @@ def passive_answer(
 @compiled
 def motor_metric(L: Matrix, B: Matrix, power: int, R: Matrix) -> None:
     """Write ``R = B' M^-power B`` for power 1 (Gauss) or 2 (resolved acceleration)."""
-    nu = B.shape[1]
-    columns = B.T.copy()
-    for k in range(nu):
-        solve_lower(L, columns[k])
-        if power == 2:
-            solve_upper(L, columns[k])
-    for i in range(nu):
-        for j in range(i + 1):
-            total = 0.0
-            for c in range(columns.shape[1]):
-                total += columns[i, c] * columns[j, c]
-            R[i, j] = total
-            R[j, i] = total
+    n, nu = B.shape
+    X = B.copy()
+    solve_lower_columns(L, X)
+    if power == 2:
+        solve_upper_columns(L, X)
+    R[:] = 0.0
+    for c in range(n):
+        for i in range(nu):
+            entry = X[c, i]
+            for j in range(nu):
+                R[i, j] += entry * X[c, j]
 
 
 @compiled
