@@ -1,0 +1,314 @@
+"""The tables of the page, made of what `study.py` has stored."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from cases import CASES
+from study import Record, load
+from verdicts import decide
+
+from ukctrl.reproduce.markdown import power, table
+
+ROUNDING = 1e-7
+"""Errors below this are not worth a digit [m, rad]."""
+
+
+@functools.cache
+def stored() -> dict[str, Record]:
+    """Return every comparison by name."""
+    return load()
+
+
+def laws(case: str) -> list[str]:
+    """Return the controllers of a comparison, in order."""
+    return list(stored()[case]["entries"])
+
+
+def number(value: float | None, scale: float = 1.0) -> str:
+    """Return a number with two digits, or a bound where it is rounding."""
+    if value is None:
+        return "—"
+    if abs(value) < ROUNDING:
+        return "rounding"
+    scaled = scale * value
+    if abs(scaled) >= 1e5:
+        return power(scaled, 1)
+    return _digits(scaled)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 10.0 else f"{value:.2g}"
+
+
+def cell(case: str, law: str, metric: str, scale: float = 1.0) -> str:
+    """Return a metric of a law: with its interval over repeats, bold where it is best."""
+    record = stored()[case]
+    entry = record["entries"].get(law)
+    if entry is None:
+        return ""
+    if entry["status"] != "completed" or entry["completed"] < record["repeats"]:
+        return _ended(entry, record["repeats"])
+    text = number(entry["metrics"][metric], scale)
+    spread = entry.get("statistics", {}).get(metric)
+    if spread is not None:
+        half = scale * (spread["high"] - spread["low"]) / 2.0
+        text += f" ± {half:.0f}" if half >= 1.0 else f" ± {half:.1g}"
+    best = record["best"].get(metric) or []
+    return f"**{text}**" if law in best else text
+
+
+def _ended(entry: Record, repeats: int) -> str:
+    if repeats > 1:
+        return f"{entry['completed']} of {repeats} completed"
+    at = f" at {entry['reached']:.2g} s" if entry["status"] != "infeasible" else ""
+    return f"{entry['status']}{at}"
+
+
+Column = tuple[str, str, str, float]
+"""Heading, comparison, metric, scale."""
+
+
+def grid(rows: Sequence[str], columns: Sequence[Column], head: str = "law") -> str:
+    """Return a table of laws against metrics of comparisons."""
+    body = [
+        [f"`{law}`", *(cell(case, law, metric, scale) for _, case, metric, scale in columns)]
+        for law in rows
+    ]
+    return table([head, *(column[0] for column in columns)], body)
+
+
+TOOL, ALL = "rms_phi.tool", "rms_phi"
+MM = 1e3
+
+
+def exact() -> str:
+    """Return what the laws do when the model is right, and which of them are one."""
+    rows = []
+    for law in laws("exact-helix"):
+        entry = stored()["exact-helix"]["entries"][law]
+        rows.append(
+            [
+                f"`{law}`",
+                cell("exact-helix", law, TOOL, MM),
+                number(entry["apart"]) if entry["apart"] is not None else "—",
+                cell("exact-helix", law, "effort"),
+                cell("exact-arm", law, ALL, MM),
+                cell("exact-arm", law, "effort"),
+            ]
+        )
+    return table(
+        [
+            "law",
+            "helix, from beside it: rms of the tool [mm]",
+            "inputs differ from the first law's by at most [N m, N]",
+            "effort",
+            "UR5, on its path: rms [mm, mrad]",
+            "effort ",
+        ],
+        rows,
+    )
+
+
+def wrong() -> str:
+    """Return what a wrong model costs the cards as they are."""
+    return grid(
+        list(dict.fromkeys([*laws("mass"), *laws("arm-payload")])),
+        [
+            ("masses 30 % too low: rms [mm]", "mass", TOOL, MM),
+            ("untold payload of 0.5 kg: rms [mm]", "payload", TOOL, MM),
+            ("its effort [(N m)² s]", "payload", "effort", 1.0),
+            ("UR5 with 2 kg untold: rms [mm, mrad]", "arm-payload", ALL, MM),
+        ],
+    )
+
+
+def noise() -> str:
+    """Return the same with noise: given gains beside tuned ones."""
+    return grid(
+        laws("noise-tuned"),
+        [
+            ("given gains: rms [mm]", "noise-given", TOOL, MM),
+            ("given: travel of the inputs [N m/s]", "noise-given", "input_travel", 1.0),
+            ("tuned gains: rms [mm]", "noise-tuned", TOOL, MM),
+            ("tuned: travel", "noise-tuned", "input_travel", 1.0),
+        ],
+    )
+
+
+def arm_tuned() -> str:
+    """Return the UR5 with a payload that no law knows, all laws tuned alike."""
+    return grid(
+        laws("arm-tuned"),
+        [
+            ("rms of the pose [mm, mrad]", "arm-tuned", ALL, MM),
+            ("travel of the inputs [N m/s]", "arm-tuned", "input_travel", 1.0),
+            ("effort [(N m)² s]", "arm-tuned", "effort", 1.0),
+        ],
+    )
+
+
+def _levels(case: str) -> str:
+    found = stored()[case]["mismatch"]
+    best = found["best"]
+    rows = []
+    for law, levels in found["controllers"].items():
+        cells = [f"`{law}`"]
+        for k, at in enumerate(levels):
+            text = number(at["median"], MM)
+            if at["completed"] < at["runs"]:
+                text += f" ({at['completed']} of {at['runs']})"
+            cells.append(f"**{text}**" if law in best[k] else text)
+        rows.append(cells)
+    heads = [f"{100 * level:g} %" for level in found["levels"]]
+    return table(["median rms [mm, mrad], model off by up to", *heads], rows)
+
+
+def sampled() -> str:
+    """Return what slow sampling with one tick of delay does to the cards."""
+    columns = [
+        (f"{1000 / period:g} Hz", f"sampled-{period:g}", TOOL, MM) for period in (1, 4, 10, 20)
+    ]
+    return grid(laws("sampled-1"), columns, "rms of the tool [mm]")
+
+
+def restless() -> str:
+    """Return how far the inputs travel under slow sampling."""
+    columns = [
+        (f"{1000 / period:g} Hz", f"sampled-{period:g}", "input_travel", 1.0)
+        for period in (1, 4, 10, 20)
+    ]
+    return grid(laws("sampled-1")[:6], columns, "travel of the inputs [N m/s]")
+
+
+def bench() -> str:
+    """Return the laws on the bench."""
+    every = dict.fromkeys([*laws("bench-given"), *laws("bench-tuned")])
+    return grid(
+        list(every),
+        [
+            ("given gains: rms [mm]", "bench-given", TOOL, MM),
+            ("given: travel [N m/s]", "bench-given", "input_travel", 1.0),
+            ("tuned gains: rms [mm]", "bench-tuned", TOOL, MM),
+            ("tuned: travel", "bench-tuned", "input_travel", 1.0),
+        ],
+    )
+
+
+def weak() -> str:
+    """Return what weak motors leave of the task."""
+    return grid(
+        laws("weak"),
+        [
+            ("rms of the tool [mm]", "weak", TOOL, MM),
+            ("peak [mm]", "weak", "peak_phi.tool", MM),
+            ("peak of the orientation [mrad]", "weak", "peak_phi.orientation", MM),
+        ],
+    )
+
+
+def singular() -> str:
+    """Return who passes a singular pose."""
+    return grid(
+        laws("singular"),
+        [
+            ("rms of the tool [mm]", "singular", ALL, MM),
+            ("peak [mm]", "singular", "peak_phi", MM),
+            ("largest input [N m]", "singular", "peak_u", 1.0),
+        ],
+    )
+
+
+def redundant() -> str:
+    """Return what becomes of the seventh freedom."""
+    return grid(
+        laws("redundant"),
+        [
+            ("rms of the pose [m, rad]", "redundant", ALL, 1.0),
+            ("effort [(N m)² s]", "redundant", "effort", 1.0),
+            ("work [J]", "redundant", "work", 1.0),
+            ("largest torque [N m]", "redundant", "peak_u", 1.0),
+        ],
+    )
+
+
+def priorities() -> str:
+    """Return who gives way in a task that asks for too much."""
+    blocks = ("place", "direction", "posture")
+    columns = [(f"{one}: rms [m, rad]", "priorities", f"rms_phi.{one}", 1.0) for one in blocks]
+    return grid(laws("priorities"), columns)
+
+
+def elastic() -> str:
+    """Return the laws for elastic joints over the stiffness."""
+    columns = [
+        (f"K times {factor:g}", f"elastic-{factor:g}", ALL, MM) for factor in (0.3, 1, 3, 10)
+    ]
+    return grid(laws("elastic-1"), columns, "rms of the task [mm, mrad]")
+
+
+def underactuated() -> str:
+    """Return what servo laws refuse, and what does it instead."""
+    rows = []
+    for case, robot in (
+        ("hanging", "cart-pole, hanging"),
+        ("leaning", "cart-pole, 10° off the top"),
+        ("far", "far mass behind a spring"),
+        ("quadrotor", "quadrotor, figure of eight"),
+        ("quadruped", "quadruped on four feet"),
+    ):
+        for law in laws(case):
+            entry = stored()[case]["entries"][law]
+            done = entry["status"] == "completed"
+            error = number(entry["metrics"]["final_phi"]) if done else ""
+            rows.append([robot, f"`{law}`", _ended(entry, 1) if not done else "completed", error])
+    return table(["robot and task", "law", "ends", "error at the end [m, rad]"], rows)
+
+
+def closed(case: str) -> Callable[[], str]:
+    """Return a table of allocations on a closed chain."""
+    return lambda: grid(
+        laws(case),
+        [
+            ("rms of the task [m, rad]", case, ALL, 1.0),
+            ("effort", case, "effort", 1.0),
+            ("largest input", case, "peak_u", 1.0),
+        ],
+    )
+
+
+def commands() -> str:
+    """Return every comparison for a terminal."""
+    lines = []
+    for name, case in CASES.items():
+        try:
+            text = case.command()
+        except TypeError:
+            text = "(its first law is written in the scenario, and no card)"
+        lines.append(f"# {name}\n{text}")
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+TABLES = {
+    "decide": lambda: decide(stored()),
+    "exact": exact,
+    "wrong": wrong,
+    "noise": noise,
+    "arm-tuned": arm_tuned,
+    "robustness": lambda: _levels("robustness"),
+    "robustness-tuned": lambda: _levels("robustness-tuned"),
+    "sampled": sampled,
+    "restless": restless,
+    "bench": bench,
+    "weak": weak,
+    "singular": singular,
+    "redundant": redundant,
+    "priorities": priorities,
+    "elastic": elastic,
+    "underactuated": underactuated,
+    "carry": closed("carry"),
+    "parallel": closed("parallel"),
+    "commands": commands,
+}
+FACTS: dict[str, Callable[[], str]] = {}

@@ -1,0 +1,312 @@
+"""The decision table: every reason is a number of the study, and every claim is checked on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ukctrl.reproduce.markdown import table
+
+Studies = Mapping[str, Mapping[str, Any]]
+TOOL, ALL = "rms_phi.tool", "rms_phi"
+ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
+
+
+class Advice(NamedTuple):
+    """One row of the decision table."""
+
+    situation: str
+    use: str
+    because: str
+    section: str
+    """Heading of the section with the table."""
+    holds: bool
+    """Whether the study supports it."""
+
+
+class Study(NamedTuple):
+    """The stored comparisons, asked for single numbers."""
+
+    stored: Studies
+
+    def value(self, case: str, law: str, metric: str = TOOL) -> float:
+        """Return a metric of a law that has completed; infinite where it has not."""
+        record = self.stored[case]
+        entry = record["entries"][law]
+        if entry["status"] != "completed" or entry["completed"] < record["repeats"]:
+            return float("inf")
+        return float(entry["metrics"][metric])
+
+    def best(self, case: str, metric: str = TOOL) -> tuple[str, ...]:
+        """Return who is best, or cannot be told apart from it."""
+        return tuple(self.stored[case]["best"].get(metric) or ())
+
+    def status(self, case: str, law: str) -> str:
+        """Return how a law ended."""
+        return str(self.stored[case]["entries"][law]["status"])
+
+    def at_level(self, case: str, law: str, level: float) -> float:
+        """Return the median error at a mismatch [m, rad]."""
+        found = self.stored[case]["mismatch"]
+        return float(found["controllers"][law][found["levels"].index(level)]["median"])
+
+
+def mm(value: float) -> str:
+    """Return a length in millimetres."""
+    scaled = 1e3 * value
+    return f"{scaled:.2g}" if scaled < 100.0 else f"{scaled:.0f}"
+
+
+def codes(names: tuple[str, ...]) -> str:
+    """Return names as code."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def decide(stored: Studies) -> str:
+    """Return the decision table.
+
+    Raises:
+        RuntimeError: The study does not support a row.
+    """
+    rows = advice(Study(stored))
+    for row in rows:
+        if not row.holds:
+            raise RuntimeError(f"the study does not support '{row.situation}': {row.because}")
+    link = "[measured](#{})".format
+    body = [[row.situation, row.use, f"{row.because} ({link(row.section)})"] for row in rows]
+    return table(["on my robot", "use", "because"], body)
+
+
+def advice(of: Study) -> list[Advice]:
+    """Return every row with its reason, and whether the study supports it."""
+    return [*_models(of), *_loops(of), *_robots(of)]
+
+
+def _models(of: Study) -> list[Advice]:
+    same = max(
+        float(of.stored["exact-helix"]["entries"][law]["apart"])
+        for law in ("servo-gauss", "operational-space", "resolved-acceleration")
+    )
+    nominal, light = of.value("mass", "servo-baumgarte"), [of.value("mass", r) for r in ROBUST]
+    heavy = {law: of.value("payload", law) for law in ("servo-baumgarte", *ROBUST)}
+    learns = of.value("payload", "slotine-li-adaptive")
+    tuned = of.best("arm-tuned", ALL)
+    arm, limp = (
+        of.value("arm-payload", law, ALL)
+        for law in ("slotine-li-adaptive, by joint", "servo-baumgarte")
+    )
+    plain, chen = (
+        of.value("robustness", law, "input_travel")
+        for law in ("servo-baumgarte", "servo-chen-robust")
+    )
+    tuned_off, card_off = (
+        of.at_level(case, "servo-pid", 0.2) for case in ("robustness-tuned", "robustness")
+    )
+    integral = of.value("noise-tuned", "servo-pid")
+    return [
+        Advice(
+            "as many rows as freedoms, a good model",
+            "`servo-baumgarte`, or any of its equals",
+            "inputs of operational space, resolved acceleration and `servo-gauss` are within "
+            "rounding of its own",
+            "the-model-is-right",
+            same < 1e-6,
+        ),
+        Advice(
+            "a model that is wrong, a bound of how wrong",
+            codes(ROBUST[:2]),
+            f"30 % of mass: {mm(min(light))} to {mm(max(light))} mm, where the nominal law has "
+            f"{mm(nominal)} mm",
+            "the-model-is-wrong",
+            max(light) < nominal / 20.0,
+        ),
+        Advice(
+            "a payload that I do not know",
+            "`slotine-li-adaptive`, or an integral: `lqi`, `servo-pid`",
+            f"0.5 kg: {mm(learns)} mm; nominal {mm(heavy['servo-baumgarte'])} mm, and "
+            f"`servo-sliding`, beyond its bound, {mm(heavy['servo-sliding'])} mm",
+            "the-model-is-wrong",
+            learns < heavy["servo-baumgarte"] / 50.0
+            and heavy["servo-sliding"] > heavy["servo-baumgarte"],
+        ),
+        Advice(
+            "six joints with light wrists, a heavy payload",
+            "`slotine-li-adaptive`, `kd` by joint, as its inertia",
+            f"UR5 with 2 kg: {mm(arm)} mm, mrad; nominal {mm(limp)}; one `kd` for all joints "
+            "throws the "
+            "wrist",
+            "the-model-is-wrong",
+            of.best("arm-payload", ALL) == ("slotine-li-adaptive, by joint",)
+            and of.status("exact-arm", "slotine-li") == "diverged",
+        ),
+        Advice(
+            "the same, with noise, and time to tune",
+            codes(tuned),
+            f"40 simulations each: {mm(of.value('arm-tuned', tuned[0], ALL))} mm, mrad; nominal "
+            f"{mm(of.value('arm-tuned', 'servo-baumgarte', ALL))}",
+            "with-noise-given-gains-and-tuned-ones",
+            "servo-baumgarte" not in tuned,
+        ),
+        Advice(
+            "a good model, and noise",
+            "`servo-baumgarte` or `servo-pid`; no robust law",
+            f"the inputs of `servo-chen-robust` travel {chen / plain:.0f} times as far, for "
+            "errors of hundredths of a millimetre",
+            "how-wrong-may-it-be",
+            chen > 10.0 * plain,
+        ),
+        Advice(
+            "gains found by a search",
+            "tune on a robot as wrong as yours may be",
+            f"tuned for the right model, `servo-pid` has {mm(tuned_off)} mm, mrad at 20 % "
+            f"mismatch; with its card {mm(card_off)}",
+            "how-wrong-may-it-be",
+            tuned_off > 2.0 * card_off,
+        ),
+        Advice(
+            "a wrong model, noise, time to tune",
+            codes(of.best("noise-tuned")),
+            f"{mm(of.value('noise-tuned', of.best('noise-tuned')[0]))} mm; `servo-pid` comes "
+            f"to {mm(integral)} mm",
+            "with-noise-given-gains-and-tuned-ones",
+            bool(of.best("noise-tuned")),
+        ),
+    ]
+
+
+def _loops(of: Study) -> list[Advice]:
+    fast = ("servo-sliding", "servo-chen-robust")
+    chatter = max(of.value("sampled-4", law, "input_travel") for law in fast)
+    calm = of.value("sampled-4", "servo-baumgarte", "input_travel")
+    bench = of.best("bench-tuned")
+    return [
+        Advice(
+            "sampled at 50 to 100 Hz, with a delay",
+            "`servo-pid`, `servo-baumgarte`, moderate gains",
+            f"at 50 Hz {mm(of.value('sampled-20', 'servo-pid'))} mm; poles at −40 1/s "
+            "diverge, as do PD, LQR and all adaptive laws",
+            "the-sampling-rate",
+            of.best("sampled-20") == ("servo-pid",)
+            and of.status("sampled-20", "servo-baumgarte, poles at −40") == "diverged"
+            and all(
+                of.status("sampled-20", law) == "diverged"
+                for law in ("pd-gravity", "lqr", "tvlqr", "slotine-li-adaptive", ROBUST[2])
+            ),
+        ),
+        Advice(
+            "sampled at 250 Hz or less: what to avoid",
+            "no boundary layer as on the robust cards",
+            f"they keep the error, and chatter: their inputs travel up to {chatter / calm:.0f} "
+            "times as far",
+            "the-sampling-rate",
+            chatter > 100.0 * calm,
+        ),
+        Advice(
+            "a bench: friction, encoders, a delay, a payload",
+            codes(bench),
+            f"tuned, {mm(of.value('bench-tuned', bench[0]))} mm; `servo-baumgarte` "
+            f"{mm(of.value('bench-tuned', 'servo-baumgarte'))} mm",
+            "on-the-bench",
+            True,
+        ),
+    ]
+
+
+def _robots(of: Study) -> list[Advice]:
+    soft = "elastic-0.3"
+    cascade = [of.value(f"elastic-{k:g}", "elastic-cascade", ALL) for k in (0.3, 1, 3, 10)]
+    exact = of.value(soft, "elastic-linearisation", ALL)
+    squeeze = of.value("carry", "servo-chen", "effort") / of.value(
+        "carry", "servo-baumgarte", "effort"
+    )
+    relaxed = of.value("weak", "servo-bounded, relaxed", "peak_phi.tool")
+    swing = of.stored["redundant"]["entries"]
+    turmoil = (
+        swing["servo-baumgarte"]["metrics"]["work"]
+        / swing["servo-gauss, posture"]["metrics"]["work"]
+    )
+    return [
+        Advice(
+            "motors that are too weak",
+            '`servo-bounded`; `on_limit = "relax"` where part of the task matters more',
+            f"it leaves the path by {mm(of.value('weak', 'servo-bounded', 'peak_phi.tool'))} "
+            "mm, cut torques by "
+            f"{mm(of.value('weak', 'servo-baumgarte', 'peak_phi.tool'))}; relaxed, the tool stays "
+            "within a micrometre and the wrist turns",
+            "weak-motors-singular-poses-a-joint-too-many",
+            relaxed < 1e-6
+            and of.value("weak", "servo-bounded", "peak_phi.tool")
+            < of.value("weak", "servo-baumgarte", "peak_phi.tool"),
+        ),
+        Advice(
+            "a path past a singular pose",
+            "`servo-damped`",
+            f"it misses by {mm(of.value('singular', 'servo-damped', 'peak_phi'))} mm; the "
+            "others end "
+            f"at {of.stored['singular']['entries']['servo-baumgarte']['reached']:.2g} s",
+            "weak-motors-singular-poses-a-joint-too-many",
+            of.best("singular", "peak_phi") == ()
+            and of.status("singular", "servo-damped") == "completed"
+            and of.status("singular", "servo-baumgarte") == "diverged",
+        ),
+        Advice(
+            "more joints than rows",
+            "`servo-gauss` with a posture",
+            f"the least torque (`servo-baumgarte`) does {turmoil:.1f} times the work: its "
+            "elbow swings",
+            "weak-motors-singular-poses-a-joint-too-many",
+            turmoil > 1.5,
+        ),
+        Advice(
+            "more rows than joints",
+            "`servo-prioritized`",
+            "what stands first is kept to rounding; damping alone (`servo-damped`) misses "
+            "all, the place by "
+            f"{mm(of.value('priorities', 'servo-damped', 'rms_phi.place'))} mm",
+            "weak-motors-singular-poses-a-joint-too-many",
+            of.value("priorities", "place first", "rms_phi.place") < 1e-9,
+        ),
+        Advice(
+            "elastic joints, springs not known well or stiff",
+            "`elastic-cascade`",
+            f"{mm(max(cascade))} to {mm(min(cascade))} mm, mrad over a factor of 30 in "
+            "stiffness, and never unstable",
+            "elastic-joints",
+            max(cascade) < float("inf"),
+        ),
+        Advice(
+            "elastic joints, soft springs and a good model of them",
+            "`elastic-linearisation`",
+            f"{mm(exact)} mm, mrad at 0.3 of the stiffness; the cascade {mm(cascade[0])}",
+            "elastic-joints",
+            exact < cascade[0],
+        ),
+        Advice(
+            "fewer motors than freedoms: swing up, balance",
+            "a `switching` controller: `swing-up`, then `lqr`",
+            "from hanging, LQR alone diverges and a servo law is infeasible; from 10° off "
+            "the top the two are one",
+            "fewer-motors-than-freedoms-floating-bases",
+            of.status("hanging", "swing-up, then lqr") == "completed"
+            and of.status("hanging", "lqr alone") == "diverged"
+            and of.status("hanging", "servo-baumgarte") == "infeasible"
+            and of.stored["leaning"]["entries"]["lqr alone"]["apart"] < 1e-6,
+        ),
+        Advice(
+            "a quadrotor",
+            "`thrust-vectoring`",
+            "servo laws are infeasible: no motor pushes sideways",
+            "fewer-motors-than-freedoms-floating-bases",
+            of.status("quadrotor", "thrust-vectoring") == "completed"
+            and of.status("quadrotor", "servo-baumgarte") == "infeasible",
+        ),
+        Advice(
+            "closed chains, two arms, legs",
+            "`servo-baumgarte`; with `null_space = internal_force` to press",
+            f"the least effort; `servo-chen` takes {squeeze:.1f} times as much for the same "
+            "motion, and "
+            "`servo-frozen` misses it",
+            "closed-chains-and-two-arms",
+            squeeze > 1.5 and "servo-baumgarte" in of.best("carry", "effort"),
+        ),
+    ]
