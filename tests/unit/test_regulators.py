@@ -250,3 +250,17 @@ def test_regulators_do_not_ask_motors_to_stand_still_while_their_links_move():
     run = Scenario.load("panda-elastic", {"controller.use": "lqr", "timing.duration": 0.5})
     with pytest.raises(InputError, match=r"motor of 'joint1' where it is\. Use kind = \"el"):
         simulate(run)
+
+
+@pytest.mark.parametrize(
+    ("Q", "came"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0, 2.0]], "of 2 rows, row 1 has 3 numbers"),
+        ([[1.0, 0.0], 1.0], "of 2 rows, row 1 has a single entry"),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], "of 2 rows, row 0 has 3 numbers"),
+    ],
+)
+def test_a_matrix_that_is_not_square_is_told_what_is_needed(Q, came):
+    changes = {"controller": {"kind": "lqr", "Q": Q}}
+    with pytest.raises(InputError, match=f"as many rows as columns.*{came}"):
+        Scenario.load("pendubot-swing-up", changes)

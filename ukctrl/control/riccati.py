@@ -12,14 +12,35 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BeforeValidator
 
-from ukctrl.errors import GainError, quoted, unknown_name
+from ukctrl.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Each, Quantity
 from ukctrl.fields import Matrix as Rows
 from ukctrl.linear import Linearization
 
-Weight = Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))] | Rows
+
+def _rows_of_one_length(value: object) -> object:
+    if not isinstance(value, list | tuple) or not any(
+        isinstance(row, list | tuple) for row in value
+    ):
+        return value
+    for index, row in enumerate(value):
+        length = len(row) if isinstance(row, list | tuple) else None
+        if length != len(value):
+            came = "a single entry" if length is None else f"{length} numbers"
+            raise InputError(
+                "must be a number, a table by name, a list of the diagonal, or a matrix of as many "
+                f"rows as columns, [[...], [...]]; of {len(value)} rows, row {index} has {came}."
+            )
+    return value
+
+
+Weight = Annotated[
+    Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))] | Rows,
+    BeforeValidator(_rows_of_one_length),
+]
 """One number for all, a list of the diagonal, a table by name (0 where not named), or a matrix."""
 
 MARGIN = 1e-7
