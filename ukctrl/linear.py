@@ -9,6 +9,9 @@ differentiated once and twice:
 
 $$ \delta q = N_q\, \delta q_i, \qquad \delta v = N_v\, \delta v_j + S\, \delta q_i . $$
 
+$N_q$ keeps the rows that hold positions, among them rows on velocities that integrate, such as the
+slip of feet that stick; $N_v$ keeps all of them.
+
 With $r = M a + \mathrm{nle} - f - B u - A_p^\top \lambda$ and $g = A_p a - b_p$ the acceleration
 changes by $\delta a = -W\, \delta r - M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ \delta g + G\,
 \delta u$. The derivatives of $M a + \mathrm{nle}$ are exact for rigid bodies; all others are
@@ -27,8 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl import uk
 from ukctrl.certify import RUN_RANK, RankPolicy
+from ukctrl.constraints import Stack
+from ukctrl.constraints.positional import positional_rows
 from ukctrl.differences import jacobian
-from ukctrl.dynamics import Dynamics, Gains
+from ukctrl.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
@@ -106,7 +111,9 @@ class Linearizer:
         self.robot = robot
         # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
         self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
-        self._holonomic = np.flatnonzero(self._dynamics.passive.holonomic)
+        self._positional = np.flatnonzero(
+            positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
+        )
         forces = robot.forces.any or robot.actuation.varies
         self._moves = forces or bool(len(self._dynamics.passive))
 
@@ -129,7 +136,7 @@ class Linearizer:
         a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
         rtol = dynamics.rank.passive
         every = FreeDirections(dynamics.L, A_p, rtol)
-        positions = FreeDirections(dynamics.L, A_p[self._holonomic], rtol)
+        positions = FreeDirections(dynamics.L, A_p[self._positional], rtol)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
         more_q = more_v = np.zeros((n + 2 * len(A_p), n))
         if self._moves:

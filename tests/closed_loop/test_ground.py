@@ -7,7 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.control import NoControl
+from ukctrl.constraints import PoseFollows
+from ukctrl.control import Lqr, NoControl
+from ukctrl.reference import Constant, ConstantOrientation
 from ukctrl.robot.spec import ExtraFrame, GivenForce
 from ukctrl.scenario import Stabilisation, StartState, Timing
 from ukctrl.start import solve_start
@@ -261,3 +263,38 @@ def test_a_wheel_starts_where_it_touches():
     np.testing.assert_allclose(found.q[2], RADIUS, rtol=0.0, atol=1e-12)
     rolled = found.v[0] - RADIUS * found.v[4]
     np.testing.assert_allclose([rolled, found.v[1] + RADIUS * found.v[3]], 0.0, atol=1e-12)
+
+
+def test_a_quadruped_pushed_off_its_stance_is_brought_back_by_lqr():
+    """The trunk starts moved and turned while the feet stand where they do at home."""
+    robot = Robot.load("a1")
+    feet = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
+    stance = robot.home.copy()
+    stance[2] = robot.home[2] - robot.snapshot(robot.home).frame(feet[0]).position[2]
+    ground = np.array([robot.snapshot(stance).frame(foot).position for foot in feet])
+    off = np.array([0.01, -0.02, 0.01, 0.02, 0.03, -0.02, *np.zeros(12)])
+    q = robot.integrate(stance, off)
+    for _ in range(8):
+        s = robot.snapshot(q)
+        gap = np.array([s.frame(foot).position for foot in feet]) - ground
+        legs = np.vstack([s.frame(foot).J[:3, 6:] for foot in feet])
+        q = robot.integrate(q, np.append(np.zeros(6), -np.linalg.solve(legs, gap.ravel())))
+    pose = PoseFollows(
+        frame="trunk",
+        path=Constant(value=tuple(stance[:3])),
+        orientation=ConstantOrientation(rpy=(0.0, 0.0, 0.0)),
+    )
+    run = simulate(
+        Scenario(
+            title="back to its stance",
+            robot=robot,
+            servo=(pose,),
+            controller=Lqr(q=tuple(stance), Q={"q": 100.0, "v": 1.0}),
+            start=StartState(q=tuple(q)),
+            timing=Timing(duration=4.0, sample=0.5),
+        )
+    )
+    assert run.status == "completed", run.message
+    away = [np.abs(robot.difference(stance, each)).max() for each in run["q"]]
+    assert away[0] > 0.1
+    assert away[-1] < 1e-6

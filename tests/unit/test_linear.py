@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
+from ukctrl.constraints import Stack
+from ukctrl.constraints.positional import positional_rows
 from ukctrl.differences import jacobian
-from ukctrl.dynamics import Dynamics, Gains
+from ukctrl.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.errors import InputError, ShapeError
 from ukctrl.linear import Linearizer, equilibrium, linearize
 from ukctrl.loop import Loop
 from ukctrl.robot import DryFriction, JointSpring
-from ukctrl.start import solve_start
+from ukctrl.start import solve_positions, solve_start
 
 CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1e-12 of the forces
 ONCE = {"rtol": 0.0, "atol": 1e-9}  # beside differences of accelerations
@@ -233,3 +235,57 @@ def test_a_linear_system_measures_deviations_on_the_manifold():
     step = 0.1 * rng.standard_normal(robot.nv)
     x = lin.deviation(robot.integrate(q, step), step)
     np.testing.assert_allclose(x, np.concatenate([step, step]), **CLOSED)
+
+
+def test_feet_that_stick_hold_positions_as_the_trunks_coordinates_tell():
+    """Legs from the trunk's pose by inverse kinematics of the feet, nowhere by the rows."""
+    robot = Robot.load("a1")
+    passive = Stack(passive_constraints(robot), robot)
+    q = robot.home.copy()
+    q[2] = 0.28
+    q = solve_positions(passive, robot.snapshot(q), q, 0.0)
+    lin = linearize(robot, q)
+    trunk = robot.dofs[:6]
+    assert lin.states == (*trunk, *(f"v.{name}" for name in trunk))
+    feet = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
+    ground = np.array([robot.snapshot(q).frame(foot).position for foot in feet])
+    dynamics = Dynamics(robot, gains=Gains(0.0, 0.0))
+
+    def posed(d):
+        """Return the trunk moved by ``d`` and the legs reaching back to where the feet stood."""
+        near = robot.integrate(q, np.concatenate([d, np.zeros(12)]))
+        for _ in range(8):
+            s = robot.snapshot(near)
+            off = np.array([s.frame(foot).position for foot in feet]) - ground
+            legs = np.vstack([s.frame(foot).J[:3, 6:] for foot in feet])
+            step = np.linalg.solve(legs, off.ravel())
+            near = robot.integrate(near, np.concatenate([np.zeros(6), -step]))
+        return near
+
+    def accelerations(d):
+        near = posed(d)
+        dynamics.move(0.0, near, np.zeros(robot.nv))
+        return dynamics.acceleration(lin.u)[:6]
+
+    np.testing.assert_allclose(lin.A[6:, :6], jacobian(accelerations, 6), rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(lin.A[:6], np.eye(12)[6:], **CLOSED)
+    slopes = jacobian(lambda d: robot.difference(q, posed(d)), 6)
+    np.testing.assert_allclose(lin.full[:18, :6], slopes, **ONCE)
+
+
+@pytest.mark.parametrize(
+    ("psi", "held"),
+    [("v.x*sin(h) - v.y*cos(h)", False), ("(v.x*y + v.y*x)*exp(h)", True), ("v.x*v.y", False)],
+)
+def test_rows_on_velocities_hold_positions_where_they_integrate(psi, held):
+    robot = Robot.from_lagrangian(
+        {"x": "m", "y": "m", "h": "rad"}, "v.x**2 + v.y**2 + v.h**2",
+        passive=[{"kind": "expression", "psi": psi}],
+    )  # fmt: skip
+    found = positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
+    assert found.tolist() == [held]
+
+
+def test_wheels_that_roll_hold_no_positions():
+    robot = Robot.load("mobile_ur5")
+    assert not positional_rows(Stack(passive_constraints(robot), robot).attached, robot).any()

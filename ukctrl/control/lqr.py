@@ -50,7 +50,8 @@ class Regulating(Controller):
     R: Weight = 1.0
     """Weight of the inputs, by actuator."""
     q: tuple[Number, ...] | None = None
-    """Equilibrium, one number a coordinate; absent: where the servo rows hold at the start."""
+    """Equilibrium, one number a coordinate; absent: where the servo rows hold, near the start. The
+    feet of a robot that stands must be where it stands then, so give it if the start is off."""
     follow: Literal["equilibrium", "task"] = "equilibrium"
     """What deviations are measured from: the equilibrium, or the joint motion of the task."""
     plan_step: Seconds = 0.005
