@@ -264,3 +264,12 @@ def test_a_matrix_that_is_not_square_is_told_what_is_needed(Q, came):
     changes = {"controller": {"kind": "lqr", "Q": Q}}
     with pytest.raises(InputError, match=f"as many rows as columns.*{came}"):
         Scenario.load("pendubot-swing-up", changes)
+
+
+@pytest.mark.parametrize("name", ["quadrotor-hover", "a1-squat"])
+def test_a_robot_without_a_joint_motion_is_told_to_regulate_at_rest_and_can(name):
+    following = {"controller": {"kind": "lqr", "follow": "task"}}
+    with pytest.raises(InputError, match=r"one freedom only.*Use follow = \"equilibrium\"\."):
+        simulate(Scenario.load(name, following))
+    advised = {"controller": {"kind": "lqr", "follow": "equilibrium"}, "timing.duration": 0.01}
+    assert simulate(Scenario.load(name, advised)).status == "completed"

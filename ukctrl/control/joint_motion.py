@@ -18,11 +18,19 @@ MAX_KNOTS = 1_000_000
 """More configurations than this along one motion are a typing error."""
 
 
-def following_joints(task: Task) -> tuple[str, ...]:
+SERVO = 'kind = "servo"'
+"""What follows tasks that have no joint motion."""
+
+
+def following_joints(task: Task, instead: str = SERVO) -> tuple[str, ...]:
     """Return the joints that a joint-space controller moves: all, or those that are free.
 
     Passive constraints leave fewer freedoms than joints. As many joints as they leave are chosen,
     those that determine the others best at the start; the others then follow by physics.
+
+    Args:
+        task: The task.
+        instead: What complaints advise to use.
 
     Raises:
         InputError: A joint is no angle or position, or velocities are constrained.
@@ -32,17 +40,22 @@ def following_joints(task: Task) -> tuple[str, ...]:
     if odd:
         raise InputError(
             f"robot '{robot.name}' must have joints of one freedom only for a joint-space "
-            f'controller; {quoted(odd)} {"is" if len(odd) == 1 else "are"} not. Use kind = "servo".'
+            f"controller; {quoted(odd)} {'is' if len(odd) == 1 else 'are'} not. Use {instead}."
         )
     if not robot.passive:
         return robot.dofs
     dynamics = Dynamics(robot, task.rank, task.gains)
-    _require_positions(dynamics.passive, "passive")
+    _require_positions(dynamics.passive, "passive", instead)
     dynamics.move(task.start, task.q, task.v)
     return tuple(robot.dofs[i] for i in free_velocities(dynamics))
 
 
-def joint_motion(task: Task, step: float, joints: tuple[str, ...] = ()) -> JointFollows:
+def joint_motion(
+    task: Task,
+    step: float,
+    joints: tuple[str, ...] = (),
+    instead: str = f"{SERVO}, or give the controller a path",
+) -> JointFollows:
     r"""Return the joint motion that keeps the servo constraints, as a constraint itself.
 
     At every ``step`` the configuration is moved by Newton's method, along the smallest joint
@@ -53,6 +66,7 @@ def joint_motion(task: Task, step: float, joints: tuple[str, ...] = ()) -> Joint
         task: The task.
         step: Time between knots [s].
         joints: The joints whose motion is returned; absent: `following_joints`.
+        instead: What complaints about rows without a position level advise to use.
 
     Raises:
         InputError: The task has no end, or has rows without a position level; or the robot has
@@ -62,7 +76,7 @@ def joint_motion(task: Task, step: float, joints: tuple[str, ...] = ()) -> Joint
     robot = task.robot
     joints = joints or following_joints(task)
     stack = Stack((*passive_constraints(robot), *task.servo), robot)
-    _require_positions(Stack(task.servo, robot), "servo")
+    _require_positions(Stack(task.servo, robot), "servo", instead)
     if not np.isfinite(task.duration):
         raise InputError("task must have a finite duration to plan its joint motion; got inf.")
     if task.duration / step > MAX_KNOTS:
@@ -95,12 +109,12 @@ def configurations(robot: Robot, angles: Matrix) -> Matrix:
     return q
 
 
-def _require_positions(stack: Stack, what: str) -> None:
+def _require_positions(stack: Stack, what: str, instead: str) -> None:
     if not stack.holonomic.all():
         row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]
         raise InputError(
             f"{what} row '{row}' must have a position level for a joint-space controller; it is "
-            'nonholonomic. Use kind = "servo", or give the controller a path.'
+            f"nonholonomic. Use {instead}."
         )
 
 

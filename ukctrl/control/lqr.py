@@ -34,6 +34,8 @@ OPEN = 1e-9
 """How far a given equilibrium may open the passive constraints [unit of the row]."""
 STILL = 1e-9
 """A joint that a task moves by less stands still [rad or m]."""
+AT_REST = 'follow = "equilibrium"'
+"""What regulates robots whose task has no joint motion."""
 SIGHTS = 101
 """Times along a task at which its joints are looked at."""
 
@@ -221,8 +223,8 @@ def _motion(spec: Regulating, task: Task) -> Reference:
         InputError: The task has no joint motion, or says nothing of the motors behind springs.
     """
     robot = task.robot
-    following_joints(task)
-    path = joint_motion(task, spec.plan_step, robot.dofs).path
+    following_joints(task, AT_REST)
+    path = joint_motion(task, spec.plan_step, robot.dofs, AT_REST).path
     if robot.elastic is not None:
         times = np.linspace(task.start, task.start + task.duration, SIGHTS)
         r = np.array([np.array(path(t)).reshape(3, -1)[0] for t in times.tolist()])

@@ -99,7 +99,7 @@ class _Passive(Law, abc.ABC):
             raise InputError(
                 f"robot '{robot.name}' must be an open chain for kind = \"{kind}\", whose virtual "
                 f"velocity its passive constraints would not allow; it has {quoted(held)}. "
-                'Use kind = "computed_torque".'
+                'Use kind = "servo".'
             )
         robot.snapshot(task.q).coriolis()  # or refuse a plant of formulas
         super().__init__(dc.replace(task, servo=(spec.motion(task),)))

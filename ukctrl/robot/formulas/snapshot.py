@@ -83,7 +83,7 @@ class FormulaSnapshot(Snapshot):
         raise ModelError(
             f"{self._structure.plant.kind} plant does not say which part of its bias force is "
             "quadratic in the velocities, and a passivity-based law needs that part alone. Give "
-            'the robot a model file, or use kind = "computed_torque".'
+            'the robot a model file, or use kind = "servo".'
         )
 
     def regressor(self, w: Vector, a: Vector) -> Matrix:
