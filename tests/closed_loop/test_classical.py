@@ -11,7 +11,7 @@ def test_every_classical_law_runs_beside_the_servo_law():
         "pd-gravity", "pid", "computed-torque", "operational-space", "resolved-acceleration",
         "lqr", "lqi", "tvlqr", "slotine-li", "slotine-li-adaptive",
     ]  # fmt: skip
-    short = {"timing.duration": 2.0, "believed": {"mass_scale": 0.7}}
+    short = {"timing.duration": 3.0, "believed": {"mass_scale": 0.7}}
     results = compare(Scenario.load("scara-helix", short), ["servo-gauss", *classical]).results
     assert {result.status for result in results.values()} == {"completed"}
     left = {name: np.abs(result["phi"][-50:]).max() for name, result in results.items()}
