@@ -4,8 +4,8 @@
 
 Every contestant gets the same URDF, states and demands, in a process and an environment of its
 own; one whose environment is missing is skipped. All must give the torques of a dense reference
-before anything is timed; then they take turns. A time is that of the fastest round, a ratio to ukctrl is
-the median of the rounds' ratios with its quartiles.
+before anything is timed; then they take turns. A time is that of the fastest round, a ratio to
+ukctrl is the median of the rounds' ratios with its quartiles.
 """
 
 from __future__ import annotations
