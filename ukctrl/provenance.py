@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.control import NoControl
+from ukctrl.control import NoControl, law_name
 from ukctrl.dynamics import Gains
 from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
@@ -43,7 +43,7 @@ def provenance(
     return {
         "scenario": scenario.name or scenario.title,
         "robot": robot.name,
-        "controller": controller.name or type(controller).__name__,
+        "controller": law_name(controller),
         **origin(),
         "seed": scenario.seed,
         "random": random or scenario.start.spread > 0.0,

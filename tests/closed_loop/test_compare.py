@@ -11,6 +11,7 @@ from ukctrl import Scenario, compare, simulate
 from ukctrl.control import ComputedTorque, PdGravity
 from ukctrl.errors import InputError
 from ukctrl.fields import spec
+from ukctrl.study.comparing import variants_of
 from ukctrl.tuning import Budget
 
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]
@@ -52,11 +53,22 @@ def test_controllers_may_be_objects_and_must_have_different_names(helix):
         PdGravity(name="stiff", kp=900.0, kd=90.0),
     )
     compared = compare(helix, [soft, stiff, ComputedTorque(kp=100.0, kd=20.0)])
-    assert list(compared.results) == ["soft", "stiff", "ComputedTorque"]
+    assert list(compared.results) == ["soft", "stiff", "computed_torque"]
     soft_error, stiff_error = (compared.results[n].metric("rms_phi") for n in ("soft", "stiff"))
     assert stiff_error < soft_error
-    with pytest.raises(InputError, match="two controllers are named 'soft'"):
+    with pytest.raises(
+        InputError, match=r"named 'soft'.*Entry\(controller=\.\.\., name='soft-2'\)"
+    ):
         compare(helix, [soft, soft])
+
+
+def test_the_hint_at_a_name_that_two_have_can_be_used_as_it_is(helix):
+    given = ["a=servo-exact", "a=servo-baumgarte{believed.mass_scale=0.8}"]
+    with pytest.raises(InputError) as refused:
+        variants_of(helix, given)
+    hint = str(refused.value).partition("as in '")[2].removesuffix("'.")
+    assert hint == "a-2=servo-baumgarte{believed.mass_scale=0.8}"
+    assert list(variants_of(helix, [given[0], hint])) == ["a", "a-2"]
 
 
 def test_nothing_to_compare_is_an_input_error(helix):
@@ -186,13 +198,21 @@ def test_the_files_hold_every_run_and_every_statistic(repeated, tmp_path):
     assert (tmp_path / "compare_mismatch.png").is_file()
 
 
+def told_of_repeats(compared):
+    return next(fact.text for fact in compared.facts if fact.subject == "repeats")
+
+
 def test_where_nothing_is_random_repeats_change_nothing_and_are_not_run(helix):
     short = helix.replace({"timing.duration": 0.2})
     compared = compare(short, CARDS[:2], repeats=20)
     assert len(compared.outcomes) == 2
-    fact = next(fact for fact in compared.facts if fact.subject == "repeats")
-    assert fact.text == (
+    assert told_of_repeats(compared) == (
         "nothing in the scenario is random: repeats change nothing, and each ran once"
+    )
+    moved = compare(short, CARDS[:2], mismatch=[0.0, 0.2], repeats=3)
+    assert len(moved.outcomes) == 2 + 6
+    assert told_of_repeats(moved) == (
+        "one run each of the scenario as it is, where nothing is random; with a mismatch 3 of each"
     )
     steady = short.replace({"effect": [{"kind": "payload", "frame": "tool", "mass": 0.2}]})
     assert len(compare(steady, CARDS[:2], repeats=3).outcomes) == 2
@@ -269,8 +289,21 @@ def test_stopping_keeps_whole_repeats_of_all(noisy):
     compared = compare(noisy, laws, repeats=5, progress=progress)
     assert compared.conditions.stopped
     assert {name: len(runs) for name, runs in compared.runs.items()} == dict.fromkeys(laws, 2)
-    assert any(v.subject == "stopped" for v in compared.verdicts)
+    (told,) = [v.text for v in compared.verdicts if v.subject == "stopped"]
+    assert "all controllers have 2 of 5 repeats." in told
+    assert told_of_repeats(compared).startswith("2 of each (5 were asked for), paired")
     assert len(done) > 7
+
+
+def test_a_stop_tells_what_there_is_of_every_level_of_mismatch(noisy):
+    def progress(at, total):
+        if at > 11.4:  # within the second run at 20 % of the second repeat
+            raise KeyboardInterrupt
+
+    laws = ["servo-pid", "servo-exact"]
+    compared = compare(noisy, laws, repeats=9, mismatch=[0.2, 0.1], progress=progress)
+    (told,) = [v.text for v in compared.verdicts if v.subject == "stopped"]
+    assert "2 of 9 repeats, and of 9 with a mismatch 2 at 10 %, 1 at 20 %." in told
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Task
+from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.constraints import Expression, LinearVelocity, PointFollows, Stack
 from ukctrl.control import (
     Baumgarte,
@@ -13,12 +13,15 @@ from ukctrl.control import (
     Damping,
     FirstOrder,
     LeastNorm,
+    Lqr,
     PdGravity,
     Pid,
     Posture,
     Servo,
+    law_name,
 )
 from ukctrl.errors import GainError, InputError, StartError
+from ukctrl.fields import spec
 from ukctrl.reference import Constant
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
@@ -203,3 +206,23 @@ def test_the_feedback_may_have_a_metric_of_its_own():
 def test_a_metric_for_the_feedback_needs_the_exact_coupling():
     with pytest.raises(InputError, match="feedback_metric goes with"):
         LeastNorm(feedback_metric="gauss", coupling="frozen")
+
+
+def test_a_law_is_called_by_its_name_or_its_kind_and_a_users_own_by_its_class():
+    @spec
+    class Mine(ComputedTorque):
+        pass
+
+    assert law_name(ComputedTorque(name="mine", kp=1.0, kd=1.0)) == "mine"
+    assert law_name(ComputedTorque(kp=1.0, kd=1.0)) == "computed_torque"
+    assert law_name(Lqr()) == "lqr"
+    assert law_name(Mine(kp=1.0, kd=1.0)) == "Mine"
+
+
+def test_a_result_and_its_modes_say_the_kind_of_a_law_without_a_name():
+    swing = Scenario.load("cart-pole-swing-up", {"timing.duration": 0.02})
+    modes = tuple(dc.replace(mode, name=None) for mode in swing.controller.modes)
+    law = dc.replace(swing.controller, modes=modes)
+    result = simulate(dc.replace(swing, controller=law))
+    assert result.names["controller"] == "switching"
+    assert result.samples.signals["mode"].long_name == "mode: 0 swing-up, 1 lqr"

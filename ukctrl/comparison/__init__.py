@@ -23,6 +23,7 @@ from ukctrl.comparison.fairness import Fact, belief_alone_differs, facts
 from ukctrl.comparison.ranking import Pair, Row, completed_names, rank
 from ukctrl.comparison.robustness import AtLevel, Robustness, robustness
 from ukctrl.errors import InputError
+from ukctrl.pretty import number
 from ukctrl.result import Result
 from ukctrl.tuning import Tuning
 from ukctrl.verdicts import Verdict
@@ -39,6 +40,8 @@ class Conditions(NamedTuple):
     """How many repeats were asked for; one that changes nothing is not run."""
     stopped: bool = False
     """Whether the user has stopped it, so that runs are missing."""
+    levels: tuple[float, ...] = ()
+    """The levels of mismatch that were asked for, without 0."""
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -144,12 +147,37 @@ class Comparison:
     def _repeats_text(self) -> str:
         count, asked = self.repeats, self.conditions.asked
         if self.conditions.random is False:
+            if self.conditions.levels:
+                return (
+                    "one run each of the scenario as it is, where nothing is random; with a "
+                    f"mismatch {self._count(max(map(self._repeats_at, self.conditions.levels)))}"
+                )
             told = "nothing in the scenario is random: repeats change nothing, and each ran once"
             return told if asked > 1 else "one run each; nothing in the scenario is random"
         if count == 1:
-            return "one run each"
+            return "one run each" + (f" ({asked} were asked for)" if asked > 1 else "")
         listed = ", ".join(map(str, self.seeds[:4])) + (", ..." if count > 4 else "")
-        return f"{count} of each, paired: the same seeds for all, {listed}"
+        return f"{self._count(count)}, paired: the same seeds for all, {listed}"
+
+    def _count(self, count: int) -> str:
+        asked = self.conditions.asked
+        return f"{count} of each" + (f" ({asked} were asked for)" if count < asked else "")
+
+    def _repeats_at(self, level: float) -> int:
+        return min((len(every) for every in self._at(level).values()), default=0)
+
+    def _stopped_text(self) -> str:
+        """Say how many of the asked-for repeats all controllers have."""
+        asked, levels = self.conditions.asked, self.conditions.levels
+        parts = []
+        if asked > 1 and self.conditions.random is not False:
+            parts.append(f"{self.repeats} of {asked} repeats")
+        if levels:
+            done = {level: self._repeats_at(level) for level in levels}
+            told = [f"{count} at {number(100.0 * level)} %" for level, count in done.items()]
+            parts.append(f"of {asked} with a mismatch {', '.join(told)}")
+        after = f"; all controllers have {', and '.join(parts)}" if parts else ""
+        return f"Stopped by the user{after}. What was done until then is compared."
 
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -166,8 +194,7 @@ class Comparison:
     def _warnings(self) -> list[Verdict]:
         found = []
         if self.conditions.stopped:
-            text = "Stopped by the user; what was done until then is compared."
-            found.append(Verdict("warning", "stopped", text))
+            found.append(Verdict("warning", "stopped", self._stopped_text()))
         if belief_alone_differs(self.facts):
             text = "Not all believe the same: the ranking is of each law with its belief."
             found.append(Verdict("note", "belief", text))

@@ -32,6 +32,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
         "verdicts": [{"subject": v.subject, "text": v.text} for v in comparison.verdicts],
         "repeats": {
             "count": comparison.repeats,
+            "asked": comparison.conditions.asked,
             "seeds": list(comparison.seeds),
             "random": comparison.conditions.random,
         },

@@ -20,7 +20,7 @@ from ukctrl.control.allocation import (
     Prioritized,
     SelfMotion,
 )
-from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.base import Command, Controller, Law, Signal, Task, law_name
 from ukctrl.control.elastic import (
     ElasticCascade,
     ElasticLinearisation,
@@ -151,4 +151,5 @@ __all__ = [
     "Task",
     "ThrustVectoring",
     "Tvlqr",
+    "law_name",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple, final
 
@@ -201,3 +202,11 @@ class Controller(abc.ABC):
             GainError: A gain does not fit the task.
             InputError: The law cannot serve this task.
         """
+
+
+def law_name(controller: Controller) -> str:
+    """Return what a law is called: its name, else its kind as a file says it, else its class."""
+    law = type(controller)
+    # A user's own class has no kind, or that of the law which it extends.
+    kind = getattr(controller, "kind", None) if "kind" in inspect.get_annotations(law) else None
+    return controller.name or (kind if isinstance(kind, str) else law.__name__)

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ukctrl.constraints import AnyConstraint, Constraint
-from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.base import Command, Controller, Law, Signal, Task, law_name
 from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.none import NoControl
 from ukctrl.control.servo import Servo
@@ -148,7 +148,7 @@ class _Switching(Law):
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the mode, the measures of the regions, and what the laws record themselves."""
-        names = [mode.name or mode.law.name or law_kind(mode.law) for mode in self._modes]
+        names = [mode.name or law_name(mode.law) for mode in self._modes]
         words = ", ".join(f"{number} {name}" for number, name in enumerate(names))
         signals = {"mode": Signal(memory[0], "1", f"mode: {words}")}
         for number, (law, part) in enumerate(zip(self.laws, self._part, strict=True)):
@@ -158,8 +158,3 @@ class _Switching(Law):
             for name, signal in law.signals(dynamics, memory[part]).items():
                 signals.setdefault(name, signal)
         return signals
-
-
-def law_kind(law: Controller) -> str:
-    """Return what a law without a name is called."""
-    return type(law).__name__

@@ -8,7 +8,7 @@ from typing import TypeGuard, final
 
 import numpy as np
 
-from ukctrl.control import Command, Controller, Law, Signal, Task
+from ukctrl.control import Command, Controller, Law, Signal, Task, law_name
 from ukctrl.errors import InputError, NotFinite
 from ukctrl.factor import Vector
 from ukctrl.integrate import IntegrationFailed
@@ -24,7 +24,7 @@ def started(controller: Controller, task: Task) -> Law:
         InputError: What it starts as is no law, or its memory is no list of finite numbers.
     """
     law: object = controller.start(task)
-    name = controller.name or type(controller).__name__
+    name = law_name(controller)
     if not isinstance(law, Law):
         raise InputError(f"controller '{name}': start must return a Law; got {_told(law)}.")
     memory: object = law.memory
@@ -57,7 +57,7 @@ class Answers:
     """
 
     def __init__(self, controller: Controller, law: Law, inputs: int) -> None:
-        self._name = controller.name or type(controller).__name__
+        self._name = law_name(controller)
         self._memory, self._inputs = law.memory.shape, inputs
 
     def typed(self, t: float, command: object) -> None:

@@ -112,7 +112,9 @@ def _compared(
     if finished:
         needed = [place for place in others if random or place.level is not None]
         finished = table.fill(needed, crew, report.part(budget + len(first), len(others)))
-    conditions = Conditions(random=random, asked=plan.repeats, stopped=not finished)
+    conditions = Conditions(
+        random=random, asked=plan.repeats, stopped=not finished, levels=tuple(plan.levels)
+    )
     return _summed_up(variants, table.outcomes, tunings, conditions)
 
 
@@ -167,8 +169,8 @@ def variants_of(
         name = entry.called(variant)
         if name in variants:
             raise InputError(
-                f"two controllers are named '{name}'; give each its own name. "
-                f"As text that is written NAME={name.partition('{')[0]}."
+                f"two controllers are named '{name}'; give each its own name, as in "
+                f"{entry.renamed(name, variants)}."
             )
         variants[name] = variant
     return variants

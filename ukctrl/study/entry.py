@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Iterator, Mapping
+import itertools
+import json
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from ukctrl.control import Controller
+from ukctrl.control import Controller, law_name
 from ukctrl.errors import InputError, near_miss
 from ukctrl.scenario import Scenario
 from ukctrl.tables import parse_value
@@ -34,7 +36,8 @@ class Entry:
     controller: str | Controller
     """Name or path of a card, or the law itself."""
     name: str = ""
-    """What it is called on the page; absent: the card's name, with the changes."""
+    """What it is called on the page; absent: the card's name, with the changes, or the
+    law's kind."""
     changes: Mapping[str, object] = dc.field(default_factory=dict)
     """Values by their path."""
 
@@ -93,10 +96,29 @@ class Entry:
 
     def called(self, variant: Scenario) -> str:
         """Return what it is called, given the scenario with it."""
-        return self.name or variant.controller.name or type(variant.controller).__name__
+        return self.name or law_name(variant.controller)
+
+    def renamed(self, name: str, taken: Container[str]) -> str:
+        """Return how this entry is written with a name of its own.
+
+        Args:
+            name: What it is called now.
+            taken: Names that others have.
+        """
+        stem = name.partition("{")[0]
+        free = next(new for k in itertools.count(2) if (new := f"{stem}-{k}") not in taken)
+        if not isinstance(self.controller, str):
+            return f"Entry(controller=..., name='{free}')"
+        changes = ", ".join(f"{key}={_inline(value)}" for key, value in self.changes.items())
+        return f"'{free}={self.controller}{f'{{{changes}}}' if changes else ''}'"
 
     def _spelt(self) -> str:
-        return self.controller if isinstance(self.controller, str) else self.controller.name
+        return self.controller if isinstance(self.controller, str) else law_name(self.controller)
+
+
+def _inline(value: object) -> str:
+    """Return a value as text that `parse` reads again; dots for one of several parts."""
+    return json.dumps(value) if isinstance(value, bool | int | float | str) else "..."
 
 
 def _split(text: str, whole: str) -> Iterator[str]:

@@ -342,7 +342,12 @@ def test_intervals_median_and_worst_stand_in_the_tables(over_repeats):
     assert float(line["rms_phi:worst"]) == pytest.approx(max(2.0 + NOISE), rel=1e-12)
     assert float(line["rms_phi:ci_low"]) < float(line["rms_phi"]) < float(line["rms_phi:ci_high"])
     data = json.loads(comparison.to_json(), parse_constant=refuse_constants)
-    assert data["repeats"] == {"count": 12, "seeds": list(range(12)), "random": None}
+    assert data["repeats"] == {
+        "count": 12,
+        "asked": 1,
+        "seeds": list(range(12)),
+        "random": None,
+    }
     (pair,) = data["differences"]["rms_phi"]
     assert (pair["lower"], pair["higher"], pair["supported"]) == ("a", "b", True)
 
