@@ -27,9 +27,10 @@ __all__ = ["STATUSES", "Labels", "Result", "Signal", "Status"]
 
 Status = Literal["completed", "diverged", "infeasible", "drifted", "interrupted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-"""`completed`: reached the end. `diverged`: the state stopped being finite or bounded.
-`infeasible`: the servo constraint asked for what no input gives. `drifted`: a passive
-constraint came apart. `interrupted`: stopped from outside, or by a fault."""
+"""`completed`: reached the end. `diverged`: the state stopped being finite or bounded, or the
+controller answered with numbers that are not finite or too many or few. `infeasible`: the servo
+constraint asked for what no input gives. `drifted`: a passive constraint came apart.
+`interrupted`: stopped from outside, or by an error that a controller raised."""
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
