@@ -12,6 +12,7 @@ from ukctrl.constraints import Integrability, Stack, classify_parts
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InfeasibleConstraint, InputError, UkctrlError, quoted
 from ukctrl.factor import Matrix
+from ukctrl.free_motion import falling
 from ukctrl.loop import Loop
 from ukctrl.relative_degree import RelativeDegree, advice, relative_degrees
 from ukctrl.scenario import Monitor, Scenario
@@ -150,6 +151,7 @@ def check(scenario: Scenario) -> Check:
         problems.append(str(error))
     except (UkctrlError, ArithmeticError) as error:
         problems.append(f"the controller cannot start: {error}")
+    notes.extend(falling(loop, q))
     truth.move(loop.t0, q, v)
     beyond = _beyond_limits(inputs, truth)
     notes.extend(beyond.values())

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import Servo
+from ukctrl.control.allocation import Damping
 from ukctrl.errors import InputError
 from ukctrl.report import html, pictures
 from ukctrl.verdicts import headline, judge
@@ -74,3 +75,47 @@ def test_a_controller_without_a_task_is_refused():
 def test_a_watched_frame_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match=r"monitor\.frames: no frame named 'tol'; did you mean"):
         simulate(Scenario.from_toml(SWING).replace({"monitor.frames": ["tol"]}))
+
+
+POINT = """
+title = "a point held"
+robot = "panda"
+start = { solve = true }
+timing = { duration = 1.0, sample = 0.1 }
+controller = { use = "servo-baumgarte" }
+[[servo]]
+kind = "point_follows"
+frame = "tool"
+path = { kind = "constant", value = [0.4, 0.0, 0.5] }
+"""
+FALLS = "3 of 7 freedoms are held; the other 4 move freely under gravity"
+
+
+def test_check_tells_that_joints_beyond_the_task_fall_and_what_holds_them():
+    plain = Scenario.from_toml(POINT)
+    assert sum(FALLS in note for note in check(plain).notes) == 1
+    assert np.abs(simulate(plain)["v"]).max() > 1.0  # [rad/s]: they do
+    damping = Damping(gain=1.0)
+    held = plain.replace({"controller.allocation.null_space": damping})
+    assert not any("gravity" in note for note in check(held).notes)
+    assert np.abs(simulate(held)["v"]).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ('robot = "panda"', 'robot = { use = "panda", gravity = [0.0, 0.0, 0.0] }'),
+        ('"servo-baumgarte"', '"servo-gauss"'),
+    ],
+    ids=["no gravity", "damped"],
+)  # fmt: skip
+def test_check_is_silent_where_nothing_falls(line, instead):
+    assert line in POINT
+    found = check(Scenario.from_toml(POINT.replace(line, instead)))
+    assert not any("under gravity" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["coordinated-arms", "acrobot-swing-up", "panda-pose"])
+def test_check_is_silent_where_the_task_and_the_rows_of_physics_hold_all(name):
+    found = check(Scenario.load(name))
+    assert not any("under gravity" in note for note in found.notes)

@@ -29,7 +29,8 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder provenance "
-        "relative_degree loop simulation batch tuning analysis testing"
+        "relative_degree loop simulation batch tuning free_motion analysis "
+        "testing"
     ),
     "What they tell": "concessions verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",
