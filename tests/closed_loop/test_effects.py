@@ -442,7 +442,11 @@ def test_a_scenario_refuses_effects_that_contradict_each_other_or_its_timing():
     for base, effects, says in (
         (continuous, [Noise(std=1.0)], r"effect\[0\]: 'noise' acts at the ticks of a sampled"),
         (sampled, [Saturation(limit=1.0)] * 2, r"effect\[1\]: a scenario must have one effect of"),
-        (sampled, [Noise(name="a"), Bias(name="a")], r"effect\[1\]: effects must have names of"),
+        (
+            sampled,
+            [Noise(std=1.0, name="a"), Bias(offset=0.1, name="a")],
+            r"effect\[1\]: effects must have names of",
+        ),
     ):
         with pytest.raises(UkctrlError, match=says):
             base.replace({"effect": effects})

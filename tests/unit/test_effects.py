@@ -15,6 +15,7 @@ from ukctrl.effects import (
     CarriedPayload,
     DeadZone,
     Differentiation,
+    Disturbance,
     EncoderPlay,
     InputDelay,
     Jitter,
@@ -297,3 +298,66 @@ def test_conditions_say_which_effect_does_not_fit_and_why():
 def test_two_effects_of_one_kind_are_told_apart_and_a_name_goes_first():
     effects = (Noise(std=1.0), Noise(std=2.0), Noise(std=3.0, name="gyro"))
     assert labels(effects) == ("noise", "noise_2", "gyro")
+
+
+@pytest.mark.parametrize("made", [Noise, Bias, JointFriction, Mismatch])
+def test_an_effect_whose_levels_are_all_zero_is_refused(made):
+    with pytest.raises(
+        UkctrlError, match=r"must have some .* that is not zero, or it does nothing"
+    ):
+        made()
+
+
+def test_a_table_of_zeros_is_refused_as_zero_is():
+    with pytest.raises(UkctrlError, match="std or v_std that is not zero"):
+        Noise(std={"elbow": 0.0})
+    assert Noise(std={"elbow": 0.0, "shoulder": 1e-3}).v_std == 0.0
+
+
+@pytest.mark.parametrize(
+    ("effect", "says"),
+    [
+        (Quantisation(step=1e-3), "step: there is nothing to act on; robot 'quadrotor' has no"),
+        (EncoderPlay(gap=1e-3), "gap: there is nothing to act on; robot 'quadrotor' has no"),
+        (JointFriction(viscous=1.0), "there is nothing to rub; robot 'quadrotor' has no joint"),
+        (Mismatch(mass=0.1, friction=1.0), "friction: there is nothing to rub; robot 'quadrotor'"),
+    ],
+)
+def test_what_no_joint_of_the_robot_has_is_refused(effect, says):
+    with pytest.raises(UkctrlError) as caught:
+        Conditions((effect,), bench("quadrotor"), 0)
+    assert str(caught.value).startswith(f"effect[0]: {says}")
+
+
+def test_friction_on_a_named_freedom_of_a_joint_with_several_acts():
+    friction = JointFriction(viscous={"root_wz": 1.0})
+    (plant,) = Conditions((friction,), bench("quadrotor"), 0).plants
+    robot = plant.robot
+    v = np.arange(1.0, robot.nv + 1.0)
+    added = (
+        robot.snapshot(robot.neutral, v).f - bench("quadrotor").robot.snapshot(robot.neutral, v).f
+    )
+    expected = np.zeros(robot.nv)
+    expected[robot.structure.dof("root_wz")] = -v[robot.structure.dof("root_wz")]
+    np.testing.assert_allclose(added, expected, **EXACT)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        Push(joint="elbow", effort=1.0, start=-2.0, duration=1.0),
+        CarriedPayload(frame="tool", mass=1.0, stop=-0.5),
+        Disturbance(joint="elbow", effort=1.0, frequency=1.0, start=-2.0, stop=0.0),
+    ],
+)
+def test_what_is_over_before_the_run_starts_is_refused(effect):
+    with pytest.raises(
+        UkctrlError, match=r"effect\[0\]: '.*' never acts: it ends at .* and the run"
+    ):
+        Conditions((effect,), bench(), 0)
+
+
+def test_what_began_before_the_run_starts_is_not_over():
+    assert Conditions(
+        (CarriedPayload(frame="tool", mass=1.0, start=-1.0),), bench(), 0
+    ).acts_on_plant

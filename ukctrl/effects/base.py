@@ -63,6 +63,10 @@ class PlantEffect(Effect, abc.ABC):
         """Return the times at which it changes abruptly [s]; the integration restarts there."""
         return ()
 
+    def lasts(self, at: float) -> bool:
+        """Return whether it acts from the start of the run, or from an instant, until the next."""
+        return True
+
     @abc.abstractmethod
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
         """Return the robot as it is from the time ``at`` until the next instant.

@@ -120,7 +120,9 @@ class Conditions:
                     if drive is None:
                         raise InputError("attach must return a Drive; got None.")
                     drives.append((effect.sampled, _Named(label, drive)))
-                elif not isinstance(effect, PlantEffect | ClockEffect):
+                elif isinstance(effect, PlantEffect):
+                    _refuse_past(effect, bench.start)
+                elif not isinstance(effect, ClockEffect):
                     raise InputError(
                         f"'{kind_of(effect)}' must be derived from PlantEffect, SensorEffect, "
                         "InputEffect or ClockEffect."
@@ -246,6 +248,19 @@ class Conditions:
                     entry["never"] = f"it begins at {min(instants):g} s, after the run."
             found.append(entry)
         return found
+
+
+def _refuse_past(effect: PlantEffect, start: float) -> None:
+    """Refuse what is over before the run starts; what is to come after its end is told instead.
+
+    The length of a run is changed for a trial, and its later events should not stand in the way.
+    """
+    instants = effect.instants()
+    if instants and max(instants) <= start and not effect.lasts(start):
+        raise InputError(
+            f"'{kind_of(effect)}' never acts: it ends at {max(instants):g} s, and the run starts "
+            f"at {start:g} s. Move it, or remove the effect."
+        )
 
 
 def _used(rng: np.random.Generator, fresh: np.random.Generator) -> bool:

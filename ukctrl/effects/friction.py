@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from ukctrl.control import Signal
 from ukctrl.effects.base import PlantEffect
-from ukctrl.effects.spread import Amount, by_joint
+from ukctrl.effects.spread import Amount, by_joint, refuse_zeros
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Positive, spec
@@ -84,6 +84,7 @@ class JointFriction(PlantEffect):
 
     @model_validator(mode="after")
     def _falls(self) -> JointFriction:
+        refuse_zeros(coulomb=self.coulomb, static=self.static, viscous=self.viscous)
         if self.static is not None and not self.velocity_scale < self.stribeck_velocity:
             raise InputError(
                 f"velocity_scale must be below stribeck_velocity, {self.stribeck_velocity:g}, for "
@@ -114,6 +115,12 @@ class JointFriction(PlantEffect):
                 f"got {static[i]:g}."
             )
         dofs = np.flatnonzero((coulomb > 0.0) | (static > 0.0) | (viscous > 0.0))
+        if not dofs.size:  # a number, which is for joints with one freedom
+            raise InputError(
+                f"there is nothing to rub; robot '{robot.name}' has no joint with one freedom. Name "
+                f"single freedoms, such as coulomb = {{ {robot.dofs[-1]} = 1.0 }}, or remove the "
+                "effect."
+            )
         return Rubbing(
             dofs=dofs,
             coulomb=coulomb[dofs],
@@ -126,8 +133,6 @@ class JointFriction(PlantEffect):
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         robot = snapshot.robot
         rubbing = self._rubbing(robot)
-        if not rubbing.dofs.size:
-            return {}
         names = tuple(robot.dofs[i] for i in rubbing.dofs)
         force = rubbing.force(snapshot.v)
         units = {"N" if robot.dof_units[i] == "m/s" else "N m" for i in rubbing.dofs}

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from ukctrl.effects.base import PlantEffect
+from ukctrl.effects.spread import refuse_zeros
 from ukctrl.errors import InputError
 from ukctrl.fields import NonNegative, Quantity, spec
 from ukctrl.robot import Perturbation, Robot
@@ -38,6 +40,17 @@ class Mismatch(PlantEffect):
     parameters: Share = 0.0
     """Of the parameters of a plant of formulas or functions."""
 
+    @model_validator(mode="after")
+    def _some_share(self) -> Mismatch:
+        refuse_zeros(
+            mass=self.mass,
+            inertia=self.inertia,
+            com=self.com,
+            friction=self.friction,
+            parameters=self.parameters,
+        )
+        return self
+
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
         return self._drawn(robot, rng).apply(robot)
 
@@ -66,6 +79,11 @@ class Mismatch(PlantEffect):
                 )
                 if block.nv == 1
             }
+            if not changes["friction"]:
+                raise InputError(
+                    f"friction: there is nothing to rub; robot '{robot.name}' has no joint with "
+                    "one freedom. Remove it."
+                )
         if self.parameters:
             if not robot.parameters:
                 raise InputError(

@@ -7,10 +7,19 @@ from collections import deque
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from ukctrl.effects.base import Bench, Sensor, SensorEffect
 from ukctrl.effects.delay import Late, late
-from ukctrl.effects.spread import AboveZero, Amount, Encoders, Signed, by_freedom, encoders
+from ukctrl.effects.spread import (
+    AboveZero,
+    Amount,
+    Encoders,
+    Signed,
+    by_freedom,
+    encoders,
+    refuse_zeros,
+)
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Hertz, spec
@@ -32,6 +41,11 @@ class Noise(SensorEffect):
     """Standard deviation of the configuration, for all or by joint [rad or m]."""
     v_std: Amount = 0.0
     """Standard deviation of the velocity, for all or by joint [rad/s or m/s]."""
+
+    @model_validator(mode="after")
+    def _some_noise(self) -> Noise:
+        refuse_zeros(std=self.std, v_std=self.v_std)
+        return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         robot = bench.robot
@@ -61,6 +75,11 @@ class Bias(SensorEffect):
     """Of the configuration, for all or by joint [rad or m]."""
     v_offset: Signed = 0.0
     """Of the velocity, for all or by joint [rad/s or m/s]."""
+
+    @model_validator(mode="after")
+    def _some_bias(self) -> Bias:
+        refuse_zeros(offset=self.offset, v_offset=self.v_offset)
+        return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         robot = bench.robot

@@ -76,6 +76,23 @@ def by_joint(robot: Robot, key: str, given: float | Mapping[str, float]) -> Vect
     return values
 
 
+def refuse_zeros(**levels: float | Mapping[str, float] | None) -> None:
+    """Refuse an effect that would do nothing.
+
+    Raises:
+        InputError: All of its levels are zero.
+    """
+    for level in levels.values():
+        if any(level.values()) if isinstance(level, Mapping) else level:
+            return
+    names = list(levels)
+    choice = f"{', '.join(names[:-1])} or {names[-1]}"
+    raise InputError(
+        f"must have some {choice} that is not zero, or it does nothing; give one, or remove the "
+        "effect."
+    )
+
+
 class Encoders(NamedTuple):
     """One-freedom joints with something at their encoders, each of shape ``(k,)``."""
 
@@ -115,6 +132,11 @@ def encoders(robot: Robot, key: str, given: float | Mapping[str, float]) -> Enco
                 at[dof] = value
     else:
         at = {block.iv: given for block in robot.blocks if block.nv == 1}
+    if not at:
+        raise InputError(
+            f"{key}: there is nothing to act on; robot '{robot.name}' has no joint with one "
+            "freedom, and so no encoder. Remove the effect."
+        )
     chosen = [(robot.structure.block_of(dof), at[dof]) for dof in sorted(at) if at[dof] > 0.0]
     return Encoders(
         coordinates=np.array([block.iq for block, _ in chosen], dtype=np.intp),
