@@ -25,7 +25,7 @@ from ukctrl.constraints.joints import dof_index
 from ukctrl.errors import InputError
 from ukctrl.expression import Vocabulary, check, compile_function, parse
 from ukctrl.factor import Vector
-from ukctrl.fields import Formula, NonNegative, Positive, spec
+from ukctrl.fields import Formula, JointDamping, JointEffort, JointSpeed, spec
 from ukctrl.files import blaming
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Viscous:
     r"""Friction proportional to the sliding or turning velocity, $-c\, s$."""
 
     kind: Literal["viscous"] = "viscous"
-    coefficient: NonNegative
+    coefficient: JointDamping
     """[N s/m] where the constraint slides, [N m s/rad] where it turns."""
 
     def push(self, slip: Vector) -> Vector:
@@ -54,9 +54,9 @@ class Coulomb:
     """
 
     kind: Literal["coulomb"] = "coulomb"
-    level: NonNegative
+    level: JointEffort
     """Friction while sliding or turning [N or N m]."""
-    velocity_scale: Positive = 0.01
+    velocity_scale: JointSpeed = 0.01
     """Velocity $s_0$ at which 76 % of the level is reached [m/s or rad/s]; smaller is stiffer."""
 
     def push(self, slip: Vector) -> Vector:

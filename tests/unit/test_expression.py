@@ -330,3 +330,14 @@ def test_the_generated_source_does_not_depend_on_the_hash_seed():
         for seed in ("1", "2", "3")
     }
     assert len(sources) == 1
+
+
+@pytest.mark.parametrize(("text", "value"), [("2*Nm", 2.0), ("3*kN", 3e3), ("2*pi", 2 * math.pi)])
+def test_a_constant_may_be_in_one_of_several_units(text, value):
+    assert constant(text, "N m or N") == value
+
+
+@pytest.mark.parametrize("text", ["2*s", "2*rad", "2*m", "2*Nm/s"])
+def test_a_constant_in_none_of_several_units_is_refused(text):
+    with pytest.raises(ExpressionError, match=r"must be a torque \[N m\] or a force \[N\]; got"):
+        constant(text, "N m or N")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.control import Signal
 from ukctrl.effects.base import Bench, PlantEffect, Sensor, SensorEffect
-from ukctrl.effects.spread import AboveZero, Encoders, encoders
+from ukctrl.effects.spread import Encoders, Steps, encoders
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
@@ -72,7 +72,7 @@ class Backlash(PlantEffect):
 
     kind: Literal["backlash"] = "backlash"
     alone: ClassVar[bool] = True
-    gap: AboveZero
+    gap: Steps
     """Free play from flank to flank, of all elastic joints or by joint [rad or m]."""
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
@@ -126,7 +126,7 @@ class EncoderPlay(SensorEffect):
     kind: Literal["encoder_play"] = "encoder_play"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
-    gap: AboveZero
+    gap: Steps
     """Free play, of all joints with one freedom or by joint [rad or m]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.effects.base import Bench, Bounds, Drive, InputEffect
 from ukctrl.effects.delay import Late, late
-from ukctrl.effects.spread import AboveZero, by_actuator
+from ukctrl.effects.spread import Bounding, Slopes, by_actuator
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import spec
@@ -26,7 +26,7 @@ class Saturation(InputEffect):
 
     kind: Literal["saturation"] = "saturation"
     alone: ClassVar[bool] = True
-    limit: AboveZero | None = None
+    limit: Bounding | None = None
     """Largest absolute input beside the robot's own bounds, for all or by actuator [N m or N]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
@@ -62,7 +62,7 @@ class DeadZone(InputEffect):
 
     kind: Literal["dead_zone"] = "dead_zone"
     alone: ClassVar[bool] = True
-    width: AboveZero
+    width: Bounding
     """Largest command without an effect, $w$, for all or by actuator [N m or N]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
@@ -88,7 +88,7 @@ class RateLimit(InputEffect):
     kind: Literal["rate_limit"] = "rate_limit"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
-    rate: AboveZero | None = None
+    rate: Slopes | None = None
     """Fastest change $r$, for all or by actuator [N m/s or N/s]; absent: the robot's own limits."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:

@@ -12,10 +12,10 @@ from pydantic import model_validator
 
 from ukctrl.control import Signal
 from ukctrl.effects.base import PlantEffect
-from ukctrl.effects.spread import Amount, by_joint, refuse_zeros
+from ukctrl.effects.spread import Dampings, Efforts, by_joint, refuse_zeros
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
-from ukctrl.fields import Positive, spec
+from ukctrl.fields import JointSpeed, spec
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.robot.forces import Forces
 
@@ -71,15 +71,15 @@ class JointFriction(PlantEffect):
     """
 
     kind: Literal["friction"] = "friction"
-    coulomb: Amount = 0.0
+    coulomb: Efforts = 0.0
     """Level while sliding, $F_c$ [N m or N]."""
-    static: Amount | None = None
+    static: Efforts | None = None
     """Level that must be overcome, $F_s$, at least that of sliding [N m or N]; absent: the same."""
-    viscous: Amount = 0.0
+    viscous: Dampings = 0.0
     """$d$ [N m s/rad or N s/m]."""
-    stribeck_velocity: Positive = 0.1
+    stribeck_velocity: JointSpeed = 0.1
     """$v_s$ [rad/s or m/s]."""
-    velocity_scale: Positive = 0.01
+    velocity_scale: JointSpeed = 0.01
     r"""$v_\varepsilon$, at which 76 % of the level is reached [rad/s or m/s]."""
 
     @model_validator(mode="after")
@@ -117,9 +117,9 @@ class JointFriction(PlantEffect):
         dofs = np.flatnonzero((coulomb > 0.0) | (static > 0.0) | (viscous > 0.0))
         if not dofs.size:  # a number, which is for joints with one freedom
             raise InputError(
-                f"there is nothing to rub; robot '{robot.name}' has no joint with one freedom. Name "
-                f"single freedoms, such as coulomb = {{ {robot.dofs[-1]} = 1.0 }}, or remove the "
-                "effect."
+                f"there is nothing to rub; robot '{robot.name}' has no joint with one freedom. "
+                f"Name single freedoms, such as coulomb = {{ {robot.dofs[-1]} = 1.0 }}, or remove "
+                "the effect."
             )
         return Rubbing(
             dofs=dofs,

@@ -11,7 +11,7 @@ from pydantic import model_validator
 from ukctrl.effects.base import PlantEffect
 from ukctrl.effects.spread import refuse_zeros
 from ukctrl.errors import InputError
-from ukctrl.fields import NonNegative, Quantity, spec
+from ukctrl.fields import JointEffort, Quantity, spec
 from ukctrl.robot import Perturbation, Robot
 
 Share = Annotated[float, Quantity("1", minimum=0.0, maximum=0.99)]
@@ -33,9 +33,9 @@ class Mismatch(PlantEffect):
     """Of the masses, and of the rotational inertias with them, as if the density were another."""
     inertia: Share = 0.0
     """Further, of the rotational inertias about the centres of mass."""
-    com: NonNegative = 0.0
+    com: Annotated[float, Quantity("m", minimum=0.0)] = 0.0
     """Shift of the centres of mass along each axis [m]."""
-    friction: NonNegative = 0.0
+    friction: JointEffort = 0.0
     """Dry friction that each joint with one freedom may have, uniform from zero [N m or N]."""
     parameters: Share = 0.0
     """Of the parameters of a plant of formulas or functions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 from pydantic import model_validator
@@ -12,8 +12,12 @@ from pydantic import model_validator
 from ukctrl.control import Signal
 from ukctrl.effects.base import PlantEffect
 from ukctrl.errors import InputError
-from ukctrl.fields import Position, Positive, Text, Time, Vec3, spec
+from ukctrl.fields import Listed, Position, Quantity, Text, Time, spec
 from ukctrl.robot import Payload, Perturbation, Robot, Snapshot
+
+_Inertia = Annotated[float, Quantity("kg m^2")]
+Inertias = Annotated[tuple[_Inertia, _Inertia, _Inertia], Listed(3, 3)]
+"""Three moments of inertia [kg m^2]."""
 
 
 @spec
@@ -53,11 +57,11 @@ class CarriedPayload(Window):
     kind: Literal["payload"] = "payload"
     frame: Text
     """Frame that carries it."""
-    mass: Positive
+    mass: Annotated[float, Quantity("kg", minimum=0.0, open_minimum=True)]
     """[kg]."""
     com: Position = (0.0, 0.0, 0.0)
     """Centre of mass in the frame [m]."""
-    inertia: Vec3 = (0.0, 0.0, 0.0)
+    inertia: Inertias = (0.0, 0.0, 0.0)
     """Principal moments about the centre of mass along the frame's axes [kg m^2]."""
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:

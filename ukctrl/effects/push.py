@@ -10,7 +10,7 @@ import abc
 import dataclasses as dc
 import math
 from collections.abc import Mapping
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import numpy as np
 from pydantic import model_validator
@@ -20,9 +20,16 @@ from ukctrl.effects.base import PlantEffect
 from ukctrl.effects.payload import Window
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
-from ukctrl.fields import Hertz, Number, Radians, Seconds, Text, Time, Vec3, spec
+from ukctrl.fields import Hertz, Listed, Quantity, Radians, Seconds, Text, Time, spec
 from ukctrl.robot import Robot, Site, Snapshot
 from ukctrl.robot.forces import Forces, Term
+
+_Newtons = Annotated[float, Quantity("N")]
+_NewtonMetres = Annotated[float, Quantity("N m")]
+Forces3 = Annotated[tuple[_Newtons, _Newtons, _Newtons], Listed(3, 3)]
+"""Force along three axes [N]."""
+Torques3 = Annotated[tuple[_NewtonMetres, _NewtonMetres, _NewtonMetres], Listed(3, 3)]
+"""Torque about three axes [N m]."""
 
 
 @dc.dataclass(frozen=True)
@@ -92,15 +99,15 @@ class Applied(PlantEffect):
 
     frame: Text | None = None
     """Frame at whose origin it acts."""
-    force: Vec3 | None = None
+    force: Forces3 | None = None
     """Force at its largest [N]."""
-    torque: Vec3 | None = None
+    torque: Torques3 | None = None
     """Torque at its largest [N m]."""
     axes: Literal["world", "frame"] = "world"
     """Axes of both: fixed in the world, or turning with the frame."""
     joint: Text | None = None
     """Joint, or one freedom of a joint with several, on which it acts instead."""
-    effort: Number | None = None
+    effort: Annotated[float, Quantity("N m or N")] | None = None
     """Effort on the joint at its largest [N m or N]."""
 
     @model_validator(mode="after")

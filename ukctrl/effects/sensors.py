@@ -12,10 +12,12 @@ from pydantic import model_validator
 from ukctrl.effects.base import Bench, Sensor, SensorEffect
 from ukctrl.effects.delay import Late, late
 from ukctrl.effects.spread import (
-    AboveZero,
-    Amount,
+    Deviations,
     Encoders,
-    Signed,
+    Offsets,
+    RateDeviations,
+    RateOffsets,
+    Steps,
     by_freedom,
     encoders,
     refuse_zeros,
@@ -37,9 +39,9 @@ class Noise(SensorEffect):
 
     kind: Literal["noise"] = "noise"
     sampled: ClassVar[bool] = True
-    std: Amount = 0.0
+    std: Deviations = 0.0
     """Standard deviation of the configuration, for all or by joint [rad or m]."""
-    v_std: Amount = 0.0
+    v_std: RateDeviations = 0.0
     """Standard deviation of the velocity, for all or by joint [rad/s or m/s]."""
 
     @model_validator(mode="after")
@@ -71,9 +73,9 @@ class Bias(SensorEffect):
     r"""A constant error of the measurement: $q_m = q \oplus o_q$, $v_m = v + o_v$."""
 
     kind: Literal["bias"] = "bias"
-    offset: Signed = 0.0
+    offset: Offsets = 0.0
     """Of the configuration, for all or by joint [rad or m]."""
-    v_offset: Signed = 0.0
+    v_offset: RateOffsets = 0.0
     """Of the velocity, for all or by joint [rad/s or m/s]."""
 
     @model_validator(mode="after")
@@ -108,7 +110,7 @@ class Quantisation(SensorEffect):
     kind: Literal["quantisation"] = "quantisation"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
-    step: AboveZero
+    step: Steps
     """Resolution, for all or by joint, such as ``"2*pi/4096"`` [rad or m]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:

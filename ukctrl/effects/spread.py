@@ -16,18 +16,61 @@ from ukctrl.files import blaming
 from ukctrl.robot import Robot
 from ukctrl.robot.each import EACH, all_or_each
 
-Amount = Annotated[
-    float | dict[str, float], all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(EACH)
-]
-"""Number that is zero or above for all, or a table of them by name."""
-AboveZero = Annotated[
+# Each is a number for all, or a table of them by name.
+Efforts = Annotated[
     float | dict[str, float],
-    all_or_each(Quantity(minimum=0.0, open_minimum=True).read),
+    all_or_each(Quantity("N m or N", minimum=0.0).read),
     WithJsonSchema(EACH),
 ]
-"""Number above zero for all, or a table of them by name."""
-Signed = Annotated[float | dict[str, float], all_or_each(Quantity().read), WithJsonSchema(EACH)]
-"""Number for all, or a table of them by name."""
+"""Torques or forces, zero or above [N m or N]."""
+Dampings = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
+    WithJsonSchema(EACH),
+]
+"""Damping, zero or above [N m s/rad or N s/m]."""
+Deviations = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("rad or m", minimum=0.0).read),
+    WithJsonSchema(EACH),
+]
+"""Deviations of coordinates, zero or above [rad or m]."""
+RateDeviations = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("rad/s or m/s", minimum=0.0).read),
+    WithJsonSchema(EACH),
+]
+"""Deviations of velocities, zero or above [rad/s or m/s]."""
+Offsets = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("rad or m").read),
+    WithJsonSchema(EACH),
+]
+"""Steps of coordinates, of either sign [rad or m]."""
+RateOffsets = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("rad/s or m/s").read),
+    WithJsonSchema(EACH),
+]
+"""Steps of velocities, of either sign [rad/s or m/s]."""
+Steps = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("rad or m", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
+]
+"""Steps of coordinates, above zero [rad or m]."""
+Bounding = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("N m or N", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
+]
+"""Bounds of inputs, above zero [N m or N]."""
+Slopes = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("N m/s or N/s", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
+]
+"""Rates of inputs, above zero [N m/s or N/s]."""
 
 
 def by_freedom(robot: Robot, key: str, given: float | Mapping[str, float]) -> Vector:

@@ -115,8 +115,8 @@ def constant(source: str | float, unit: str = "") -> float:
 
     Args:
         source: A number, or a formula of numbers, ``pi``, units and functions.
-        unit: The unit that the value is for, such as ``"rad/s"`` or ``"kg m^2"``; ``""`` takes any
-            and ``"1"`` takes a plain number only.
+        unit: The unit that the value is for, such as ``"rad/s"`` or ``"kg m^2"``, or several, such
+            as ``"N m or N"``; ``""`` takes any and ``"1"`` takes a plain number only.
 
     Raises:
         ExpressionError: The text is not a constant of that unit, or its value is not finite.
@@ -229,12 +229,16 @@ def _call(text: str, function: str, arguments: list[Measure]) -> Measure:
 
 
 def _check_dimension(text: str, came: Dimension, unit: str) -> None:
-    wanted = dimension_of(unit)
+    choices = unit.split(" or ")
+    if any(_fits(came, dimension_of(choice)) for choice in choices):
+        return
+    wanted = " or ".join(_quantity(dimension_of(choice), choice) for choice in choices)
+    raise ExpressionError(f"must be {wanted}; got {_quantity(came)} from {shown(text)}.")
+
+
+def _fits(came: Dimension, wanted: Dimension) -> bool:
     loose = wanted.length != 0.0 or wanted.mass != 0.0
-    if came[: 3 if loose else 4] != wanted[: 3 if loose else 4]:
-        raise ExpressionError(
-            f"must be {_quantity(wanted, unit)}; got {_quantity(came)} from {shown(text)}."
-        )
+    return came[: 3 if loose else 4] == wanted[: 3 if loose else 4]
 
 
 def _quantity(dimension: Dimension, unit: str = "") -> str:

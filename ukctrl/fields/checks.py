@@ -25,7 +25,8 @@ class Quantity:
     """
 
     unit: str = ""
-    """Unit that text is checked against; ``""`` takes any unit, ``"1"`` plain numbers only."""
+    """Unit that text is checked against, or several, ``"N m or N"``; ``""`` takes any unit, ``"1"``
+    plain numbers only."""
     minimum: float = -math.inf
     """Least value allowed."""
     maximum: float = math.inf

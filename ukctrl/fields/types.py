@@ -53,6 +53,16 @@ Speed = Annotated[float, Quantity("m/s")]
 """Velocity along a line [m/s]; may be negative."""
 Kilograms = Annotated[float, Quantity("kg", minimum=0.0)]
 """Mass, zero or above [kg]."""
+JointEffort = Annotated[float, Quantity("N m or N", minimum=0.0)]
+"""Torque or force at a joint, zero or above [N m or N]."""
+JointStiffness = Annotated[float, Quantity("N m/rad or N/m", minimum=0.0)]
+"""Stiffness at a joint, zero or above [N m/rad or N/m]."""
+JointDamping = Annotated[float, Quantity("N m s/rad or N s/m", minimum=0.0)]
+"""Damping at a joint, zero or above [N m s/rad or N s/m]."""
+JointPosition = Annotated[float, Quantity("rad or m")]
+"""Coordinate of a joint; may be negative [rad or m]."""
+JointSpeed = Annotated[float, Quantity("rad/s or m/s", minimum=0.0, open_minimum=True)]
+"""Speed of a joint, above zero [rad/s or m/s]."""
 
 Vector = Annotated[tuple[Number, ...], Listed()]
 """At least one number."""

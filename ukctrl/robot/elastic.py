@@ -25,7 +25,7 @@ from ukctrl.errors import InputError, ModelError, unknown_name
 from ukctrl.files import blaming
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import Block
-from ukctrl.robot.spec import Each, Elastic
+from ukctrl.robot.spec import Elastic
 from ukctrl.robot.structure import Structure
 
 if TYPE_CHECKING:
@@ -230,7 +230,12 @@ def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:
     return sorted(chosen)
 
 
-def _values(key: str, given: Each, names: tuple[str, ...], default: float | None = None) -> Vector:
+def _values(
+    key: str,
+    given: float | Mapping[str, float],
+    names: tuple[str, ...],
+    default: float | None = None,
+) -> Vector:
     if not isinstance(given, dict):
         return np.full(len(names), float(given))
     for name in given:

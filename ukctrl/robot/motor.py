@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from ukctrl.errors import InputError, ModelError
-from ukctrl.fields import NonNegative, Positive, Quantity, spec
+from ukctrl.fields import JointSpeed, Quantity, spec
 from ukctrl.robot.each import NUMBER
 
 Vector = NDArray[np.float64]
 
 
+EFFORT = "N m or N"
+"""Unit of an input as text; an input in another unit takes plain numbers."""
 Pair = tuple[float, float]
 """A lower and an upper limit."""
 
@@ -37,10 +39,10 @@ def read_limit(value: object) -> float | Pair:
         InputError: It is neither.
     """
     if not isinstance(value, list | tuple):
-        return Quantity(minimum=0.0, open_minimum=True).read(value)
+        return Quantity(EFFORT, minimum=0.0, open_minimum=True).read(value)
     if len(value) != 2:
         raise InputError(f"must be one number or a lower and an upper one; got {len(value)}.")
-    lower, upper = (Quantity().read(entry) for entry in value)
+    lower, upper = (Quantity(EFFORT).read(entry) for entry in value)
     if not lower < upper:
         raise InputError(
             f"must be a lower and a higher number; got {lower:g} and {upper:g}, which leave "
@@ -49,6 +51,8 @@ def read_limit(value: object) -> float | Pair:
     return lower, upper
 
 
+Slope = Annotated[float, Quantity("N m/s or N/s", minimum=0.0, open_minimum=True)]
+"""Rate of change of an input, above zero."""
 LIMIT_SCHEMA = {"anyOf": [*NUMBER["anyOf"], {"type": "array", "minItems": 2, "maxItems": 2}]}
 """JSON Schema of a limit."""
 Limit = Annotated[float | Pair, BeforeValidator(read_limit), WithJsonSchema(LIMIT_SCHEMA)]
@@ -62,11 +66,11 @@ class MotorLimits:
     limit: Limit | None = None
     """Largest absolute input [N m or N], or the lowest and the highest, such as ``[0, 12]`` for a
     propeller. Absent: at a joint, the model file's effort limit over the gear; else unlimited."""
-    rate_limit: Positive | None = None
+    rate_limit: Slope | None = None
     """Largest rate of change of the input [N m/s or N/s]; absent: unlimited."""
-    corner_speed: NonNegative | None = None
+    corner_speed: Annotated[float, Quantity("rad/s or m/s", minimum=0.0)] | None = None
     """Speed up to which the whole limit is available [rad/s or m/s]; absent: 0."""
-    no_load_speed: Positive | None = None
+    no_load_speed: JointSpeed | None = None
     """Speed at which a driving motor has no torque left [rad/s or m/s]; absent: torque does not
     depend on speed. Speeds are rates of the input: of the joint, times the gear."""
 

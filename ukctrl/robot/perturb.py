@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from pydantic import Field, WithJsonSchema
 
 from ukctrl.errors import InputError, ModelError, unknown_name
-from ukctrl.fields import Kilograms, Listed, Number, Position, Positive, Quantity, Text, Vec3, spec
+from ukctrl.fields import (
+    JointSpeed,
+    Kilograms,
+    Listed,
+    Number,
+    Position,
+    Quantity,
+    Text,
+    Vec3,
+    spec,
+)
 from ukctrl.files import blaming
 from ukctrl.robot.each import EACH, NUMBER, all_or_each
 from ukctrl.robot.forces import Dampers, Forces, Friction
@@ -39,10 +49,18 @@ Scale = Annotated[
     WithJsonSchema(EACH),
 ]
 """Positive factor, or a table of them by joint."""
-Amount = Annotated[
-    float | dict[str, float], all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(EACH)
+Dampings = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
+    WithJsonSchema(EACH),
 ]
-"""Number that is zero or above, or a table of them by joint."""
+"""Damping, zero or above, or a table by joint [N m s/rad or N s/m]."""
+Efforts = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("N m or N", minimum=0.0).read),
+    WithJsonSchema(EACH),
+]
+"""Torque or force, zero or above, or a table by joint [N m or N]."""
 Shift = Annotated[
     tuple[float, float, float] | dict[str, tuple[float, float, float]],
     all_or_each(_vec3),
@@ -78,11 +96,11 @@ class Perturbation:
     """Further factor on the rotational inertia about the centre of mass."""
     com_shift: Shift = (0.0, 0.0, 0.0)
     """Shift of the centre of mass in the joint's frame [m]."""
-    damping: Amount = 0.0
+    damping: Dampings = 0.0
     """Viscous friction added at one-freedom joints [N m s/rad or N s/m]."""
-    friction: Amount = 0.0
+    friction: Efforts = 0.0
     """Dry friction added at one-freedom joints [N m or N]."""
-    friction_velocity: Positive = 0.01
+    friction_velocity: JointSpeed = 0.01
     """Velocity at which 76 % of that dry friction is reached [rad/s or m/s]."""
     payload: Payload | None = None
     """A body to fasten to a frame."""

@@ -10,7 +10,7 @@ from ukctrl.robot.spec.actuators import (
     Transmission,
     Wrench,
 )
-from ukctrl.robot.spec.elastic import Each, Elastic
+from ukctrl.robot.spec.elastic import Elastic
 from ukctrl.robot.spec.file import ExtraFrame, Extras, Options, RobotFile
 from ukctrl.robot.spec.forces import (
     AnyForce,
@@ -25,7 +25,6 @@ __all__ = [
     "AnyActuator",
     "AnyForce",
     "DryFriction",
-    "Each",
     "Elastic",
     "ExtraFrame",
     "Extras",

@@ -12,16 +12,30 @@ from ukctrl.fields import (
 )
 from ukctrl.robot.each import EACH, all_or_each
 
-Each = Annotated[
+Stiffnesses = Annotated[
     float | dict[str, float],
-    all_or_each(Quantity(minimum=0.0, open_minimum=True).read),
+    all_or_each(Quantity("N m/rad or N/m", minimum=0.0, open_minimum=True).read),
     WithJsonSchema(EACH),
 ]
-"""Number above zero for all joints, or a table of them by joint."""
-EachOrNone = Annotated[
-    float | dict[str, float], all_or_each(Quantity(minimum=0.0).read), WithJsonSchema(EACH)
+"""Above zero [N m/rad or N/m], for all joints, or a table of them by joint."""
+Inertias = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("kg m^2 or kg", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
 ]
-"""Number that is zero or above for all joints, or a table of them by joint."""
+"""Above zero [kg m^2 or kg], for all joints, or a table of them by joint."""
+Gears = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("1", minimum=0.0, open_minimum=True).read),
+    WithJsonSchema(EACH),
+]
+"""Plain number above zero, for all joints, or a table of them by joint."""
+Dampings = Annotated[
+    float | dict[str, float],
+    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
+    WithJsonSchema(EACH),
+]
+"""Zero or above [N m s/rad or N s/m], for all joints, or a table of them by joint."""
 
 
 @spec
@@ -32,12 +46,12 @@ class Elastic:
     every joint with a motor.
     """
 
-    stiffness: Each
+    stiffness: Stiffnesses
     """Of the springs [N m/rad or N/m]."""
-    motor_inertia: Each
+    motor_inertia: Inertias
     """Of the motors, before the gear [kg m^2 or kg]."""
-    damping: EachOrNone = 0.0
+    damping: Dampings = 0.0
     """Of the springs [N m s/rad or N s/m]."""
-    gear: Each = 1.0
+    gear: Gears = 1.0
     """Turns of the motor per turn of the joint. The motor's coordinate is counted after the gear,
     so that its inertia there is ``gear^2 motor_inertia``; inputs are efforts after the gear."""

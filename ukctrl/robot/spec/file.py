@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 from ukctrl.errors import InputError
 from ukctrl.fields import (
     Angles3,
+    JointSpeed,
     Listed,
     Number,
     Position,
-    Positive,
     Text,
     Vec3,
     spec,
@@ -64,7 +64,7 @@ class Options(Extras):
     ``[0, 0, -9.81]``."""
     floating_base: bool = False
     """Whether the root link of a URDF moves freely; its joint is then called ``root``."""
-    friction_velocity: Positive = 0.01
+    friction_velocity: JointSpeed = 0.01
     """``velocity_scale`` of the dry friction that the model file itself asks for."""
     frame: tuple[ExtraFrame, ...] = ()
     """Frames to add."""

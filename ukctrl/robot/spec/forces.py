@@ -8,9 +8,12 @@ from pydantic import Field
 
 from ukctrl.fields import (
     Formula,
-    NonNegative,
-    Number,
-    Positive,
+    JointDamping,
+    JointEffort,
+    JointPosition,
+    JointSpeed,
+    JointStiffness,
+    Quantity,
     Text,
     spec,
 )
@@ -23,11 +26,11 @@ class JointSpring:
     kind: Literal["joint_spring"] = "joint_spring"
     joint: Text
     """Joint with one freedom and a plain coordinate."""
-    stiffness: NonNegative
+    stiffness: JointStiffness
     """[N m/rad] or [N/m]."""
-    rest: Number = 0.0
+    rest: JointPosition = 0.0
     """Coordinate at which it is relaxed [rad or m]."""
-    damping: NonNegative = 0.0
+    damping: JointDamping = 0.0
     """[N m s/rad] or [N s/m]."""
 
 
@@ -38,7 +41,7 @@ class JointDamper:
     kind: Literal["joint_damper"] = "joint_damper"
     joint: Text
     """Joint, or one velocity of a joint with several freedoms."""
-    damping: NonNegative
+    damping: JointDamping
     """[N m s/rad] or [N s/m]."""
 
 
@@ -49,9 +52,9 @@ class DryFriction:
     kind: Literal["dry_friction"] = "dry_friction"
     joint: Text
     """Joint, or one velocity of a joint with several freedoms."""
-    level: NonNegative
+    level: JointEffort
     """Effort while sliding [N m or N]."""
-    velocity_scale: Positive = 0.01
+    velocity_scale: JointSpeed = 0.01
     """Velocity at which 76 % of the level is reached [rad/s or m/s]; smaller is stiffer."""
 
 
@@ -62,11 +65,11 @@ class Spring:
     kind: Literal["spring"] = "spring"
     frames: tuple[Text, Text]
     """The two ends; ``world`` is the ground."""
-    stiffness: NonNegative
+    stiffness: Annotated[float, Quantity("N/m", minimum=0.0)]
     """[N/m]."""
-    rest: NonNegative = 0.0
+    rest: Annotated[float, Quantity("m", minimum=0.0)] = 0.0
     """Length at which it is relaxed [m]."""
-    damping: NonNegative = 0.0
+    damping: Annotated[float, Quantity("N s/m", minimum=0.0)] = 0.0
     """[N s/m], on the rate of the length."""
 
 
