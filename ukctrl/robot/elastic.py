@@ -232,7 +232,7 @@ def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:
 
 def _values(
     key: str,
-    given: float | Mapping[str, float],
+    given: float | dict[str, float],
     names: tuple[str, ...],
     default: float | None = None,
 ) -> Vector:
