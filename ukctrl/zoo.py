@@ -15,6 +15,7 @@ from ukctrl.errors import InputError, unknown_name
 PREFIX = "zoo:"
 PLACES = ("cmeel.prefix/share/example-robot-data/robots", "share/example-robot-data/robots")
 """Where the package puts its models: under a folder of Python's path, or under its prefix."""
+MISSING = "which is not installed; pip install 'ukctrl[zoo]' (420 MB)."
 FOLDER_SUFFIXES = ("_description", "_data")
 
 
@@ -31,10 +32,7 @@ def find(reference: str) -> Path:
         UnknownName: The zoo has no robot of this name.
     """
     if root() is None:
-        raise InputError(
-            f"'{reference}' is a robot of the zoo, which is not installed; "
-            "pip install 'ukctrl[zoo]' (420 MB)."
-        )
+        raise InputError(f"'{reference}' is a robot of the zoo, {MISSING}")
     models = _models()
     name = reference.removeprefix(PREFIX)
     if name not in models:
@@ -43,7 +41,13 @@ def find(reference: str) -> Path:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the robots of the zoo, sorted; none where it is not installed."""
+    """Return the names of the robots of the zoo, sorted.
+
+    Raises:
+        InputError: The extra is not installed.
+    """
+    if root() is None:
+        raise InputError(f"there are no robots of the zoo, {MISSING}")
     return tuple(sorted(_models()))
 
 
