@@ -36,6 +36,7 @@ def provenance(
     gains: Gains,
     passive: Mapping[str, object],
     beyond_limits: Sequence[str],
+    rows_demanded: bool | None,
 ) -> dict[str, Any]:
     """Return what a result records beside its numbers."""
     controller = scenario.controller
@@ -54,6 +55,7 @@ def provenance(
         **({"switches": list(switches)} if switches else {}),
         **({"effects": list(effects)} if effects else {}),
         "beyond_limits": list(beyond_limits),
+        **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
         "timing": {
             "wall_seconds": wall_seconds,
             "ticks": ticks,

@@ -84,6 +84,7 @@ class Recorder:
         self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
         self.arrays |= self.trail.arrays
         self._first: RankReport | None = None
+        self._asked = False
         self._sharing: tuple[str, ...] = ()
         self.arrays["frame_reference"].fill(np.nan)
         # Products of these are formed for many samples at once.
@@ -105,7 +106,9 @@ class Recorder:
         at = k - self._worked_out
         s = truth.snapshot
         # A law that returns its demand has just written its rows, here.
-        shared = self._shared and command.demand is not None
+        asks = command.demand is not None
+        shared = self._shared and asks
+        self._asked = self._asked or asks
         rows = self.servo.rows if shared else self.servo.write(s)
         a = truth.acceleration(u)
         self.time[k] = t
@@ -194,6 +197,10 @@ class Recorder:
                 self._grip[name][first:last] = values
             self._grip = self._grip if found else None
         self._worked_out = last
+
+    def rows_demanded(self) -> bool | None:
+        """Return whether the law ever asked the servo rows for an acceleration; None without."""
+        return self._asked if len(self.servo) and self.count else None
 
     def passive(self) -> dict[str, object]:
         """Return how the rank of the passive rows was decided; empty where there are none."""

@@ -58,6 +58,7 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
             gains=loop.truth.gains,
             passive=loop.recorder.passive(),
             beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
+            rows_demanded=loop.recorder.rows_demanded(),
         ),
     )
 

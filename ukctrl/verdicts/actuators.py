@@ -65,12 +65,25 @@ def reach(result: Result) -> Verdict | None:
         )
     share = measures.time_mean(time, np.nan_to_num(reach > NEGLIGIBLE).astype(np.float64))
     unit = unit_text(FIELDS["reach"].units(result.labels)[0])
-    return Verdict(
-        "warning",
-        "reach",
-        f"The task asks for accelerations that no input gives: short by up to {number(worst)} "
-        f"{unit} (t = {quantity(at, 's')}), during {percent(share)} of the run.",
+    short = (
+        f"short by up to {number(worst)} {unit} (t = {quantity(at, 's')}), during "
+        f"{percent(share)} of the run"
     )
+    if result.provenance.get("rows_demanded") is False:
+        text = "To keep every row at every moment would take accelerations that no input gives"
+        why = "This law does not ask for them: it comes to the task in its own way."
+        return Verdict("note", "reach", f"{text}: {short}. {why}")
+    text = f"The task asks for accelerations that no input gives: {short}."
+    if _first_level_kept(result):
+        why = "The order of priorities decides which rows go short; those of the first level do not"
+        return Verdict("note", "reach", f"{text} {why}.")
+    return Verdict("warning", "reach", text)
+
+
+def _first_level_kept(result: Result) -> bool:
+    """Tell whether the law gives up rows by design, and only those."""
+    missed = result.samples.signals.get("level_miss")
+    return missed is not None and bool(np.all(result["level_miss"][:, 0] <= NEGLIGIBLE))
 
 
 def limits(result: Result) -> Verdict | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
+
 import numpy as np
 import pytest
 
-from ukctrl.result import Labels, Result
+from ukctrl import Scenario, simulate
+from ukctrl.result import Labels, Result, Signal
 from ukctrl.verdicts import headline, judge
 
 T = np.linspace(0.0, 10.0, 501)
@@ -89,6 +92,48 @@ def test_a_demand_out_of_reach_is_told_with_its_size_and_share():
     assert found.level == "warning"
     assert "short by up to 0.3 m/s²" in found.text
     assert "during 50.1 % of the run" in found.text
+
+
+def test_a_law_that_asks_no_rows_for_anything_gets_a_note_on_their_reach():
+    found = grip(reach=np.where(T <= 5.0, 0.3, 0.0))
+    note = verdict(dc.replace(found, provenance={"rows_demanded": False}), "reach")
+    assert note.level == "note"
+    assert "short by up to 0.3 m/s²" in note.text
+    assert "This law does not ask for them" in note.text
+    asked = verdict(dc.replace(found, provenance={"rows_demanded": True}), "reach")
+    assert asked.level == "warning"
+
+
+@pytest.mark.parametrize(("top", "level"), [(0.0, "note"), (0.1, "warning")])
+def test_priorities_may_cost_rows_but_not_those_of_the_first_level(top, level):
+    missed = np.column_stack([np.full_like(T, top), np.full_like(T, 0.3)])
+    signal = Signal(
+        values=missed,
+        units="m/s^2",
+        long_name="missed by the level",
+        components=("place", "posture"),
+    )
+    labels = Labels(rows=["a", "b"], row_units=["m", "m"], row_blocks=["place", "posture"])
+    result = Result.build(
+        time=T,
+        samples={"reach": np.full_like(T, 0.3)},
+        signals={"level_miss": signal},
+        labels=labels,
+        status="completed",
+    )
+    found = verdict(result, "reach")
+    assert found.level == level
+    assert ("order of priorities" in found.text) == (level == "note")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [("acrobot-swing-up", "does not ask for them"), ("panda-priorities", "order of priorities")],
+)
+def test_what_gives_up_rows_by_design_is_not_warned_of(scenario, words):
+    result = simulate(Scenario.load(scenario, {"timing.duration": 0.5}))
+    found = verdict(result, "reach")
+    assert (found.level, words in found.text) == ("note", True)
 
 
 def test_the_input_nearest_to_its_limit_is_named(motors):
