@@ -144,8 +144,13 @@ def at_limit(samples: Samples) -> NDArray[np.bool_]:
 
 
 def saturated(samples: Samples) -> NDArray[np.bool_]:
-    """Return for every sample whether some input is at or beyond its limit, shape `(n,)`."""
+    """Return for every sample whether some input is at or beyond its limit, shape `(n,)`.
+
+    A limit that the allocation kept, `binding`, counts too: it may be narrower than the motor's.
+    """
     some: NDArray[np.bool_] = np.any(at_limit(samples), axis=1)
+    if "binding" in samples and samples["binding"].shape == samples["u"].shape:
+        some |= np.any(samples["binding"] != 0.0, axis=1)
     return some
 
 

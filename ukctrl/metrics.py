@@ -281,7 +281,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         ),
         "saturated_fraction": Metric(
             "1",
-            "fraction of the time in which some input is at or beyond its limit",
+            "fraction of the time in which some input is at or beyond its limit, or at one that "
+            "the allocation keeps",
             r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt",
             _saturated_fraction,
         ),

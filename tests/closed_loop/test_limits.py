@@ -135,3 +135,14 @@ def test_a_lower_level_in_conflict_leaves_the_higher_one_to_its_path():
 
 def test_a_run_without_concessions_tells_of_none(weak):
     assert concessions(dc.replace(weak, samples=dc.replace(weak.samples, signals={}))) == ()
+
+
+def test_the_time_at_a_narrowed_limit_counts_as_saturated():
+    allocation = {"kind": "bounded", "limit": {"u2": 12.0}}
+    timing = {"duration": 0.2, "sample": 0.005}
+    told = run("scara-weak-motors", allocation, timing=timing)
+    assert np.abs(told["u"][:, 1]).max() <= 12.0 * (1.0 + 1e-9)
+    at = np.isclose(np.abs(told["u"][:, 1]), 12.0, rtol=1e-9).astype(float)
+    assert at.mean() > 0.0
+    share = np.trapezoid(at, told.time) / told.time[-1]
+    np.testing.assert_allclose(told.metric("saturated_fraction"), share, rtol=1e-9)

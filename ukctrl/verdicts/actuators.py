@@ -96,13 +96,20 @@ def limits(result: Result) -> Verdict | None:
         size = np.maximum(np.abs(result["u_lower"]), np.abs(result["u_upper"])).max(axis=0)
         limit = np.where(limit > 0.0, np.minimum(limit, size), size)
     limited = np.isfinite(limit) & (limit > 0.0)
+    share = result.metric("saturated_fraction")
+    if share > 0.0 and not measures.at_limit(result.samples).any():
+        return Verdict(
+            "warning",
+            "limits",
+            f"Some input is at a limit that the allocation keeps during {percent(share)} of the "
+            "run, within what the motors can give.",
+        )
     if not limited.any():
         return Verdict("note", "limits", "No actuator has an effort limit.")
     with np.errstate(invalid="ignore"):
         use = np.nanmax(np.abs(u[:, limited]), axis=0, initial=0.0) / limit[limited]
     k = int(use.argmax())
     name = [entry for entry, has in zip(labels.actuators, limited, strict=True) if has][k]
-    share = result.metric("saturated_fraction")
     if share > 0.0:
         return Verdict(
             "warning",

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from ukctrl import metrics
 from ukctrl.errors import UnknownName
-from ukctrl.samples import FIELDS, Labels
+from ukctrl.result import Result
+from ukctrl.samples import FIELDS, Labels, Signal
+from ukctrl.verdicts import judge
 
 EXACT = {"rtol": 1e-13, "atol": 0.0}
 QUADRATURE = {"rtol": 2e-5}  # 2001 samples, trapezoidal rule
@@ -279,3 +281,19 @@ def test_the_reference_lists_every_metric_in_its_order():
 
 def test_the_reference_lists_every_variable():
     assert set(table_rows("Variables of `result.nc`")) == {"time", "effort_limit", *FIELDS}
+
+
+def test_an_input_at_a_limit_that_the_allocation_keeps_is_saturated(motors):
+    run = motors(T, 0.5 * np.ones(len(T)), limits=[1.0])
+    assert run.metric("saturated_fraction") == 0.0
+    binding = Signal(np.where(T < 5.0, 1.0, 0.0)[:, None], components=("u0",))
+    kept = Result.build(
+        time=T,
+        samples={"u": run["u"]},
+        signals={"binding": binding},
+        labels=run.labels,
+        status="completed",
+    )
+    np.testing.assert_allclose(kept.metric("saturated_fraction"), 0.25, atol=5e-4)
+    verdict = next(each for each in judge(kept) if each.subject == "limits")
+    assert "Some input is at a limit that the allocation keeps during 25" in verdict.text
