@@ -8,7 +8,7 @@ import pytest
 from ukctrl import Command, Controller, Law, Robot, Scenario, check, simulate
 from ukctrl.constraints import Expression, JointFollows
 from ukctrl.control import BoundFeedback, Feedback, Servo
-from ukctrl.effects import Drive, InputEffect
+from ukctrl.effects import Drive, InputEffect, Sensor, SensorEffect
 from ukctrl.errors import InputError
 from ukctrl.fields import spec
 from ukctrl.reference import Constant
@@ -220,6 +220,33 @@ def test_an_effect_that_applies_no_input_is_named(fault, control):
     result = simulate(scenario.replace({"effect": [Faulty(fault=fault, name="gear")]}))
     assert result.status == "diverged"
     assert "effect 'gear' must apply 4 finite inputs; got [" in result.message
+
+
+@spec
+class Blind(SensorEffect):
+    fault: str = "nan"
+
+    def attach(self, bench, rng):
+        return BlindSensor(self.fault)
+
+
+class BlindSensor(Sensor):
+    def __init__(self, fault):
+        self.fault = fault
+
+    def read(self, t, q, v):
+        return {"nan": (q, np.nan * v), "shape": (q[:1], v)}[self.fault]
+
+
+@pytest.mark.parametrize("control", [None, 0.05], ids=["continuous", "sampled"])
+@pytest.mark.parametrize(("fault", "what"), [("nan", "velocities 'v'"), ("shape", "nates 'q'")])
+def test_an_effect_that_reads_no_state_is_named(fault, what, control):
+    changes = {"timing.control": control} if control else {}
+    scenario = Scenario.load("scara-helix", {**RUN, **changes})
+    result = simulate(scenario.replace({"effect": [Blind(fault=fault, name="gyro")]}))
+    assert result.status == "diverged"
+    assert "effect 'gyro' must read 4 finite " in result.message
+    assert what in result.message
 
 
 def test_an_effect_that_attaches_as_nothing_is_an_input_error():

@@ -29,6 +29,8 @@ from ukctrl.robot import Robot, Snapshot
 
 SAME_TIME = 1e-12
 """Instants this close, relatively, are one [s]."""
+WHAT = ("coordinates", "velocities")
+"""What a sensor reads."""
 
 
 class Plant(NamedTuple):
@@ -89,6 +91,26 @@ class _Named(NamedTuple):
         return given
 
 
+class _Reader(NamedTuple):
+    """A sensor and the effect that it belongs to."""
+
+    label: str
+    sensor: Sensor
+
+    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Return the reading, which must be as finite as what was to be read."""
+        given = self.sensor.read(t, q, v)
+        for name, what, made, real in zip("qv", WHAT, given, (q, v), strict=True):
+            if np.shape(made) != real.shape or (
+                not np.isfinite(made).all() and np.isfinite(real).all()
+            ):
+                raise NotFinite(
+                    f"effect '{self.label}' must read {len(real)} finite {what} '{name}'; got "
+                    f"{made} at t = {t:.6g} s."
+                )
+        return given
+
+
 @final
 class Conditions:
     """What a run meets: plants over time, and the ways to the law and back from it.
@@ -106,7 +128,7 @@ class Conditions:
         self._bench, self._seed = bench, seed
         self._lent: list[tuple[str, np.random.Generator]] = []
         self._effects = tuple(zip(labels(effects), effects, strict=True))
-        sensors: list[Sensor] = []
+        sensors: list[_Reader] = []
         drives: list[tuple[bool, _Named]] = []
         for number, (label, effect) in enumerate(self._effects):
             with blaming(f"effect[{number}]"):
@@ -114,7 +136,7 @@ class Conditions:
                     sensor: Sensor | None = effect.attach(bench, self._numbers(label))
                     if sensor is None:
                         raise InputError("attach must return a Sensor; got None.")
-                    sensors.append(sensor)
+                    sensors.append(_Reader(label, sensor))
                 elif isinstance(effect, InputEffect):
                     drive: Drive | None = effect.attach(bench, self._numbers(label))
                     if drive is None:

@@ -28,6 +28,8 @@ class Ordered:
         known = tuple(dict.fromkeys(stack.blocks))
         given = known if order is None else order
         levels = [(entry,) if isinstance(entry, str) else entry for entry in given]
+        if () in levels:
+            raise GainError("order must not have empty levels; remove the empty list.")
         named = [block for level in levels for block in level]
         for block in named:
             if block not in known:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, final
 
 import numpy as np
+from pydantic import model_validator
 
 from ukctrl.constraints import Rows, Stack
 from ukctrl.control.base import Signal
@@ -13,6 +14,7 @@ from ukctrl.control.feedback.base import Ask, Feedback, PositivePerRow, Promise,
 from ukctrl.control.feedback.robust import Growth, growth, robust_demand
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip
 from ukctrl.dynamics import Dynamics
+from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Fraction, NonNegative, Positive, Rate, spec
 
@@ -65,6 +67,15 @@ class AdaptiveRobust(Feedback):
     recorded, as none can be known."""
     weight: PositivePerRow = 1.0
     """Weight of the rows, the diagonal of $P$ [1/unit^2]."""
+
+    @model_validator(mode="after")
+    def _learns(self) -> AdaptiveRobust:
+        if not any(self.profile):
+            raise InputError(
+                "profile must have some number that is not zero, or the law never pushes and its "
+                "estimate never grows; the default is [1, 2, 1]."
+            )
+        return self
 
     def promised(self, alpha: float) -> Decay:
         r"""Return what the law promises where the uncertainty stays within $\alpha \Pi(v)$."""
