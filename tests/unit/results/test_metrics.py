@@ -286,7 +286,7 @@ def test_the_reference_lists_every_variable():
 def test_an_input_at_a_limit_that_the_allocation_keeps_is_saturated(motors):
     run = motors(T, 0.5 * np.ones(len(T)), limits=[1.0])
     assert run.metric("saturated_fraction") == 0.0
-    binding = Signal(np.where(T < 5.0, 1.0, 0.0)[:, None], components=("u0",))
+    binding = Signal(values=np.where(T < 5.0, 1.0, 0.0)[:, None], components=("u0",))
     kept = Result.build(
         time=T,
         samples={"u": run["u"]},
