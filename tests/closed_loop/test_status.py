@@ -1,6 +1,7 @@
 """How runs end: every status, with the samples up to that moment."""
 
 import dataclasses as dc
+import re
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_an_interruption_keeps_the_samples_so_far():
             raise KeyboardInterrupt
 
     result = simulate(Scenario.load("scara-helix", RUN), progress=press_ctrl_c)
-    assert result.status == "interrupted"
+    assert (result.status, "steps of" in result.message) == ("interrupted", False)
     np.testing.assert_allclose(result.time, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
     assert np.isfinite(result["u"]).all()
 
@@ -48,6 +49,35 @@ def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(mon
     result = simulate(Scenario.load("scara-helix", RUN))
     assert result.status == "interrupted"
     assert len(result.time) == len(result["u"]) == 3
+
+
+@dc.dataclass(frozen=True)
+class Chattering(Controller):
+    def start(self, task):
+        return ChatteringLaw(task)
+
+
+class ChatteringLaw(Law):
+    """Dry friction without any smoothing, which no step size follows."""
+
+    calls = 0
+
+    def step(self, dynamics, memory):
+        self.calls += 1
+        if self.calls > 6000:
+            raise KeyboardInterrupt
+        return Command(-30.0 * np.sign(dynamics.snapshot.v), memory)
+
+
+@pytest.mark.parametrize("control", [None, 1e-4], ids=["continuous", "sampled"])
+def test_a_stopped_run_that_crawled_says_so_and_what_may_help(control):
+    changes = {"timing.control": control} if control else {}
+    scenario = Scenario.load("scara-helix", {**RUN, **changes})
+    result = simulate(scenario.replace({"controller": Chattering()}))
+    assert result.status == "interrupted"
+    crawled = re.search(r"down to steps of (\S+) s; try timing\.control, a stiff", result.message)
+    assert (crawled is None) == (control is not None)
+    assert crawled is None or float(crawled[1]) < 1e-7
 
 
 def scara_without_its_third_motor():

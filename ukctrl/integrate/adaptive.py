@@ -68,6 +68,12 @@ class Adaptive(Integrator):
         # An explicit method survives a bad trial step: it is rejected and shortened.
         self._forgiving = method in ("DOP853", "RK45")
         self._fault: Exception | None = None
+        self._solver: Any = None
+
+    @property
+    def step(self) -> float | None:
+        step = getattr(self._solver, "h_abs", None)  # LSODA keeps it to itself
+        return None if step is None else float(step)
 
     def advance(
         self,
@@ -97,6 +103,7 @@ class Adaptive(Integrator):
         if self._forgiving:
             # Without SciPy's two wrappers, which convert and count at every evaluation.
             solver.fun = self._rate
+        self._solver = solver
         times = np.asarray(outputs)
         done = 0
         while solver.status == "running":

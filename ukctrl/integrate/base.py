@@ -60,6 +60,11 @@ class Integrator(abc.ABC):
         self.flat = robot.is_euclidean
         """Whether q_dot = v, so that plain addition integrates q."""
 
+    @property
+    def step(self) -> float | None:
+        """The step that it tries next [s]; None where it does not choose any."""
+        return None
+
     @abc.abstractmethod
     def advance(
         self,

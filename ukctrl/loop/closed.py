@@ -33,6 +33,8 @@ Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
 
 
+CRAWLING = 1e-7
+"""Steps below this are those of a run that hardly moves on [s]."""
 STOPPED = "stopped by the user"
 """How the message of a run begins that somebody has stopped."""
 
@@ -145,7 +147,7 @@ class Loop:
             else:
                 self._run_sampled(self.scenario.timing.control, progress)
         except KeyboardInterrupt:
-            return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s."
+            return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
         except InfeasibleConstraint as error:
             return "infeasible", f"after t = {self._reached():.6g} s: {error}{self._why(error)}"
         except Drifted as error:
@@ -156,6 +158,16 @@ class Loop:
             why = blame(error) or f"{type(error).__name__}: {error}"
             return "interrupted", f"after t = {self._reached():.6g} s: {why}"
         return "completed", ""
+
+    def _crawling(self) -> str:
+        """Return why the run took so long, where the steps say it."""
+        step = self._plants.integrator.step
+        if step is None or step >= CRAWLING or self._sampled:
+            return ""
+        return (
+            f" The integrator was down to steps of {step:.1g} s; try timing.control, a stiff "
+            "method of the integrator such as Radau, or monitor.max_phi."
+        )
 
     def _why(self, error: InfeasibleConstraint) -> str:
         """Return what the relative degree says about the rows, where it says something."""
