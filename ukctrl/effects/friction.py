@@ -12,11 +12,12 @@ from pydantic import model_validator
 
 from ukctrl.control import Signal
 from ukctrl.effects.base import PlantEffect
-from ukctrl.effects.spread import Dampings, Efforts, by_joint, refuse_zeros
+from ukctrl.effects.spread import by_joint, refuse_zeros
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import JointSpeed, spec
 from ukctrl.robot import Robot, Snapshot
+from ukctrl.robot.each import Dampings, Efforts
 from ukctrl.robot.forces import Forces
 
 

@@ -13,22 +13,10 @@ from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Vector
 from ukctrl.fields import Quantity
 from ukctrl.files import blaming
-from ukctrl.robot import Robot
+from ukctrl.robot import Robot, each
 from ukctrl.robot.each import EACH, all_or_each
 
 # Each is a number for all, or a table of them by name.
-Efforts = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m or N", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Torques or forces, zero or above [N m or N]."""
-Dampings = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Damping, zero or above [N m s/rad or N s/m]."""
 Deviations = Annotated[
     float | dict[str, float],
     all_or_each(Quantity("rad or m", minimum=0.0).read),
@@ -107,16 +95,8 @@ def by_joint(robot: Robot, key: str, given: float | Mapping[str, float]) -> Vect
     Raises:
         InputError: There is no such joint, or it has several freedoms.
     """
-    values: Vector = np.zeros(robot.nv)
-    if isinstance(given, Mapping):
-        with blaming(key):
-            for name, value in given.items():
-                values[robot.structure.dof(name)] = value
-        return values
-    for block in robot.blocks:
-        if block.nv == 1 and not block.rotor:
-            values[block.iv] = given
-    return values
+    with blaming(key):
+        return each.by_joint(robot.structure, given)
 
 
 def refuse_zeros(**levels: float | Mapping[str, float] | None) -> None:

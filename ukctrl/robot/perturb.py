@@ -24,7 +24,7 @@ from ukctrl.fields import (
     spec,
 )
 from ukctrl.files import blaming
-from ukctrl.robot.each import EACH, NUMBER, all_or_each
+from ukctrl.robot.each import EACH, NUMBER, Dampings, Efforts, all_or_each, by_joint
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.structure import Structure
@@ -49,18 +49,6 @@ Scale = Annotated[
     WithJsonSchema(EACH),
 ]
 """Positive factor, or a table of them by joint."""
-Dampings = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Damping, zero or above, or a table by joint [N m s/rad or N s/m]."""
-Efforts = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m or N", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Torque or force, zero or above, or a table by joint [N m or N]."""
 Shift = Annotated[
     tuple[float, float, float] | dict[str, tuple[float, float, float]],
     all_or_each(_vec3),
@@ -130,8 +118,8 @@ class Perturbation:
             structure = robot.structure
         robot = self._springs(robot)
         terms = list(robot.forces.terms)
-        damping = self._by_dof(structure, self.damping)
-        level = self._by_dof(structure, self.friction)
+        damping = by_joint(structure, self.damping)
+        level = by_joint(structure, self.friction)
         if damping.any():
             terms.append(Dampers(damping))
         if level.any():
@@ -202,18 +190,6 @@ class Perturbation:
         body = pin.Inertia(payload.mass, np.array(payload.com), np.diag(payload.inertia))
         place = pin.SE3(site.rotation, site.translation)
         structure.model.inertias[site.joint] += place.act(body)
-
-    @staticmethod
-    def _by_dof(structure: Structure, amount: float | dict[str, float]) -> Vector:
-        values = np.zeros(structure.nv)
-        if isinstance(amount, dict):
-            for name, value in amount.items():
-                values[structure.dof(name)] = value
-        else:
-            for block in structure.blocks:
-                if block.nv == 1 and not block.rotor:
-                    values[block.iv] = amount
-        return values
 
 
 def _by_body(

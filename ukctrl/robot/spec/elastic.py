@@ -10,7 +10,7 @@ from ukctrl.fields import (
     Quantity,
     spec,
 )
-from ukctrl.robot.each import EACH, all_or_each
+from ukctrl.robot.each import EACH, Dampings, all_or_each
 
 Stiffnesses = Annotated[
     float | dict[str, float],
@@ -30,12 +30,6 @@ Gears = Annotated[
     WithJsonSchema(EACH),
 ]
 """Plain number above zero, for all joints, or a table of them by joint."""
-Dampings = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Zero or above [N m s/rad or N s/m], for all joints, or a table of them by joint."""
 
 
 @spec
