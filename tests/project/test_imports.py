@@ -44,8 +44,8 @@ SHORTHANDS = {("scenario", "loading")}
 module when it is called."""
 
 HEAVY = {
-    "control", "h5netcdf", "h5py", "jinja2", "matplotlib", "mpmath", "numba", "pandas",
-    "pinocchio", "scipy", "sympy", "xarray",
+    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "matplotlib", "mpmath",
+    "numba", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 
