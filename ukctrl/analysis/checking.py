@@ -1,0 +1,100 @@
+"""`check`: what can be known of a scenario before it is simulated."""
+
+from __future__ import annotations
+
+from ukctrl import uk
+from ukctrl.analysis import at_start
+from ukctrl.analysis.found import Check, RowCheck
+from ukctrl.errors import InfeasibleConstraint, UkctrlError, quoted
+from ukctrl.free_motion import falling
+from ukctrl.loop import Loop
+from ukctrl.relative_degree import advice, relative_degrees
+from ukctrl.scenario import Scenario
+from ukctrl.threads import one_blas_thread
+
+
+@one_blas_thread()
+def check(scenario: Scenario) -> Check:
+    """Look at a scenario at its start: ranks, actuation, grip, consistency, first input.
+
+    Raises:
+        InputError: The scenario does not fit its robot.
+    """
+    loop = Loop(scenario)
+    q, v, _ = loop.state
+    truth, servo = loop.truth, loop.recorder.servo
+    truth.move(loop.t0, q, v)
+    rows = servo.write(truth.snapshot)
+    passive = truth.passive
+    H = uk.servo_matrix(rows.A, truth.G, scenario.rank)
+    d = rows.b - rows.A @ truth.a_free
+    grip = uk.rank_report(H, servo.names, scenario.rank.servo)
+    servo_rank = uk.rank_report(rows.A, servo.names, scenario.rank.servo)
+    passive_rank = truth.passive_report()
+    mobility = loop.robot.nv - passive_rank.rank
+    actuation = at_start.actuation(truth.G, mobility)
+    residual = uk.reach_residual(H, d, scenario.rank)
+    velocity_rows, remarks = at_start.velocity_rows(passive, servo)
+    integrable = at_start.integrable(servo, velocity_rows)
+    phi, beta = rows.phi.copy(), rows.beta.copy()  # the trials overwrite what they are given
+    degrees = relative_degrees(truth, servo, loop.t0, q, v)
+    row_checks = tuple(
+        RowCheck(
+            name=name,
+            unit=servo.units[i],
+            phi=float(phi[i]),
+            beta=float(beta[i]),
+            reach=float(abs(residual[i])),
+            relative_degree=degrees[i].value,
+            relative_degree_at_least=degrees[i].at_least,
+            relative_degree_note=degrees[i].note,
+            integrable=integrable[i],
+        )
+        for i, name in enumerate(servo.names)
+    )
+    needs_grip = scenario.controller.needs_grip
+    instead = f" {advice(loop.robot)}" if needs_grip else ""
+    problems, notes = at_start.ranks(servo_rank, grip, degrees, instead)
+    if not needs_grip:
+        problems, notes = [], [*notes, *problems]
+    notes.extend(remarks)
+    inputs: dict[str, float] = {}
+    try:
+        command = loop.command(loop.t0, q, v, loop.state.memory)
+        inputs = dict(zip(loop.robot.actuators, command.u.tolist(), strict=True))
+    except InfeasibleConstraint as error:
+        problems.append(str(error))
+    except (UkctrlError, ArithmeticError) as error:
+        problems.append(f"the controller cannot start: {error}")
+    notes.extend(falling(loop, q))
+    truth.move(loop.t0, q, v)
+    beyond = at_start.beyond_limits(inputs, truth)
+    notes.extend(beyond.values())
+    notes.extend(at_start.consistency(row_checks))
+    sharing = truth.sharing() if len(passive) else ()
+    if sharing:
+        notes.append(
+            f"passive rows {quoted(sharing)} share their load in a way that no motion tells; their "
+            "reactions are those of least norm."
+        )
+    problems.extend(at_start.broken_closures(passive, scenario.monitor))
+    return Check(
+        scenario=scenario.name or scenario.title,
+        robot=loop.robot.name,
+        moved=loop.moved,
+        sharing=sharing,
+        freedoms=loop.robot.nv,
+        mobility=mobility,
+        motors=loop.robot.nu,
+        actuation=actuation,
+        passive=passive_rank,
+        servo=servo_rank,
+        grip=grip,
+        rows=row_checks,
+        velocity_rows=velocity_rows,
+        inputs=inputs,
+        over_limit=tuple(beyond),
+        findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
+        problems=tuple(problems),
+        notes=tuple(notes),
+    )
