@@ -50,10 +50,12 @@ from ukctrl.control.feedback import (
     StateFeedback,
     Tanh,
 )
+from ukctrl.control.inversion import AnyInversion, Inversion, JointMotion
 from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.mismatch import ModelError, RowMismatch
 from ukctrl.control.none import NoControl
 from ukctrl.control.passivity import SlotineLi, SlotineLiAdaptive
+from ukctrl.control.planned import Feedforward
 from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
 from ukctrl.control.swing_up import SwingUp
@@ -75,6 +77,7 @@ AnyController = Annotated[
     | Lqr
     | Lqi
     | Tvlqr
+    | Feedforward
     | ElasticTracking
     | ElasticCascade
     | ElasticLinearisation
@@ -94,6 +97,7 @@ __all__ = [
     "AnyAllocation",
     "AnyController",
     "AnyFeedback",
+    "AnyInversion",
     "Arctan",
     "Ask",
     "Baumgarte",
@@ -114,8 +118,11 @@ __all__ = [
     "ElasticTracking",
     "Exact",
     "Feedback",
+    "Feedforward",
     "FirstOrder",
     "InternalForce",
+    "Inversion",
+    "JointMotion",
     "JointPid",
     "Law",
     "LeastNorm",

@@ -131,6 +131,13 @@ class Law(abc.ABC):
         """
         return memory
 
+    def planned_state(self, t: float) -> tuple[Vector, Vector] | None:
+        """Return where a motion that was worked out before the run is at a time, as ``q, v``.
+
+        None for a law that has no such motion.
+        """
+        return None
+
     @final
     def settled(self, dynamics: Dynamics, memory: Vector) -> Vector:
         """Return the memory after every switch that is due; the very same one where none is.

@@ -2,13 +2,13 @@ r"""Time-varying LQR along a motion."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.nominal import Nominal, by_joint_motion, by_law
+from ukctrl.control.base import Command, Law, Task
+from ukctrl.control.nominal import Nominal
+from ukctrl.control.planned import Planned, PlannedLaw
 from ukctrl.control.riccati import (
     Weight,
     deviation_weight,
@@ -17,21 +17,20 @@ from ukctrl.control.riccati import (
     riccati_backwards,
     ticks_backwards,
 )
-from ukctrl.control.servo import Servo
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Instance, Seconds, spec
+from ukctrl.fields import spec
 from ukctrl.linear import Linearization, Linearizer
 from ukctrl.threads import one_blas_thread
 
 
 @spec
-class Tvlqr(Controller):
+class Tvlqr(Planned):
     r"""Linear-quadratic regulator along a motion: $u = u^*(t) - K(t)\, x$.
 
     $q^*, v^*, u^*$ are worked out before the run: by default the joint motion that keeps the
-    servo rows, with the inputs of inverse dynamics; or the motion that a servo law makes with the
-    believed robot, which serves any robot. Along it
+    servo rows, with the inputs of inverse dynamics; or that of another inversion; or the motion
+    that a servo law makes with the believed robot. Along it
 
     $$ -\dot S = A^\top S + S A - S B R^{-1} B^\top S + Q, \qquad K = R^{-1} B^\top S $$
 
@@ -43,7 +42,6 @@ class Tvlqr(Controller):
         "Underactuated Robotics", chapter 8.
     """
 
-    needs_grip: ClassVar[bool] = False
     kind: Literal["tvlqr"] = "tvlqr"
     Q: Weight = 1.0
     """Weight of the deviations, as for ``lqr``."""
@@ -51,10 +49,6 @@ class Tvlqr(Controller):
     """Weight of the inputs, by actuator."""
     Q_final: Weight | None = None
     """Weight of the deviations at the end; absent: what an LQR for ever would still cost there."""
-    along: Servo | Annotated[Controller, Instance()] | None = None
-    """Servo law whose motion to follow; absent: inverse kinematics."""
-    plan_step: Seconds = 0.01
-    """Time between the knots of the motion [s]."""
 
     def start(self, task: Task) -> Law:
         with one_blas_thread():
@@ -62,13 +56,9 @@ class Tvlqr(Controller):
 
 
 @final
-class _Tvlqr(Law):
+class _Tvlqr(PlannedLaw):
     def __init__(self, spec: Tvlqr, task: Task) -> None:
-        super().__init__(task)
-        if spec.along is None:
-            self.nominal = by_joint_motion(task, spec.plan_step)
-        else:
-            self.nominal = by_law(task, spec.along, spec.plan_step)
+        super().__init__(spec, task)
         self._period = task.period
         times = self.nominal.times
         if task.period is not None:
@@ -110,18 +100,9 @@ class _Tvlqr(Law):
             k = min(max(int(along), 0), last - 1)
             share = min(max(along - k, 0.0), 1.0)
             K = (1.0 - share) * self.K[k] + share * self.K[k + 1]
-            u = self.nominal.input(t)
         else:
             K = self.K[min(max(round(along), 0), last)]
-            u = self.nominal.input(t + 0.5 * self._period)
-        return Command(u - K @ self.deviation(dynamics), memory)
-
-    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
-        """Return the input that was planned."""
-        units = set(self.task.robot.actuator_units)
-        unit = units.pop() if len(units) == 1 else ""
-        planned = self.nominal.input(dynamics.snapshot.t)
-        return {"u_planned": Signal(planned, unit, "input of the planned motion")}
+        return Command(self.planned_input(t) - K @ self.deviation(dynamics), memory)
 
 
 def _along(

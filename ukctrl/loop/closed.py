@@ -9,12 +9,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ukctrl.constraints import Stack
-from ukctrl.control import Command, Law, Task
+from ukctrl.control import Command, Law, Task, law_name
 from ukctrl.dynamics import Dynamics
 from ukctrl.effects import Bench
 from ukctrl.effects.conditions import Conditions
 from ukctrl.effects.trail import Met
-from ukctrl.errors import InfeasibleConstraint, NotFinite, ShapeError, UkctrlError
+from ukctrl.errors import InfeasibleConstraint, InputError, NotFinite, ShapeError, UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.files import blaming
 from ukctrl.integrate import State
@@ -28,6 +28,7 @@ from ukctrl.recorder import Recorder
 from ukctrl.relative_degree import explain
 from ukctrl.result import Status
 from ukctrl.scenario import Scenario
+from ukctrl.start import Start
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
@@ -70,6 +71,8 @@ class Loop:
             gains=gains,
         )
         self.law: Law = started(scenario.controller, task)
+        if scenario.start.planned:
+            q, v, self.moved = self._planned(q, v)
         self._answers = Answers(scenario.controller, self.law, self.robot.nu)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, timing.sample)
@@ -87,6 +90,18 @@ class Loop:
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
         self._plants.integrated_by(scenario, self)
+
+    def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
+        """Return the start on the law's own motion, and how far that is from the given state."""
+        found = self.law.planned_state(self.t0)
+        if found is None:
+            raise InputError(
+                "start.planned: the controller must follow a motion that is worked out before the "
+                f"run; '{law_name(self.scenario.controller)}' has none. Use kind = 'tvlqr' or "
+                "'feedforward', or give the state."
+            )
+        moved = Start(*found, self.robot.difference(q, found[0]), found[1] - v)
+        return *found, moved.moved(self.robot)
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""

@@ -95,6 +95,9 @@ class StartState:
     """Move this state onto the constraints first, by the smallest change."""
     hold: tuple[Text, ...] = ()
     """Joints that ``solve`` leaves where they are, with their velocity; the others must yield."""
+    planned: bool = False
+    """Start on the motion that the controller works out before the run; the state given here is
+    where that work begins."""
     springs: Literal["relaxed", "loaded"] = "relaxed"
     """Where motors of elastic joints are that the start leaves out: at their joints, or ahead by
     what carries the load at rest."""
@@ -103,6 +106,15 @@ class StartState:
     def _hold_is_for_solve(self) -> Self:
         if self.hold and not self.solve:
             raise InputError("hold needs solve = true; nothing is moved without it.")
+        return self
+
+    @model_validator(mode="after")
+    def _planned_says_all(self) -> Self:
+        if self.planned and (self.solve or self.spread):
+            other = "solve = true" if self.solve else "spread"
+            raise InputError(
+                f"planned = true takes the state from the controller's motion; remove {other}."
+            )
         return self
 
 

@@ -1,0 +1,17 @@
+"""Motions that keep the servo rows, worked out before the run: feed-forward of two degrees."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.control.inversion.base import Inversion
+from ukctrl.control.inversion.kinematic import JointMotion
+from ukctrl.control.servo import Servo
+
+AnyInversion = Annotated[Servo | JointMotion, Field(discriminator="kind")]
+"""Any source of a motion to follow, told apart by its ``kind``: an inversion, or a servo law, whose
+own run with the believed robot is the motion."""
+
+__all__ = ["AnyInversion", "Inversion", "JointMotion"]
