@@ -30,7 +30,7 @@ LAYERS = {
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder provenance "
         "relative_degree loop simulation batch tuning free_motion analysis "
-        "testing"
+        "handover testing"
     ),
     "What they tell": "concessions verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",

@@ -9,6 +9,7 @@ import typer
 
 from ukctrl.cli.comparing import compare
 from ukctrl.cli.conformance import check_part, is_part
+from ukctrl.cli.export import export
 from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.reproduction import reproduce
@@ -136,6 +137,7 @@ def run(
 
 
 app.command()(compare)
+app.command()(export)
 app.command()(reproduce)
 
 

@@ -8,7 +8,7 @@ from ukctrl.constraints import JointFollows, Stack
 from ukctrl.control.base import Task
 from ukctrl.dynamics import Dynamics, passive_constraints
 from ukctrl.errors import InputError, quoted
-from ukctrl.factor import Matrix, Vector
+from ukctrl.factor import Matrix
 from ukctrl.linear import free_velocities
 from ukctrl.reference import Spline
 from ukctrl.robot import Robot
@@ -92,7 +92,8 @@ def joint_motion(
     for t in times:
         q = solve_positions(stack, snapshot, q, t)
         knots.append(q)
-    angles = _angles(robot, np.array(knots))[:, [robot.structure.dof(name) for name in joints]]
+    angles = np.hstack([block.angles(np.array(knots)) for block in robot.blocks])
+    angles = angles[:, [robot.structure.dof(name) for name in joints]]
     points = tuple(tuple(row) for row in angles.tolist())
     path = Spline(times=tuple(times), points=points, degree="quintic", ends="free")
     return JointFollows(joints=tuple(joints), path=path)
@@ -116,15 +117,3 @@ def _require_positions(stack: Stack, what: str, instead: str) -> None:
             f"{what} row '{row}' must have a position level for a joint-space controller; it is "
             f"nonholonomic. Use {instead}."
         )
-
-
-def _angles(robot: Robot, knots: Matrix) -> Matrix:
-    """Return joint angles from configurations, one a velocity; continuous ones count turns."""
-    columns: list[Vector] = []
-    for block in robot.blocks:
-        if block.shape == "circle":
-            angle = np.arctan2(knots[:, block.iq + 1], knots[:, block.iq])
-            columns.append(np.unwrap(angle))
-        else:
-            columns.extend(knots[:, block.iq : block.iq + block.nq].T)
-    return np.array(columns).T

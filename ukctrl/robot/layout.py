@@ -83,6 +83,18 @@ class Block:
         )
         return np.concatenate([R @ v[:3], half @ v[3:]])
 
+    def angles(self, q: Matrix) -> Matrix:
+        """Return its positions over a motion, one a velocity; a continuous joint counts turns.
+
+        Args:
+            q: Configurations of the whole robot in their order, shape ``(k, nq)``; the block must
+                be a line or a circle.
+        """
+        if self.shape == "circle":
+            turns: Matrix = np.unwrap(np.arctan2(q[:, self.iq + 1], q[:, self.iq]))
+            return turns[:, None]
+        return q[:, self.iq : self.iq + self.nq]
+
     def bracket(self, v: Vector) -> Matrix:
         r"""Return the matrix of the Lie bracket $[v, \cdot]$ of the block, shape ``(nv, nv)``.
 

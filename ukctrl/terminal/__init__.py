@@ -3,6 +3,7 @@
 from ukctrl.terminal.claims import show_reproduction
 from ukctrl.terminal.comparing import show_comparison
 from ukctrl.terminal.conformance import show_conformance
+from ukctrl.terminal.export import show_export
 from ukctrl.terminal.lines import clean, write, write_json
 from ukctrl.terminal.stop import progress, stoppable, working
 from ukctrl.terminal.summaries import (
@@ -19,6 +20,7 @@ __all__ = [
     "show_check",
     "show_comparison",
     "show_conformance",
+    "show_export",
     "show_reproduction",
     "show_result",
     "show_workspace",

@@ -1,0 +1,74 @@
+"""``ukctrl export``: a designed controller for one's own loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
+from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.errors import InputError
+
+Period = Annotated[
+    str | None,
+    typer.Option(
+        "--period",
+        metavar="SECONDS",
+        help="Period of the loop that calls it; absent: the scenario's timing.control.",
+    ),
+]
+Points = Annotated[
+    str,
+    typer.Option("--points", metavar="SECONDS", help="Time between points of the trajectory."),
+]
+
+
+def export(
+    scenario: ScenarioName,
+    controller: Card = None,
+    changes: Set = None,
+    period: Period = None,
+    points: Points = "0.01",
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Hand a controller over: card, class for your own loop, tables, ROS 2 trajectory."""
+    ticks = None if period is None else _seconds("period", period)
+    every = _seconds("points", points)
+    chosen = scenario_of(scenario, controller, changes, trust)
+    ticks = ticks or chosen.timing.control
+    if ticks is None:
+        raise InputError(
+            f"{scenario}: its controller is continuous; give the period of the loop that will call "
+            "it, such as --period 0.001."
+        )
+    chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
+    from ukctrl import terminal
+    from ukctrl.handover import hand_over
+    from ukctrl.loop import Loop
+    from ukctrl.simulation import simulate
+
+    with terminal.stoppable(Loop.run.__code__) as stop:
+        folder = folder_of(out or Path("out") / f"{file_name(chosen.name)}-export")
+        with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
+            result = simulate(chosen, progress=stop.watch(progress))
+        stop.hold()
+        with about(scenario):
+            done = hand_over(chosen, result, folder, points=every, trust=trust)
+        if not quiet:
+            terminal.show_export(done, as_json)
+    good = result.status == "completed" and done.replay.worst == 0.0
+    raise typer.Exit(0 if good else 1)
+
+
+def _seconds(name: str, text: str) -> float:
+    from ukctrl.tables import parse_value
+
+    value = parse_value(text)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1e6:
+        raise InputError(f"--{name} must be a positive time in seconds; got '{text}'.")
+    return float(value)
