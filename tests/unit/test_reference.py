@@ -33,6 +33,7 @@ from ukctrl.reference import (
 )
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
+SERIES = {"rtol": 1e-11, "atol": 1e-11}  # another way to the same derivatives
 STEP = 1e-4
 DIFFERENCES = {"rtol": 1e-6, "atol": 1e-6}  # five-point differences STEP apart
 TIMES = np.linspace(-0.4, 3.7, 23) + 0.00137  # beside the waypoints, also outside the paths
@@ -74,6 +75,10 @@ SPECS = {
     "polynomial held": {"kind": "polynomial", "coefficients": [[1, 2, -3, 0.4]], "duration": 2},
     "min_jerk": {"kind": "min_jerk", "points": [[0, 0], [1, 2], [0, 1]], "times": [0, 1, 3]},
     "min_jerk pass": {"kind": "min_jerk", "points": [0, 1, 0.5], "duration": 3, "via": "pass"},
+    "rest_to_rest": {
+        **{"kind": "rest_to_rest", "points": [[0, 1], [1, -1], [0, 0]]},
+        **{"times": [0.2, 1.5, 3], "still": 5},
+    },
     "spline": {"kind": "spline", "points": [[0, 1], [1, 0], [0.5, 2]], "times": [0.2, 1, 3]},
     "spline natural": {
         **{"kind": "spline", "points": [0, 1, 0.5, 2], "duration": 3},
@@ -445,3 +450,46 @@ def test_a_bad_path_is_refused_where_it_is_bad(spec, place, message):
 def test_a_path_whose_derivatives_overflow_is_refused(spec):
     with pytest.raises(InputError, match="overflows"):
         load(spec).compile()
+
+
+def test_the_derivatives_of_any_order_begin_with_those_of_the_compiled_path(spec):
+    path = load(spec)
+    for t in TIMES:
+        np.testing.assert_allclose(
+            path.derivatives(t, 2), np.array(path(t)), rtol=1e-11, atol=1e-11
+        )
+
+
+@pytest.mark.parametrize("order", [3, 4, 6])
+def test_every_derivative_is_the_difference_quotient_of_the_one_below(spec, order):
+    path = load(spec)
+    for t in TIMES[::3]:
+        found = path.derivatives(t, order)[-1]
+        below = derivative(lambda s: path.derivatives(s, order - 1)[-1], t)
+        size = 1.0 + np.abs(found).max()
+        np.testing.assert_allclose(found / size, below / size, **DIFFERENCES)
+
+
+def test_smoothness_counts_the_continuous_derivatives():
+    counts = {
+        "constant": math.inf,
+        "line": 2.0,
+        "line uniform": 0.0,
+        "line endless": math.inf,
+        "circle": math.inf,
+        "polynomial": math.inf,
+        "polynomial held": 0.0,
+        "min_jerk": 2.0,
+        "min_jerk pass": 2.0,
+        "rest_to_rest": 5.0,
+        "spline": 1.0,
+        "spline periodic": 2.0,
+        "quintic": 2.0,
+        "quintic periodic": 4.0,
+        "expression": math.inf,
+        "time_scaled": math.inf,
+        "time_scaled clock": 2.0,
+        "repeated": 2.0,
+        "stacked": math.inf,
+    }
+    assert {name: load(SPECS[name]).smoothness for name in counts} == counts

@@ -1,4 +1,4 @@
-"""References: paths r(t) and orientations R(t), each with its exact first and second derivative.
+"""References: paths r(t) and orientations R(t), each with its exact derivatives.
 
 Every kind reads from a table such as ``{ kind = "circle", center = [0.3, 0.0, 0.2], radius = 0.1,
 period = 2.0 }`` and is also an ordinary class: ``Circle(center=(0.3, 0.0, 0.2), radius=0.1,
@@ -20,7 +20,7 @@ from ukctrl.reference.orientation import (
 )
 from ukctrl.reference.planar import Circle, Helix, Lemniscate
 from ukctrl.reference.simple import Constant, Harmonic, HarmonicSum, Line, Polynomial
-from ukctrl.reference.waypoints import MinJerk, Spline, Table
+from ukctrl.reference.waypoints import MinJerk, RestToRest, Spline, Table
 
 __all__ = [
     "AboutAxis",
@@ -44,6 +44,7 @@ __all__ = [
     "Polynomial",
     "Reference",
     "Repeated",
+    "RestToRest",
     "RollPitchYaw",
     "Sample",
     "Spline",

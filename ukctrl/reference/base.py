@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.errors import InputError
+from ukctrl.reference.series import Series, factorials
+
 Path = Callable[[float], tuple[float, ...]]
 """Compiled reference: time in, flat ``(r, r_dot, r_ddot)`` out, 3 * size floats."""
 
@@ -53,6 +56,35 @@ class Reference(abc.ABC):
         """Return value and derivatives at many times [s], each of shape (n, size)."""
         flat = np.array([self._compiled(float(t)) for t in times]).reshape(-1, 3, self.size)
         return Sample(flat[:, 0], flat[:, 1], flat[:, 2])
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        return 2.0
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size).
+
+        Where a derivative jumps, those of what comes after.
+
+        Raises:
+            InputError: This kind of path does not give so many.
+        """
+        if order > 2:
+            raise InputError(
+                f"path of class '{type(self).__name__}' must give {order} derivatives; it gives "
+                "two. Write it with a built-in kind, or give the class a method series."
+            )
+        return np.array(self(t))[: order + 1] / factorials(order)[:, None]
+
+    def derivatives(self, t: float, order: int) -> NDArray[np.float64]:
+        """Return value and derivatives at an instant [s], shape (order + 1, size).
+
+        Raises:
+            InputError: This kind of path does not give so many.
+        """
+        found: NDArray[np.float64] = self.series(t, order) * factorials(order)[:, None]
+        return found
 
     @functools.cached_property
     def _compiled(self) -> Path:

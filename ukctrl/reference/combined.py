@@ -16,11 +16,14 @@ from ukctrl.fields import Listed, Plain, Seconds, Time, spec
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.formula import Expression
 from ukctrl.reference.planar import Circle, Helix, Lemniscate
+from ukctrl.reference.series import Series, composed
 from ukctrl.reference.simple import Constant, HarmonicSum, Line, Polynomial
-from ukctrl.reference.waypoints import MinJerk, Spline, Table
+from ukctrl.reference.waypoints import MinJerk, RestToRest, Spline, Table
 
 CLOSED = 1e-6
 """A path is closed when its ends differ by less than this fraction of its size."""
+SEAM = 8
+"""Derivatives that are compared where a repeated path starts again."""
 
 
 @spec
@@ -72,6 +75,21 @@ class TimeScaled(Reference):
             values += [f"q*x{i + self.size} + s2*x{i}" for i in range(self.size, 2 * self.size)]
         lines.append(f"return ({', '.join(values)},)")
         return compile_source("t", lines, time="t", known=known)
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        clock = math.inf if self.clock is None else self.clock.smoothness
+        return min(self.path.smoothness, clock)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        if self.clock is None:
+            rate = 1.0 if self.rate is None else self.rate
+            scale = rate ** np.arange(order + 1)
+            return self.path.series(rate * (t - self.delay), order) * scale[:, None]
+        clock = self.clock.series(t, order)[:, 0]
+        return composed(self.path.series(float(clock[0]), order), clock)
 
 
 def _names(size: int) -> str:
@@ -126,6 +144,25 @@ class Repeated(Reference):
         known = {"path": self.path.compile(), "floor": math.floor}
         return compile_source("t", lines, time="t", known=known)
 
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous, also where it starts again."""
+        first, last = (self.path.series(at, SEAM) for at in (0.0, math.nextafter(self.period, 0.0)))
+        scale = self.period ** np.arange(SEAM + 1)[:, None]
+        jumps = np.abs(scale * (last - first)).max(axis=1)[1:]  # the gap itself was looked at
+        limit = CLOSED * (1.0 + np.abs(scale * first).max(axis=1)[1:])
+        found = np.flatnonzero(jumps > limit)
+        return min(self.path.smoothness, float(found[0]) if found.size else math.inf)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        turn = math.floor(t / self.period)
+        found = self.path.series(t - turn * self.period, order)
+        if self.advance:
+            found = found.copy()
+            found[0] += turn * self._gap()
+        return found
+
 
 @spec
 class Stacked(Reference):
@@ -155,6 +192,15 @@ class Stacked(Reference):
         lines.append(f"return ({', '.join(values)},)")
         return compile_source("t", lines, time="t", known=known)
 
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        return min(part.smoothness for part in self.parts)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        return np.hstack([part.series(t, order) for part in self.parts])
+
 
 def _references_pass(value: object, read: Any) -> Any:
     """Take a reference made in Python as it is, even of a class that is not in the union."""
@@ -170,6 +216,7 @@ AnyReference = Annotated[
     | HarmonicSum
     | Polynomial
     | MinJerk
+    | RestToRest
     | Spline
     | Table
     | Expression

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import model_validator
 
 from ukctrl.errors import ExpressionError, InputError
 from ukctrl.expression import check, compile_function, parse
 from ukctrl.fields import Formula, Listed, spec
 from ukctrl.reference.base import Path, Reference
+from ukctrl.reference.series import Series, factorials
 
 MAX_COMPONENTS = 100
 """Most components of one path."""
@@ -59,15 +62,31 @@ class Expression(Reference):
         Raises:
             ExpressionError: A formula cannot be differentiated.
         """
-        return _compiled(self._texts)
+        return _compiled(self._texts, 2)
+
+    @property
+    def smoothness(self) -> float:
+        """Infinite: the language has no function with corners."""
+        return math.inf
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size).
+
+        Raises:
+            ExpressionError: A formula cannot be differentiated so often.
+        """
+        flat = np.array(_compiled(self._texts, order)(float(t)))
+        found: Series = flat.reshape(order + 1, self.size) / factorials(order)[:, None]
+        return found
 
 
 @functools.lru_cache(maxsize=128)  # a study compiles the same path for every run
-def _compiled(texts: tuple[str, ...]) -> Path:
+def _compiled(texts: tuple[str, ...], order: int) -> Path:
     import sympy
 
     time = sympy.Symbol("t")
-    r = [parse(text, ["t"]) for text in texts]
-    r_dot = [component.diff(time) for component in r]
-    r_ddot = [component.diff(time) for component in r_dot]
-    return compile_function([*r, *r_dot, *r_ddot], ["t"], label="; ".join(texts))
+    rows = [[parse(text, ["t"]) for text in texts]]
+    for _ in range(order):
+        rows.append([component.diff(time) for component in rows[-1]])
+    flat = [component for row in rows for component in row]
+    return compile_function(flat, ["t"], label="; ".join(texts))

@@ -6,17 +6,23 @@ arithmetic, without the zeros, evaluates a path in a fraction of a microsecond.
 
 from __future__ import annotations
 
+import abc
 import bisect
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.errors import InputError
 from ukctrl.expression.codegen import compile_source
-from ukctrl.reference.base import Path
+from ukctrl.reference.base import Path, Reference
+from ukctrl.reference.series import Series
+
+CONTINUOUS = 1e-9
+"""A derivative jumps where its sides differ by more than this part of the path's size."""
 
 
 def combination(
@@ -106,6 +112,96 @@ def piecewise(
     return compile_source("t", lines, time="t", known=known)
 
 
+class Pieces(NamedTuple):
+    r"""A piecewise polynomial, $r(t) = \sum_k c_{ik} (t - t_i)^k$ on $[t_i, t_{i+1}]$."""
+
+    times: NDArray[np.float64]
+    """The n + 1 ends of the pieces, increasing [s]."""
+    coefficients: NDArray[np.float64]
+    """Ascending powers, shape ``(n, powers, size)``."""
+    repeat: bool = False
+    """Whether the path starts again where it ends; else it holds its ends."""
+
+    def compile(self) -> Path:
+        """Return the flat function of time.
+
+        Raises:
+            InputError: The coefficients are not finite.
+        """
+        return piecewise(self.times.tolist(), self.coefficients, repeat=self.repeat)
+
+    def series(self, t: float, order: int) -> NDArray[np.float64]:
+        """Return the Taylor coefficients about an instant, shape ``(order + 1, size)``."""
+        first, last = float(self.times[0]), float(self.times[-1])
+        if self.repeat:
+            t = first + (t - first) % (last - first)
+        found = np.zeros((order + 1, self.coefficients.shape[2]))
+        if t < first:
+            found[0] = self.coefficients[0, 0]
+        elif t >= last:
+            found[0] = self._taylor(-1, last)[0]
+        else:
+            index = int(np.searchsorted(self.times, t, side="right")) - 1
+            taylor = self._taylor(index, t)[: order + 1]
+            found[: len(taylor)] = taylor
+        return found
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous, at the ends too; infinite where all are."""
+        starts = [self._taylor(i, float(t)) for i, t in enumerate(self.times[:-1])]
+        ends = [self._taylor(i, float(t)) for i, t in enumerate(self.times[1:])]
+        if self.repeat:
+            pairs = list(zip(ends, [*starts[1:], starts[0]], strict=True))
+        else:
+            pairs = [(_held(starts[0]), starts[0]), *zip(ends, starts[1:], strict=False)]
+            pairs.append((ends[-1], _held(ends[-1])))
+        span = float(np.diff(self.times).max()) ** np.arange(self.coefficients.shape[1])[:, None]
+        size = max(float(np.abs(span * side).max()) for pair in pairs for side in pair)
+        jumps = np.max([np.abs(span * (a - b)).max(axis=1) for a, b in pairs], axis=0)
+        found = np.flatnonzero(jumps > CONTINUOUS * size)
+        return float(found[0] - 1) if found.size else math.inf
+
+    def _taylor(self, index: int, t: float) -> NDArray[np.float64]:
+        """Return a piece as a polynomial about another instant, shape ``(powers, size)``."""
+        piece, h = self.coefficients[index], t - float(self.times[:-1][index])
+        powers = len(piece)
+        shift = [
+            [math.comb(j, k) * h ** (j - k) if j >= k else 0.0 for j in range(powers)]
+            for k in range(powers)
+        ]
+        moved: NDArray[np.float64] = np.array(shift) @ piece
+        return moved
+
+
+class PiecewiseReference(Reference):
+    """A path of polynomial pieces."""
+
+    @property
+    @abc.abstractmethod
+    def pieces(self) -> Pieces:
+        """The pieces."""
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        return self.pieces.compile()
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        return self.pieces.smoothness
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        return self.pieces.series(t, order)
+
+
+def _held(taylor: NDArray[np.float64]) -> NDArray[np.float64]:
+    still = np.zeros(taylor.shape)
+    still[0] = taylor[0]
+    return still
+
+
 def _with_derivatives(coefficients: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return the coefficients, shape ``(n, powers, size)``, and those of two derivatives."""
     parts = [coefficients]
@@ -132,13 +228,15 @@ def _horner(names: Sequence[str]) -> str:
     return code
 
 
-def polynomial(coefficients: Sequence[Sequence[float]], duration: float | None) -> Path:
-    """Compile one polynomial per component, ascending powers of t, held outside [0, duration]."""
+def padded(coefficients: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return one polynomial per component as one piece, shape ``(1, powers, size)``."""
     powers = max(len(row) for row in coefficients)
-    padded = np.array([[*row, *([0.0] * (powers - len(row)))] for row in coefficients])
-    if duration is not None:
-        return piecewise([0.0, duration], padded.T[None])
-    parts = _with_derivatives(padded.T[None])
+    return np.array([[*row, *([0.0] * (powers - len(row)))] for row in coefficients]).T[None]
+
+
+def polynomial(coefficients: NDArray[np.float64]) -> Path:
+    """Compile one polynomial per component without end, shape ``(1, powers, size)``."""
+    parts = _with_derivatives(coefficients)
     values = ", ".join(_literal_horner(row) for part in parts for row in part[0].T.tolist())
     return compile_source("t", [f"return ({values},)"], time="t")
 
@@ -177,6 +275,35 @@ def min_jerk_coefficients(
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # checked by piecewise
         for power, weight in ((3, 10.0), (4, -15.0), (5, 6.0)):
             coefficients[:, power] = weight * steps / spans**power
+    return coefficients
+
+
+def rest_to_rest_coefficients(
+    times: NDArray[np.float64], points: NDArray[np.float64], still: int
+) -> NDArray[np.float64]:
+    r"""Return the pieces from rest to rest whose first ``still`` derivatives vanish at both ends.
+
+    $r = p_i + (p_{i+1} - p_i)\, s(\tau)$ with $\tau = (t - t_i)/(t_{i+1} - t_i)$ and
+
+    $$ s(\tau) = \tau^{n+1} \sum_{k=0}^{n} \binom{n + k}{k} \binom{2n + 1}{n - k} (-\tau)^k , $$
+
+    the polynomial of least degree, which also has the least $\int (s^{(n+1)})^2$.
+
+    Args:
+        times: Instants [s], shape (count,).
+        points: Waypoints, shape ``(count, size)``.
+        still: The number n.
+
+    Returns:
+        Ascending powers of ``t - t_i``, shape ``(count - 1, 2 n + 2, size)``.
+    """
+    steps, spans, n = np.diff(points, axis=0), np.diff(times)[:, None], still
+    coefficients = np.zeros((len(steps), 2 * n + 2, points.shape[1]))
+    coefficients[:, 0] = points[:-1]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # checked by piecewise
+        for k in range(n + 1):
+            weight = float((-1) ** k * math.comb(n + k, k) * math.comb(2 * n + 1, n - k))
+            coefficients[:, n + 1 + k] = weight * steps / spans ** (n + 1 + k)
     return coefficients
 
 

@@ -14,10 +14,20 @@ from ukctrl.fields import Direction, Length, Meters, Position, Radians, Seconds,
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.generated import combination, finite_rows
 from ukctrl.reference.plane import plane_axes
+from ukctrl.reference.series import Series, product, quotient, sinusoid
+
+
+class _Smooth(Reference):
+    """A curve without corners in any derivative."""
+
+    @property
+    def smoothness(self) -> float:
+        """Infinite."""
+        return math.inf
 
 
 @spec
-class Circle(Reference):
+class Circle(_Smooth):
     r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
 
     Seen against the normal (from its tip) it turns counter-clockwise.
@@ -52,9 +62,14 @@ class Circle(Reference):
         axes = plane_axes(self.normal, self.first_axis)
         return _turning(self.center, axes, self.radius, self.period, self.phase, 0.0)
 
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        axes = plane_axes(self.normal, self.first_axis)
+        return _turned(self.center, axes, self.radius, self.period, self.phase, 0.0, t, order)
+
 
 @spec
-class Helix(Reference):
+class Helix(_Smooth):
     r"""A helix: a circle whose centre moves along its axis, $c + h\, n\, t$."""
 
     kind: Literal["helix"] = "helix"
@@ -89,13 +104,21 @@ class Helix(Reference):
 
     def compile(self) -> Path:
         """Return the flat function of time."""
-        rise = self.rise if self.pitch is None else self.pitch / self.period
         axes = plane_axes(self.axis, self.first_axis)
-        return _turning(self.center, axes, self.radius, self.period, self.phase, rise or 0.0)
+        return _turning(self.center, axes, self.radius, self.period, self.phase, self._rise)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        axes, rise = plane_axes(self.axis, self.first_axis), self._rise
+        return _turned(self.center, axes, self.radius, self.period, self.phase, rise, t, order)
+
+    @property
+    def _rise(self) -> float:
+        return (self.rise if self.pitch is None else self.pitch / self.period) or 0.0
 
 
 @spec
-class Lemniscate(Reference):
+class Lemniscate(_Smooth):
     r"""A figure of eight in a plane, $r = c + X e_1 + Y e_2$ with $\theta = 2\pi t/T + \theta_0$.
 
     Bernoulli's has $X = a\cos\theta/(1+\sin^2\theta)$, $Y = X\sin\theta$; Gerono's has
@@ -155,6 +178,19 @@ class Lemniscate(Reference):
                 rows[3 * order : 3 * order + 3, 4 + order] = scale * e2
         return combination(lines, ["1", "x0", "x1", "x2", "y0", "y1", "y2"], finite_rows(rows))
 
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        omega = 2.0 * math.pi / self.period
+        x, sine = sinusoid(omega, omega * t + self.phase, order)
+        if self.shape == "bernoulli":
+            below = product(sine, sine)
+            below[0] += 1.0
+            x = quotient(x, below)
+        e1, e2, _ = plane_axes(self.normal, self.first_axis)
+        found = self.half_width * (np.outer(x, e1) + np.outer(product(x, sine), e2))
+        found[0] += self.center
+        return found
+
 
 def _turning(
     center: tuple[float, float, float],
@@ -178,6 +214,27 @@ def _turning(
             ]
         )
     return combination(_angle(omega, phase), ["1", "t", "c", "s"], finite_rows(rows))
+
+
+def _turned(
+    center: tuple[float, float, float],
+    axes: NDArray[np.float64],
+    radius: float,
+    period: float,
+    phase: float,
+    rise: float,
+    t: float,
+    order: int,
+) -> Series:
+    """Return the Taylor coefficients of a helix, shape (order + 1, 3)."""
+    omega = 2.0 * math.pi / period
+    cosine, sine = sinusoid(omega, omega * t + phase, order)
+    e1, e2, n = axes
+    found = radius * (np.outer(cosine, e1) + np.outer(sine, e2))
+    found[0] += np.array(center) + rise * t * n
+    if order:
+        found[1] += rise * n
+    return found
 
 
 def _angle(omega: float, phase: float) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Annotated, Literal, Self
 
@@ -12,12 +13,14 @@ from ukctrl.errors import InputError
 from ukctrl.fields import Components, Hertz, Listed, Radians, Seconds, Vector, spec
 from ukctrl.reference.base import Path, Reference
 from ukctrl.reference.generated import (
+    Pieces,
     combination,
     finite_rows,
     min_jerk_coefficients,
-    piecewise,
+    padded,
     polynomial,
 )
+from ukctrl.reference.series import Series, factorials, sinusoid
 
 MAX_POWERS = 20
 """Most coefficients of a polynomial; a higher degree is numerically meaningless."""
@@ -40,6 +43,15 @@ class Constant(Reference):
         """Return the flat function of time."""
         flat = (*self.value, *([0.0] * 2 * self.size))
         return lambda t: flat
+
+    @property
+    def smoothness(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        return np.array([self.value, *([[0.0] * self.size] * order)])
 
 
 @spec
@@ -82,16 +94,34 @@ class Line(Reference):
 
     def compile(self) -> Path:
         """Return the flat function of time."""
+        pieces = self._pieces
+        return polynomial(self._endless) if pieces is None else pieces.compile()
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        pieces = self._pieces
+        return math.inf if pieces is None else pieces.smoothness
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        pieces = self._pieces
+        return _endless(self._endless, t, order) if pieces is None else pieces.series(t, order)
+
+    @property
+    def _endless(self) -> Series:
+        return padded(list(zip(self.start, self.velocity or (), strict=True)))
+
+    @functools.cached_property
+    def _pieces(self) -> Pieces | None:
         if self.end is None or self.duration is None:
-            return polynomial(list(zip(self.start, self.velocity or (), strict=True)), None)
-        points = np.array([self.start, self.end])
+            return None
+        times, points = np.array([0.0, self.duration]), np.array([self.start, self.end])
         if self.profile == "min_jerk":
-            coefficients = min_jerk_coefficients(np.array([0.0, self.duration]), points)
-        else:
-            with np.errstate(over="ignore"):  # piecewise says it in words
-                velocity = (points[1] - points[0]) / self.duration
-            coefficients = np.array([[points[0], velocity]])
-        return piecewise([0.0, self.duration], coefficients)
+            return Pieces(times, min_jerk_coefficients(times, points))
+        with np.errstate(over="ignore"):  # compiling says it in words
+            velocity = (points[1] - points[0]) / self.duration
+        return Pieces(times, np.array([[points[0], velocity]]))
 
 
 @spec
@@ -146,6 +176,21 @@ class HarmonicSum(Reference):
                 columns.append(np.concatenate([zero, omega * amplitude, zero]))
         return combination(lines, basis, finite_rows(np.stack(columns, axis=1)))
 
+    @property
+    def smoothness(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        found = np.zeros((order + 1, self.size))
+        found[0] = self.offset
+        for term in self.terms:
+            omega = 2.0 * math.pi * term.frequency
+            _, sine = sinusoid(omega, omega * t + term.phase, order)
+            found += np.outer(sine, term.amplitude)
+        return found
+
 
 @spec
 class Polynomial(Reference):
@@ -173,4 +218,35 @@ class Polynomial(Reference):
 
     def compile(self) -> Path:
         """Return the flat function of time."""
-        return polynomial(self.coefficients, self.duration)
+        pieces = self._pieces
+        return polynomial(padded(self.coefficients)) if pieces is None else pieces.compile()
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        pieces = self._pieces
+        return math.inf if pieces is None else pieces.smoothness
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        pieces = self._pieces
+        if pieces is None:
+            return _endless(padded(self.coefficients), t, order)
+        return pieces.series(t, order)
+
+    @functools.cached_property
+    def _pieces(self) -> Pieces | None:
+        if self.duration is None:
+            return None
+        return Pieces(np.array([0.0, self.duration]), padded(self.coefficients))
+
+
+def _endless(coefficients: Series, t: float, order: int) -> Series:
+    """Return the Taylor coefficients of a polynomial without end, shape (order + 1, size)."""
+    parts = np.polynomial.polynomial
+    rows = [coefficients[0]]
+    for _ in range(order):
+        rows.append(parts.polyder(rows[-1], axis=0))
+    values = np.array([np.atleast_1d(parts.polyval(t, row)) for row in rows])
+    found: Series = values / factorials(order)[:, None]
+    return found

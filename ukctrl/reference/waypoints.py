@@ -13,13 +13,21 @@ from pydantic import AfterValidator, model_validator
 
 from ukctrl.errors import InputError
 from ukctrl.fields import Components, InputFile, Listed, Seconds, Text, Time, spec
-from ukctrl.reference.base import Path, Reference
-from ukctrl.reference.generated import increasing, min_jerk_coefficients, piecewise
+from ukctrl.reference.generated import (
+    Pieces,
+    PiecewiseReference,
+    increasing,
+    min_jerk_coefficients,
+    rest_to_rest_coefficients,
+)
 from ukctrl.reference.table import read_columns
 
 Array = NDArray[np.float64]
 Ends = Literal["rest", "natural", "free", "periodic"]
 Degree = Literal["cubic", "quintic"]
+
+MOST_STILL = 12
+"""Higher polynomials than of degree 25 lose too many digits to their alternating signs."""
 
 
 def _same_length(points: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
@@ -58,7 +66,7 @@ def instants(times: Sequence[float] | None, duration: float | None, count: int) 
 
 
 @spec
-class MinJerk(Reference):
+class MinJerk(PiecewiseReference):
     r"""Through waypoints with the least $\int \lVert \dddot r \rVert^2 dt$, from rest to rest.
 
     References:
@@ -85,17 +93,56 @@ class MinJerk(Reference):
         """Number of components."""
         return len(self.points[0])
 
-    def compile(self) -> Path:
-        """Return the flat function of time."""
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """The pieces."""
         times = instants(self.times, self.duration, len(self.points))
         points = np.array(self.points)
         if self.via == "stop":
-            return piecewise(times.tolist(), min_jerk_coefficients(times, points))
+            return Pieces(times, min_jerk_coefficients(times, points))
         return _spline(times, points, "quintic", "rest")
 
 
 @spec
-class Spline(Reference):
+class RestToRest(PiecewiseReference):
+    r"""Through waypoints, coming to rest at each with as many derivatives as asked.
+
+    The first ``still`` derivatives vanish at every waypoint, by the polynomial of least degree,
+    $2n + 1$; ``still = 2`` is ``min_jerk``. A row of relative degree r needs ``still`` of r - 1 at
+    least, and of r for an input without jumps.
+    """
+
+    kind: Literal["rest_to_rest"] = "rest_to_rest"
+    points: Points
+    """Waypoints [m or rad]."""
+    times: Instants | None = None
+    """Instant of each waypoint [s]; or give ``duration``."""
+    duration: Seconds | None = None
+    """Time from first to last [s], the waypoints evenly spaced in time from t = 0."""
+    still: int = 4
+    """Number n of derivatives that vanish, 1 to 12."""
+
+    @model_validator(mode="after")
+    def _timed(self) -> Self:
+        check_times(self.times, self.duration, len(self.points))
+        if not 1 <= self.still <= MOST_STILL:
+            raise InputError(f"still must be 1 to {MOST_STILL} derivatives; got {self.still}.")
+        return self
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.points[0])
+
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """The pieces."""
+        times = instants(self.times, self.duration, len(self.points))
+        return Pieces(times, rest_to_rest_coefficients(times, np.array(self.points), self.still))
+
+
+@spec
+class Spline(PiecewiseReference):
     """A spline through waypoints: cubic (continuous acceleration) or quintic (continuous snap)."""
 
     kind: Literal["spline"] = "spline"
@@ -124,14 +171,15 @@ class Spline(Reference):
         """Number of components."""
         return len(self.points[0])
 
-    def compile(self) -> Path:
-        """Return the flat function of time."""
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """The pieces."""
         times = instants(self.times, self.duration, len(self.points))
         return _spline(times, np.array(self.points), self.degree, self.ends)
 
 
 @spec
-class Table(Reference):
+class Table(PiecewiseReference):
     """A spline through the rows of a CSV file with a header."""
 
     kind: Literal["table"] = "table"
@@ -161,8 +209,9 @@ class Table(Reference):
         """Number of components."""
         return int(self._rows[1].shape[1])
 
-    def compile(self) -> Path:
-        """Return the flat function of time."""
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """The pieces."""
         times, points = self._rows
         return _spline(times, points, self.degree, self.ends)
 
@@ -183,8 +232,8 @@ def _check_ends(
         raise InputError('ends = "periodic" needs a last point that repeats the first.')
 
 
-def _spline(times: Array, points: Array, degree: Degree, ends: Ends) -> Path:
-    """Compile the interpolating spline, turned into polynomial pieces on the waypoints."""
+def _spline(times: Array, points: Array, degree: Degree, ends: Ends) -> Pieces:
+    """Return the interpolating spline as polynomial pieces on the waypoints."""
     from scipy.interpolate import CubicSpline, make_interp_spline
 
     if ends == "periodic":
@@ -201,4 +250,4 @@ def _spline(times: Array, points: Array, degree: Degree, ends: Ends) -> Path:
         taylor = [spline(times[:-1], nu=power) for power in range(6)]
         factorials = np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0])
         coefficients = np.stack(taylor, axis=1) / factorials[None, :, None]
-    return piecewise(times.tolist(), coefficients, repeat=ends == "periodic")
+    return Pieces(times, coefficients, repeat=ends == "periodic")
