@@ -53,6 +53,8 @@ class Recorder:
         self.trail = Trail(conditions, robot, capacity)
         self.count = 0
         self.ticks, self.tick_seconds = 0, 0.0
+        self.memory = law.memory
+        """Memory of the law at the last sample."""
         n, m, mp = capacity, len(servo), len(truth.passive)
         held = tuple(dict.fromkeys(t.frame for t in servo.traces()))
         self._watched = tuple(
@@ -111,7 +113,7 @@ class Recorder:
         self._asked = self._asked or asks
         rows = self.servo.rows if shared else self.servo.write(s)
         a = truth.acceleration(u)
-        self.time[k] = t
+        self.time[k], self.memory = t, state.memory
         arrays["q"][k] = state.q
         arrays["v"][k] = state.v
         arrays["a"][k] = a

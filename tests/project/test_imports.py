@@ -31,6 +31,8 @@ LAYERS = {
         "samples storage measures metrics statistics result integrate prepare recorder provenance "
         "relative_degree loop simulation batch tuning free_motion analysis "
         "handover testing"
+        "relative_degree loop simulation batch tuning free_motion lti analysis "
+        "testing"
     ),
     "What they tell": "concessions verdicts plot page report comparison study reproduce",
     "Commands": "workspace terminal cli",

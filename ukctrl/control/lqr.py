@@ -21,12 +21,11 @@ from ukctrl.control.riccati import (
     regulator,
     weight,
 )
-from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, passive_constraints
 from ukctrl.errors import InputError
-from ukctrl.factor import Matrix, Vector
+from ukctrl.factor import Vector
 from ukctrl.fields import Number, Seconds, spec
-from ukctrl.linear import Linearization, Linearizer, equilibrium
+from ukctrl.linear import Linearization, Linearizer, equilibrium, output_matrix
 from ukctrl.reference import Reference
 from ukctrl.start import solve_positions
 
@@ -166,7 +165,7 @@ class _Lqi(Regulation):
                 f"the task must have at most one row an input, {task.robot.nu}, for their "
                 f'integrals to be kept at rest; got {m}. Use kind = "lqr".'
             )
-        C = _output(self.stack, self.linear, task.start) @ self.linear.full
+        C = output_matrix(self.stack, self.linear, task.start) @ self.linear.full
         A = np.block([[A, np.zeros((n, m))], [C, np.zeros((m, m))]])
         B = np.vstack([B, np.zeros((m, B.shape[1]))])
         names = tuple(f"integral of {row}" for row in self.stack.names)
@@ -237,16 +236,3 @@ def _motion(spec: Regulating, task: Task) -> Reference:
                 f"motor of '{joint}' where it is. Use {ELASTIC_KINDS}."
             )
     return path
-
-
-def _output(stack: Stack, linear: Linearization, t: float) -> Matrix:
-    """Return how the rows' errors change with all deviations, shape ``(m, 2 nv)``."""
-    robot = linear.robot
-    n, snapshot = robot.nv, robot.snapshot(linear.q)
-
-    def error(d: Vector) -> Vector:
-        snapshot.move(robot.integrate(linear.q, d[:n]), linear.v + d[n:], t)
-        rows = stack.write(snapshot)
-        return np.where(stack.holonomic, rows.phi, rows.beta)
-
-    return jacobian(error, 2 * n)

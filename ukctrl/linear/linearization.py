@@ -1,51 +1,24 @@
-r"""A robot near a state, as a linear system.
-
-Near a configuration, a velocity and an input, deviations obey $\dot x = A x + B \delta u$ to first
-order, with $x = (\delta q, \delta v)$ in the tangent space and $q = q_0 \oplus \delta q$.
-
-Passive constraints leave fewer freedoms than velocities. As many velocities as they allow are
-chosen to stand for all, $x = (\delta q_i, \delta v_j)$, and the others follow from the rows,
-differentiated once and twice:
-
-$$ \delta q = N_q\, \delta q_i, \qquad \delta v = N_v\, \delta v_j + S\, \delta q_i . $$
-
-$N_q$ keeps the rows that hold positions, among them rows on velocities that integrate, such as the
-slip of feet that stick; $N_v$ keeps all of them.
-
-With $r = M a + \mathrm{nle} - f - B u - A_p^\top \lambda$ and $g = A_p a - b_p$ the acceleration
-changes by $\delta a = -W\, \delta r - M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ \delta g + G\,
-\delta u$. The derivatives of $M a + \mathrm{nle}$ are exact for rigid bodies; all others are
-central differences of sixth order along the tangent.
-"""
+"""The linear system itself, and what makes it at one state after another."""
 
 from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator
-from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl import uk
 from ukctrl.certify import RUN_RANK, RankPolicy
 from ukctrl.constraints import Stack
 from ukctrl.constraints.positional import positional_rows
 from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
+from ukctrl.linear.free import FreeDirections, Indices
+from ukctrl.linear.rest import equilibrium
 from ukctrl.robot import Robot
 from ukctrl.robot.snapshot import checked
-from ukctrl.rowspace import mass_weighted
-
-Indices = NDArray[np.intp]
-
-BALANCED = 1e-9
-"""An acceleration that is smaller than this fraction of what it adds up from counts as none."""
-USUAL = 1.0
-"""A usual acceleration, for configurations at which every force vanishes [rad/s^2 or m/s^2]."""
 
 
 @final
@@ -177,64 +150,6 @@ class Linearizer:
         return by_q, jacobian(lambda dv: rest(still, dv), robot.nv)
 
 
-@final
-class FreeDirections:
-    """What rows ``A x = d`` leave free, in mass-weighted coordinates; redundant rows are normal.
-
-    Args:
-        L: Cholesky factor of the mass matrix, shape ``(n, n)``.
-        A: The rows, shape ``(m, n)``.
-        rtol: A singular value of the rows, of unit length, that is smaller counts as zero.
-    """
-
-    def __init__(self, L: Matrix, A: Matrix, rtol: float) -> None:
-        from scipy.linalg import solve_triangular
-
-        weighted, lengths = mass_weighted(L, A, np.ones((1, len(A))))
-        U, sigma, Vt = np.linalg.svd(weighted)
-        rank = int(np.count_nonzero(sigma > rtol))
-        self._L = L.copy()
-        self._backwards = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * lengths[0])
-        self._Y = solve_triangular(L, Vt[rank:].T, lower=True, trans="T")
-
-    @cached_property
-    def chosen(self) -> Indices:
-        """Velocities that determine all others, as independently as possible."""
-        from scipy.linalg import qr
-
-        size = np.linalg.norm(self._L, axis=1)  # the root of the mass matrix's diagonal
-        _, _, order = qr((self._Y * size[:, None]).T, mode="economic", pivoting=True)
-        return np.asarray(np.sort(order[: self._Y.shape[1]]), dtype=np.intp)
-
-    def tangent(self, chosen: Indices) -> Matrix:
-        """Return all velocities from the chosen ones, where the rows ask for zero."""
-        N: Matrix = np.linalg.solve(self._Y[chosen].T, self._Y.T).T
-        N[chosen] = np.eye(len(chosen))
-        return N
-
-    def least(self, D: Matrix) -> Matrix:
-        """Return the ``x`` of least ``x' M x`` with ``A x = d``, for every column of ``D``."""
-        from scipy.linalg import solve_triangular
-
-        return np.asarray(solve_triangular(self._L, self._backwards @ D, lower=True, trans="T"))
-
-    def pushed(self, F: Matrix) -> Matrix:
-        """Return what forces do along the free directions, past the reactions."""
-        free: Matrix = self._Y.T @ F
-        return free
-
-    def answer(self, F: Matrix, D: Matrix) -> Matrix:
-        """Return the accelerations ``x`` under forces ``F`` and reactions, with ``A x = D``."""
-        answer: Matrix = self._Y @ self.pushed(F) + self.least(D)
-        return answer
-
-
-def free_velocities(dynamics: Dynamics) -> Indices:
-    """Return as many velocities as the passive rows leave free, that determine all others best."""
-    rows, rtol = dynamics.passive.rows, dynamics.rank.passive
-    return FreeDirections(dynamics.L, rows.A, rtol).chosen
-
-
 def linearize(
     robot: Robot,
     q: ArrayLike,
@@ -242,7 +157,7 @@ def linearize(
     v: ArrayLike | None = None,
     t: float = 0.0,
 ) -> Linearization:
-    """Return a robot near a state as a linear system; see this module's head.
+    """Return a robot near a state as a linear system; see this package's head.
 
     Args:
         robot: The robot.
@@ -259,32 +174,3 @@ def linearize(
     v = checked("v", np.zeros(robot.nv) if v is None else v, robot.nv)
     u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.nu)
     return Linearizer(robot).at(t, q, v, u)
-
-
-def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
-    """Return the least input that holds a robot at rest at a configuration, shape ``(nu,)``.
-
-    Raises:
-        ShapeError: ``q`` does not fit the robot.
-        InputError: No input does; the velocity that would change most is named.
-    """
-    q = checked("q", q, robot.nq)
-    dynamics = Dynamics(robot, RUN_RANK, Gains(0.0, 0.0))
-    dynamics.move(t, q, np.zeros(robot.nv))
-    a_free, G, s = dynamics.a_free, dynamics.G, dynamics.snapshot
-    u = uk.least_squares_input(G, -a_free)
-    a = dynamics.acceleration(u)
-    size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
-    size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))
-    if np.abs(a).max(initial=0.0) > BALANCED * max(size, USUAL):
-        worst = int(np.argmax(np.abs(a)))
-        force = float((s.M @ a)[worst])
-        unit = robot.dof_units[worst]
-        raise InputError(
-            f"robot '{robot.name}' must be held at rest by some input at the configuration "
-            f"{np.array2string(q, precision=4, separator=', ')}; the inputs leave an acceleration "
-            f"of {a[worst]:.3g} {unit.removesuffix('/s')}/s^2 at '{robot.dofs[worst]}', a force of "
-            f"{force:.3g} {'N' if unit == 'm/s' else 'N m'}. Choose a configuration where the "
-            "forces that no motor carries vanish."
-        )
-    return u

@@ -1,0 +1,121 @@
+"""Where a scenario is looked at: its start, a moment of its run, or any state."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Literal, final
+
+from ukctrl import uk
+from ukctrl.constraints import Stack
+from ukctrl.dynamics import Dynamics, passive_constraints
+from ukctrl.effects import Bench
+from ukctrl.effects.conditions import Conditions
+from ukctrl.errors import InputError, UkctrlError
+from ukctrl.factor import Vector
+from ukctrl.linear import equilibrium
+from ukctrl.loop import Loop
+from ukctrl.prepare import grid, start_state, true_robot
+from ukctrl.robot import Robot
+from ukctrl.scenario import Scenario
+from ukctrl.start import solve_start
+
+At = Literal["start"] | float
+"""``"start"``, or a time of the run [s]."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class OperatingPoint:
+    """A state and an input."""
+
+    t: float
+    """Time [s]."""
+    q: Vector
+    """Configuration, shape ``(nq,)``."""
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    u: Vector
+    """Input, shape ``(nu,)``."""
+    memory: Vector | None = None
+    """Memory of the law; None: the one it starts with."""
+    source: str = "as given"
+    """Where state and input come from, in words."""
+
+
+def plant_at(scenario: Scenario, t: float) -> Robot:
+    """Return the true robot of a scenario with the effects that act on it at a time [s]."""
+    timing, t0 = scenario.timing, scenario.start.t
+    bench = Bench(true_robot(scenario.robot), t0, timing.duration, timing.control)
+    plants = Conditions(scenario.effect, bench, scenario.seed).plants
+    return [plant.robot for plant in plants if plant.start <= max(t, t0)][-1]
+
+
+def operating_point(scenario: Scenario, at: At = "start") -> OperatingPoint:
+    """Return a state of a scenario's run, with the input there.
+
+    At the start it is the input that holds the robot where it rests and can be held, else the
+    controller's first; where the controller has none, the one that leaves least acceleration.
+
+    Args:
+        scenario: The scenario.
+        at: ``"start"``, or a time, up to which the scenario is run [s].
+
+    Raises:
+        InputError: The scenario does not fit its robot, or the run ends before that time.
+    """
+    return _start(scenario) if isinstance(at, str) else _later(scenario, at)
+
+
+def _start(scenario: Scenario) -> OperatingPoint:
+    t = scenario.start.t
+    robot = plant_at(scenario, t)
+    passive = passive_constraints(robot)
+    q, v, _ = start_state(scenario.start, robot, (*passive, *scenario.servo), scenario.seed)
+    if passive:
+        q, v, *_ = solve_start(Stack(passive, robot), q, v, t)
+    if not v.any():
+        try:
+            u = equilibrium(robot, q, t)
+            return OperatingPoint(t=t, q=q, v=v, u=u, source="the start, held at rest")
+        except InputError:
+            pass
+    try:
+        loop = Loop(scenario)
+        loop.truth.move(t, q, v)
+        u = loop.command(t, *loop.conditions.sense(t, q, v), loop.state.memory).u.copy()
+        s = loop.truth.snapshot
+        rate = s.v @ s.B
+        u = loop.conditions.applied(t, loop.conditions.accept(t, u, rate), rate)
+        return OperatingPoint(t=t, q=q, v=v, u=u, source="the start, with the first input")
+    except (UkctrlError, ArithmeticError):
+        source = "the start, with the input that leaves least acceleration"
+        return OperatingPoint(t=t, q=q, v=v, u=_calmest(robot, t, q, v), source=source)
+
+
+def _calmest(robot: Robot, t: float, q: Vector, v: Vector) -> Vector:
+    dynamics = Dynamics(robot)
+    dynamics.move(t, q, v)
+    return uk.least_squares_input(dynamics.G, -dynamics.a_free)
+
+
+def _later(scenario: Scenario, t: float) -> OperatingPoint:
+    """Run up to a time and look."""
+    begin, end = scenario.start.t, scenario.start.t + scenario.timing.duration
+    if not begin < t <= end:
+        raise InputError(
+            f"the time to look at must be within the run, above {begin:g} s and at most {end:g} s; "
+            f"got {t:g} s."
+        )
+    loop = Loop(scenario)
+    loop.t1, loop.outputs = t, grid(begin, t, scenario.timing.sample)
+    status, message = loop.run(lambda reached, duration: None)
+    if status != "completed":
+        raise InputError(
+            f"the run must reach t = {t:g} s to be looked at there; it ended as '{status}': "
+            f"{message}"
+        )
+    recorder, k = loop.recorder, loop.recorder.count - 1
+    q, v, u = (recorder.arrays[name][k].copy() for name in ("q", "v", "u"))
+    return OperatingPoint(
+        t=t, q=q, v=v, u=u, memory=recorder.memory.copy(), source=f"the run at t = {t:g} s"
+    )
