@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ukctrl.errors import InputError, unknown_name
 
 Table = dict[str, Any]
+_PAIRS = MappingProxyType({"{": "}", "[": "]", "(": ")"})
 
 
 def merged(base: Table, override: Table) -> Table:
@@ -80,3 +82,35 @@ def parse_value(text: str) -> object:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return text
+
+
+def split_list(text: str, separator: str, what: str) -> Iterator[str]:
+    """Yield what separators part, but not those inside brackets or quotes.
+
+    Args:
+        text: The list.
+        separator: One character.
+        what: What messages call the text.
+
+    Raises:
+        InputError: A bracket or a quote has no partner.
+    """
+    open_brackets: list[str] = []
+    quote, start = "", 0
+    for place, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in _PAIRS:
+            open_brackets.append(_PAIRS[letter])
+        elif letter in _PAIRS.values():
+            if not open_brackets or open_brackets.pop() != letter:
+                raise InputError(f"{what}: '{letter}' closes what was not opened.")
+        elif letter == separator and not open_brackets:
+            yield text[start:place]
+            start = place + 1
+    if open_brackets or quote:
+        raise InputError(f"{what}: '{quote or open_brackets[-1]}' is missing.")
+    if text[start:].strip():
+        yield text[start:]

@@ -32,6 +32,7 @@ LAYERS = {
         "relative_degree loop simulation batch tuning free_motion analysis "
         "handover testing"
         "relative_degree loop simulation batch tuning free_motion lti analysis "
+        "relative_degree loop simulation batch sweep tuning free_motion analysis "
         "testing"
     ),
     "What they tell": "concessions verdicts plot page report comparison study reproduce",

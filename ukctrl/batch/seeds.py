@@ -1,10 +1,10 @@
-"""Seeds of repeats: from the scenario's own, the same for every controller."""
+"""Seeds of repeats and samples: from a seed and a number, and from nothing else."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_REPEATS, _TRAINING = 0, 1
+_REPEATS, _TRAINING, _SAMPLES, _POINTS = 0, 1, 2, 3
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
@@ -15,6 +15,16 @@ def repeat_seed(seed: int, repeat: int) -> int:
 def training_seed(seed: int) -> int:
     """Return the seed that gains are tuned on, which no repeat has."""
     return _drawn(seed, _TRAINING, 0)
+
+
+def sample_seed(seed: int, sample: int) -> int:
+    """Return the seed of a sample of a study, given the study's."""
+    return _drawn(seed, _SAMPLES, sample)
+
+
+def point_generator(seed: int, point: int) -> np.random.Generator:
+    """Return the random numbers that a point of a study is drawn from, given the study's seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_POINTS, point)))
 
 
 def _drawn(seed: int, purpose: int, number: int) -> int:

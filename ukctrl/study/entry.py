@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses as dc
 import itertools
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from ukctrl.control import Controller, law_name
 from ukctrl.errors import InputError, near_miss
 from ukctrl.scenario import Scenario
-from ukctrl.tables import parse_value
+from ukctrl.tables import parse_value, split_list
 
 OWN = ("controller", "believed")
 """Parts of a scenario that belong to a controller; the others are the same for all."""
-_PAIRS = MappingProxyType({"{": "}", "[": "]", "(": ")"})
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,7 @@ class Entry:
         if brace:
             if not rest.rstrip().endswith("}"):
                 raise InputError(f"entry '{text}': the brace '{{' is not closed.")
-            for pair in _split(rest.rstrip()[:-1], text):
+            for pair in split_list(rest.rstrip()[:-1], ",", f"entry '{text}'"):
                 key, sign, value = (part.strip() for part in pair.partition("="))
                 if not (key and sign and value):
                     raise InputError(f"entry '{text}': must have KEY=VALUE in its braces; got "
@@ -119,26 +117,3 @@ class Entry:
 def _inline(value: object) -> str:
     """Return a value as text that `parse` reads again; dots for one of several parts."""
     return json.dumps(value) if isinstance(value, bool | int | float | str) else "..."
-
-
-def _split(text: str, whole: str) -> Iterator[str]:
-    """Yield what commas part, but not those inside brackets or quotes."""
-    open_brackets: list[str] = []
-    quote, start = "", 0
-    for place, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "\"'":
-            quote = letter
-        elif letter in _PAIRS:
-            open_brackets.append(_PAIRS[letter])
-        elif letter in _PAIRS.values():
-            if not open_brackets or open_brackets.pop() != letter:
-                raise InputError(f"entry '{whole}': '{letter}' closes what was not opened.")
-        elif letter == "," and not open_brackets:
-            yield text[start:place]
-            start = place + 1
-    if open_brackets or quote:
-        raise InputError(f"entry '{whole}': '{quote or open_brackets[-1]}' is missing.")
-    if text[start:].strip():
-        yield text[start:]

@@ -1,0 +1,131 @@
+"""One sample of a study, as a task."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+import time
+from pathlib import Path
+from typing import NamedTuple, final
+
+from ukctrl.batch import Outcome, Run, Watch
+from ukctrl.errors import UkctrlError
+from ukctrl.plugin import blame
+from ukctrl.result import Result
+from ukctrl.scenario import Scenario
+from ukctrl.sweep.plan import Plan
+from ukctrl.sweep.row import FAILED, TIMED_OUT, Row
+from ukctrl.sweep.table import UNTIMED
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True)
+class Base:
+    """What all samples share."""
+
+    scenario: Scenario
+    plan: Plan
+    beside: Path | None = None
+    """File that names among the values are relative to."""
+    trust: bool = False
+    """Whether Python code that the values name may run."""
+    timeout: float | None = None
+    """How long a sample may take [s]."""
+    keep_all: bool = False
+    """Whether the results of all samples are wanted whole."""
+    keep_failed: bool = False
+    """Whether those of samples that did not complete are."""
+
+    def scenario_of(self, sample: int) -> Scenario:
+        """Return the scenario of a sample.
+
+        Raises:
+            InputError: Its values do not go together.
+        """
+        changes = self.plan.changes(sample)
+        return self.scenario.replace(changes, beside=self.beside, trust=self.trust)
+
+
+class Finished(NamedTuple):
+    """What came of a sample."""
+
+    row: Row
+    result: Result | None = None
+    """All of it, where that is wanted."""
+
+
+@final
+@dc.dataclass(frozen=True)
+class Sample:
+    """A sample to run: a task for [`Crew.gather`][ukctrl.batch.Crew.gather]."""
+
+    base: Base
+    number: int
+
+    def __call__(self, watch: Watch) -> Finished | None:
+        """Run it; None where the user has stopped it."""
+        base = self.base
+        try:
+            scenario = base.scenario_of(self.number)
+        except UkctrlError as error:
+            return Finished(self.failed(str(error)))
+        except Exception as error:  # a fault in a user's code must not cost the other samples
+            return Finished(self.failed(blame(error) or f"{type(error).__name__}: {error}"))
+        until = math.inf if base.timeout is None else time.monotonic() + base.timeout
+        late = False
+
+        def watched(fraction: float) -> None:
+            nonlocal late
+            if time.monotonic() > until:
+                late = True
+                raise KeyboardInterrupt
+            watch(fraction)
+
+        kept = base.keep_all or base.keep_failed
+        run = Run(scenario=scenario, entry="", curves=False, keep=kept)
+        try:
+            outcome = run(watched)
+        except KeyboardInterrupt:
+            if not late:
+                raise
+            return Finished(self.overdue())
+        if late:
+            return Finished(self.overdue())
+        if outcome.stopped:
+            return None
+        wanted = base.keep_all or (base.keep_failed and not outcome.completed)
+        return Finished(self._row(outcome), outcome.result if wanted else None)
+
+    def _row(self, outcome: Outcome) -> Row:
+        if not outcome.metrics:  # there was no run
+            return self.failed(outcome.message)
+        return self._made(
+            outcome.status,
+            outcome.message,
+            outcome.reached,
+            {
+                name: value
+                for name, value in outcome.metrics.items()
+                if name.partition(".")[0] in UNTIMED
+            },
+        )
+
+    def failed(self, message: str) -> Row:
+        """Return the row of a sample that could not be run."""
+        return self._made(FAILED, message, math.nan, {})
+
+    def overdue(self) -> Row:
+        """Return the row of a sample that took too long."""
+        return self._made(TIMED_OUT, f"it took longer than {self.base.timeout:g} s.", math.nan, {})
+
+    def _made(self, status: str, message: str, reached: float, metrics: dict[str, float]) -> Row:
+        plan = self.base.plan
+        return Row(
+            sample=self.number,
+            values=plan.values(self.number),
+            seed=plan.seed_of(self.number),
+            status=status,
+            message=" ".join(message.split()),
+            reached=reached,
+            metrics=metrics,
+        )
