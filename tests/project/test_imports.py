@@ -23,7 +23,7 @@ LAYERS = {
     "Linear algebra": "threads compiled factor differences rowspace drift certify",
     "Theorems on plain arrays": "kernels levels large uk pseudoinverse motion",
     "Robots and constraints": "robot reference constraints nonideal reaction",
-    "States that obey them": "dynamics projection start linear",
+    "States that obey them": "dynamics projection start linear jets",
     "Controllers": "control",
     "Between loop and bench": "effects",
     "Scenarios": "scenario loading",

@@ -36,6 +36,8 @@ class Motion:
     """Symbolic mass matrix, n rows of n."""
     nle: tuple[sympy.Expr, ...]
     """Symbolic bias force, n."""
+    dissipative: tuple[sympy.Expr, ...]
+    """Symbolic force -dF/dv of the dissipation F, n; zeros where there is none."""
     constant: bool
     """Whether M is made of numbers alone."""
     dynamics: Compiled = dc.field(repr=False, compare=False)
@@ -84,19 +86,21 @@ def derive_motion(
         convected = [p.diff(y) * w for y, w in zip(q, v, strict=True) if y in present]
         nle.append(sympy.Add(*convected, p.diff(t), -T.diff(x), V.diff(x)))
     drive = V.diff(t) - T.diff(t)
+    dissipative = tuple(-F.diff(w) for w in v)
     arguments = [words.plain, [f"v.{name}" for name in words.velocities], "t"]
     label = "; ".join((*kinetic, *potential))
     entries = [entry for row in M for entry in row]
     return Motion(
         M=M,
         nle=tuple(nle),
+        dissipative=dissipative,
         constant=all(entry.is_number for entry in entries),
         dynamics=compile_function([*entries, *nle], arguments, label),
         potential=compile_function([V - T_0], [words.plain, "t"], label),
         drive=None if drive == 0 else compile_function([drive], arguments, label),
         friction=None
         if F == 0
-        else compile_function([-F.diff(w) for w in v], arguments, "; ".join(dissipation)),
+        else compile_function(dissipative, arguments, "; ".join(dissipation)),
     )
 
 

@@ -1,0 +1,170 @@
+"""Derivatives of rows along motions: exact where formulas are, measured elsewhere, and the same."""
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot
+from ukctrl.constraints import Expression, Gear, JointFollows, PointFollows, Stack
+from ukctrl.dynamics import Dynamics
+from ukctrl.errors import InputError
+from ukctrl.jets import SampledJets, check_smooth, formula_jets, jets_of
+from ukctrl.reference import MinJerk, Repeated, RestToRest, Stacked
+
+ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
+MEASURED = {"rtol": 1e-7, "atol": 1e-7}  # four derivatives, two of them by the spectral method
+GROWN = 100.0
+"""How far beyond its own estimate the measured error may be."""
+
+
+def furuta():
+    """A Furuta pendulum in text, with friction; gravity in its potential."""
+    return Robot.from_lagrangian(
+        coordinates=["arm", "pole"],
+        kinetic=[
+            "(J1 + m*L**2 + J*sin(pole)**2)/2*v.arm**2",
+            "m*L*r*cos(pole)*v.arm*v.pole + J/2*v.pole**2",
+        ],
+        potential="-m*9.81*r*cos(pole)",
+        dissipation="0.05*v.arm**2/2",
+        parameters={"J1": 0.6, "m": 0.5, "L": 0.9, "J": 0.4, "r": 0.6},
+        inputs={"tau": {"arm": "1 + 0.1*cos(pole)"}},
+    )
+
+
+def states(robot, count=3):
+    rng = np.random.default_rng(3)
+    for _ in range(count):
+        yield (
+            rng.uniform(0.0, 1.0), rng.uniform(-0.5, 0.5, robot.nq),
+            rng.uniform(-0.5, 0.5, robot.nv), rng.uniform(-2.0, 2.0, (3, robot.nu)),
+        )  # fmt: skip
+
+
+def rows(robot, path):
+    return Stack(
+        (
+            JointFollows(joints=("pole",), path=path),
+            Expression(phi="sin(arm + pole) - 0.2*t**3", name="sine"),
+            Expression(psi="v.pole*cos(arm) - exp(-t)", name="rate"),
+        ),
+        robot,
+    )
+
+
+PATH = RestToRest(points=((0.0,), (1.0,)), duration=2.0, still=6)
+
+
+def test_the_measured_derivatives_are_those_of_the_formulas():
+    robot = furuta()
+    stack = rows(robot, PATH)
+    exact, measured = formula_jets(stack), SampledJets(stack)
+    for t, q, v, U in states(robot):
+        found, expected = (jets.derivatives(t, q, v, U, 4) for jets in (measured, exact))
+        np.testing.assert_allclose(found, expected, **MEASURED)
+        error = np.abs(found - expected).max(axis=1)
+        assert (
+            error <= GROWN * (measured.uncertainty + np.abs(expected).max(axis=1) * 1e-14)
+        ).all()
+
+
+def test_the_first_derivatives_are_the_rows_own():
+    robot = furuta()
+    stack, dynamics = rows(robot, PATH), Dynamics(robot)
+    exact = formula_jets(stack)
+    for t, q, v, U in states(robot):
+        dynamics.move(t, q, v)
+        own = stack.write(dynamics.snapshot)
+        a = dynamics.acceleration(U[0])
+        found = exact.derivatives(t, q, v, U, 2)
+        np.testing.assert_allclose(found[:2, :2], [own.phi[:2], own.beta[:2]], **ROUNDING)
+        np.testing.assert_allclose(found[2, :2], (own.A @ a - own.b)[:2], **ROUNDING)
+        np.testing.assert_allclose(found[0, 2], own.beta[2], **ROUNDING)
+        np.testing.assert_allclose(found[1, 2], (own.A @ a - own.b)[2], **ROUNDING)
+
+
+def test_they_are_the_derivatives_of_the_simulated_motion():
+    """Independent route: the motion by an integrator, and a polynomial fitted to its rows."""
+    from scipy.integrate import solve_ivp
+
+    robot = furuta()
+    stack, dynamics = rows(robot, PATH), Dynamics(robot)
+    exact = formula_jets(stack)
+    t, q, v, U = next(states(robot))
+
+    def rate(tau, x):
+        u = U[0] + U[1] * tau + U[2] * tau**2 / 2.0
+        dynamics.move(t + tau, x[:2], x[2:])
+        return np.concatenate([x[2:], dynamics.acceleration(u)])
+
+    taus = 0.2 * np.cos(np.pi * (np.arange(15) + 0.5) / 15)
+    values = []
+    for tau in taus:
+        end = solve_ivp(
+            rate, (0.0, tau), [*q, *v], method="DOP853", rtol=1e-13, atol=1e-14
+        ).y[:, -1]  # fmt: skip
+        dynamics.move(t + tau, end[:2], end[2:])
+        values.append(stack.write(dynamics.snapshot).phi[:2].copy())
+    series = np.polynomial.Chebyshev.fit(taus, np.array(values)[:, 1], 14, domain=[-0.2, 0.2])
+    expected = [series.deriv(k)(0.0) for k in range(5)]
+    found = exact.derivatives(t, q, v, U, 4)[:, 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_a_robot_of_a_model_file_gives_the_derivatives_of_its_formulas():
+    """The tip of the cart-pole, of the URDF and written by hand (Lozano et al. 2000)."""
+    path = Stacked(parts=[RestToRest(points=((x,), (x + 0.3,)), duration=2.0, still=6)
+                          for x in (0.1, 0.0, -0.5)])  # fmt: skip
+    model = Robot.load("cart_pole")
+    by_hand = Robot.from_lagrangian(
+        coordinates={"cart": "m", "pole": "rad"},
+        kinetic="0.4*v.cart**2 + 0.23*0.3302*cos(pole)*v.cart*v.pole"
+        " + (0.00788 + 0.23*0.3302**2)/2*v.pole**2",
+        potential="-0.23*9.81*0.3302*cos(pole)",
+        inputs={"F": {"cart": 1.0}},
+    )
+    x, z = path.parts[0], path.parts[2]
+    measured = SampledJets(Stack([PointFollows(frame="tip", path=path)], model))
+    exact = formula_jets(
+        Stack(
+            (
+                Expression(phi=f"cart + 0.6413*sin(pole) - ({_text(x)})", name="x"),
+                Expression(phi=f"-0.6413*cos(pole) - ({_text(z)})", name="z"),
+            ),
+            by_hand,
+        )
+    )
+    for t, q, v, U in states(by_hand):
+        at = np.array([q[0], np.cos(q[1]), np.sin(q[1])])
+        found = measured.derivatives(t, at, v, U, 4)[:, [0, 2]]
+        np.testing.assert_allclose(found, exact.derivatives(t, q, v, U, 4), rtol=1e-6, atol=1e-6)
+
+
+def _text(path):
+    coefficients = path.pieces.coefficients[0, :, 0]
+    return " + ".join(f"({c!r})*t**{k}" for k, c in enumerate(coefficients.tolist()))
+
+
+def test_across_the_seam_of_a_path_the_derivatives_are_those_of_one_side():
+    """The path is made of pieces; at a knot the spectral method must not smooth over it."""
+    robot = furuta()
+    path = Repeated(path=MinJerk(points=(0.0, 1.0, 0.0), duration=1.0), period=1.0)
+    stack = rows(robot, path)
+    t, q, v, U = 0.5, np.array([0.1, 0.2]), np.array([0.3, 0.1]), np.zeros((1, 1))
+    found = SampledJets(stack).derivatives(t, q, v, U, 4)
+    np.testing.assert_allclose(found, formula_jets(stack).derivatives(t, q, v, U, 4), **MEASURED)
+
+
+def test_what_is_no_formula_is_measured():
+    text, model = furuta(), Robot.load("acrobot")
+    assert formula_jets(Stack([Gear(joints=("arm", "pole"), ratio=2.0)], text)) is None
+    assert formula_jets(Stack([Expression(phi="elbow")], model)) is None
+    elastic = Robot.load("flexible_joint_arm")  # its springs are no formulas
+    assert not jets_of(Stack([Expression(phi="q2")], elastic), 4).exact
+    assert jets_of(Stack([Expression(phi="arm")], text), 4).exact
+
+
+def test_a_path_with_too_few_continuous_derivatives_is_refused_by_name():
+    stack = rows(furuta(), MinJerk(points=(0.0, 1.0), duration=1.0))
+    check_smooth(stack, (3, 4, 3))
+    with pytest.raises(InputError, match=r"servo\[0\].path must have 3 continuous derivatives.* 2"):
+        check_smooth(stack, (4, 4, 3))

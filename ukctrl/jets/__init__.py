@@ -1,0 +1,15 @@
+r"""Jets: time derivatives of any order of what servo rows say, along the motions of a robot.
+
+Rows of relative degree r need $\phi, \dot\phi, \dots, \phi^{(r)}$ along the motion that begins at a
+state under an input $u(\tau) = \sum_k u_k \tau^k / k!$. Where robot and rows are formulas they are
+derived exactly (`FormulaJets`); on any other robot they are measured along that motion by a
+spectral method (`SampledJets`), which tells how exact it is.
+"""
+
+from ukctrl.jets.base import Jets
+from ukctrl.jets.formulas import FormulaJets, formula_jets
+from ukctrl.jets.paths import check_smooth
+from ukctrl.jets.sampled import SampledJets
+from ukctrl.jets.select import jets_of
+
+__all__ = ["FormulaJets", "Jets", "SampledJets", "check_smooth", "formula_jets", "jets_of"]

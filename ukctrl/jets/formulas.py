@@ -1,0 +1,241 @@
+r"""Derivatives along a motion, derived exactly from formulas.
+
+With the equation of motion $R_0 = M a + \mathrm{nle} - f - B u = 0$ and the total derivative
+
+$$ D = \sum_k q^{(k+1)} \frac{\partial}{\partial q^{(k)}}
+     + \sum_k u^{(k+1)} \frac{\partial}{\partial u^{(k)}} + \frac{\partial}{\partial t} , $$
+
+$D^k R_0 = M q^{(k+2)} + s_k = 0$ gives one derivative of the motion after the other, with the same
+mass matrix for all; then $D^k \phi$ are the rows'. The mass matrix is never inverted in symbols,
+so that the formulas stay short.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.constraints import Expression, JointFollows, Stack
+from ukctrl.expression import Motion, compile_function, parse
+from ukctrl.expression.codegen import Compiled
+from ukctrl.factor import Matrix, Vector
+from ukctrl.jets.base import Jets
+from ukctrl.reference import Reference
+from ukctrl.robot.actuators import Actuation, FormulaColumn
+from ukctrl.robot.formulas.lagrangian import Lagrangian, LagrangianForce
+from ukctrl.robot.formulas.structure import FormulaStructure
+
+if TYPE_CHECKING:
+    import sympy
+
+MAX_OPERATIONS = 50_000
+"""Derivatives that would take more operations than this are measured instead."""
+
+Exprs = tuple["sympy.Expr", ...]
+
+
+def formula_jets(stack: Stack) -> FormulaJets | None:
+    """Return exact derivatives; None where robot or rows are not formulas throughout."""
+    robot = stack.robot
+    structure, inputs = robot.structure, robot.actuation
+    if not isinstance(structure, FormulaStructure) or len(structure.rotors) or robot.passive:
+        return None
+    plant = structure.plant
+    if not isinstance(plant, Lagrangian):
+        return None
+    if any(not isinstance(term, LagrangianForce) for term in robot.forces.terms):
+        return None
+    if any(not isinstance(column, FormulaColumn) for _, column in inputs.moving):
+        return None
+    if any(not isinstance(one, Expression | JointFollows) for one in stack.constraints):
+        return None
+    return FormulaJets(stack, plant.motion, _actuation(inputs))
+
+
+def _actuation(inputs: Actuation) -> tuple[Exprs, ...]:
+    """Return ``B`` as symbols, nv rows of nu."""
+    import sympy
+
+    B = [[sympy.Float(x) if x else sympy.Integer(0) for x in row] for row in inputs.constant]
+    for index, column in inputs.moving:
+        assert isinstance(column, FormulaColumn)  # the caller looked
+        for dof, text in zip(column.dofs, column.texts, strict=True):
+            B[dof][index] = parse(text, column.words)
+    return tuple(tuple(row) for row in B)
+
+
+class _Names(NamedTuple):
+    """The symbols of a motion's jet."""
+
+    coordinates: tuple[str, ...]
+    inputs: int
+
+    def level(self, k: int) -> list[str]:
+        """Return the names of the k-th derivatives of the coordinates."""
+        if k == 0:
+            return list(self.coordinates)
+        if k == 1:
+            return [f"v.{name}" for name in self.coordinates]
+        return [f"{k}.{name}" for name in self.coordinates]
+
+    def push(self, k: int) -> list[str]:
+        """Return the names of the k-th derivatives of the inputs."""
+        return [f"u{k}.{i}" for i in range(self.inputs)]
+
+    def after(self, order: int) -> Mapping[sympy.Symbol, sympy.Symbol]:
+        """Return the derivative of every symbol up to an order, as a symbol."""
+        import sympy
+
+        pairs = [
+            (below, above)
+            for k in range(order + 1)
+            for names in (self.level, self.push)
+            for below, above in zip(names(k), names(k + 1), strict=True)
+        ]
+        return {sympy.Symbol(below): sympy.Symbol(above) for below, above in pairs}
+
+
+def _total(expr: sympy.Expr, after: Mapping[sympy.Symbol, sympy.Symbol]) -> sympy.Expr:
+    """Return the total time derivative of an expression."""
+    import sympy
+
+    present = sorted(expr.free_symbols & after.keys(), key=str)
+    terms = [expr.diff(symbol) * after[symbol] for symbol in present]
+    return sympy.Add(*terms, expr.diff(sympy.Symbol("t")))
+
+
+@functools.lru_cache(maxsize=64)  # a study derives the same stages for every run
+def _stages(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Exprs:
+    r"""Return $s_k$ of $D^k R_0 = M q^{(k+2)} + s_k$."""
+    import sympy
+
+    if k == 0:
+        pushes = [sympy.Symbol(name) for name in names.push(0)]
+        return tuple(
+            bias - force - sympy.Add(*(b * u for b, u in zip(row, pushes, strict=True)))
+            for bias, force, row in zip(motion.nle, motion.dissipative, B, strict=True)
+        )
+    after, below = names.after(k), _stages(motion, B, names, k - 1)
+    highest = [sympy.Symbol(name) for name in names.level(k + 1)]
+    return tuple(
+        sympy.Add(
+            _total(s, after), *(_total(m, after) * x for m, x in zip(row, highest, strict=True))
+        )
+        for s, row in zip(below, motion.M, strict=True)
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled_stage(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Compiled:
+    arguments = [*_lists(names, k + 1, k), "t"]
+    return compile_function(_stages(motion, B, names, k), arguments, "the equation of motion")
+
+
+@functools.lru_cache(maxsize=64)
+def _row(phi: sympy.Expr, names: _Names, k: int) -> sympy.Expr:
+    """Return the k-th derivative of a row, of whose symbols none is of a level above 1."""
+    return phi if k == 0 else _total(_row(phi, names, k - 1), names.after(k + 1))
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled_rows(rows: Exprs, names: _Names, order: int, level: int) -> Compiled:
+    flat = [_row(row, names, k) for k in range(order + 1) for row in rows]
+    lists = [names.level(k) for k in range(order + level + 1)]
+    return compile_function(flat, [*lists, "t"], "the servo rows")
+
+
+def _lists(names: _Names, levels: int, pushes: int) -> list[list[str]]:
+    return [
+        *(names.level(k) for k in range(levels + 1)),
+        *(names.push(k) for k in range(pushes + 1)),
+    ]
+
+
+class _Block(NamedTuple):
+    """The rows of one constraint."""
+
+    where: slice
+    level: int
+    """0 where they have a position level, else 1."""
+    rows: Exprs
+    """The rows as symbols; empty where joints follow a path."""
+    joints: tuple[int, ...] = ()
+    path: Reference | None = None
+
+
+@final
+class FormulaJets(Jets):
+    """Derivatives of the rows in text, of a robot in text.
+
+    Args:
+        stack: The rows: expressions, or joints that follow a path.
+        motion: The robot's equation of motion.
+        B: Its actuation as symbols, nv rows of nu.
+    """
+
+    exact: ClassVar[bool] = True
+
+    def __init__(self, stack: Stack, motion: Motion, B: tuple[Exprs, ...]) -> None:
+        super().__init__(stack)
+        self._motion, self._B = motion, B
+        self._names = _Names(tuple(self.robot.coordinates), self.robot.nu)
+        self._blocks = tuple(_blocks(stack))
+
+    def within(self, order: int) -> bool:
+        """Whether derivatives up to an order are short enough to be worth their formulas."""
+        total = 0
+        for k in range(order - 1):
+            stage = _stages(self._motion, self._B, self._names, k)
+            total += sum(int(s.count_ops()) for s in stage)
+            if total > MAX_OPERATIONS:
+                return False
+        return True
+
+    def motion(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
+        """Return the coordinates and their derivatives, shape ``(order + 1, nv)``."""
+        n = self.robot.nv
+        found = np.zeros((order + 1, n))
+        found[:2] = [q, v][: order + 1]
+        levels = [q.tolist(), v.tolist()]
+        pushes = [*U.tolist(), *([[0.0] * self.robot.nu] * max(0, order - 1 - len(U)))]
+        M: Matrix = np.reshape(self._motion.dynamics(*levels, t)[: n * n], (n, n))
+        for k in range(order - 1):
+            stage = _compiled_stage(self._motion, self._B, self._names, k)
+            s = stage(*levels, *pushes[: k + 1], t)
+            found[k + 2] = -np.linalg.solve(M, np.array(s))
+            levels.append(found[k + 2].tolist())
+        return found
+
+    def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
+        highest = order + max((block.level for block in self._blocks), default=0)
+        x = self.motion(t, q, v, U, max(highest, 1))
+        levels = x.tolist()
+        found = np.empty((order + 1, len(self.stack)))
+        for block in self._blocks:
+            if block.path is not None:
+                r = block.path.derivatives(t, order)
+                found[:, block.where] = x[: order + 1, list(block.joints)] - r
+            else:
+                rows = _compiled_rows(block.rows, self._names, order, block.level)
+                flat = rows(*levels[: order + block.level + 1], t)
+                found[:, block.where] = np.reshape(flat, (order + 1, -1))
+        return found
+
+
+def _blocks(stack: Stack) -> Sequence[_Block]:
+    found, start = list[_Block](), 0
+    for constraint, part in zip(stack.constraints, stack.attached, strict=True):
+        where = slice(start, start + len(part.names))
+        start = where.stop
+        if isinstance(constraint, JointFollows):
+            joints = tuple(stack.robot.dofs.index(name) for name in constraint.joints)
+            found.append(_Block(where, 0, (), joints, constraint.path))
+            continue
+        derived = part.formulas()
+        assert derived is not None  # an expression has them
+        level = 0 if derived.phi else 1
+        found.append(_Block(where, level, derived.phi or derived.beta))
+    return found
