@@ -4,47 +4,26 @@ import control
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Scenario, simulate
+from ukctrl import Scenario, simulate
 from ukctrl.errors import InputError, UnknownName
 from ukctrl.lti import OperatingPoint, invariant_zeros, linear_plant, operating_point
 
 CLOSED = {"rtol": 0.0, "atol": 1e-9}
-M, m, length, g = 2.0, 0.5, 0.7, 9.81
 
 
-def cart_pole():
-    return Robot.from_lagrangian(
-        {"x": "m", "angle": "rad"},
-        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-        "m*g*l*cos(angle)",
-        parameters={"M": M, "m": m, "l": length, "g": g},
-        inputs={"F": {"x": 1.0}},
-    )
-
-
-def scenario(**more):
-    given = {
-        "title": "A cart under a pole",
-        "robot": cart_pole(),
-        "servo": [{"kind": "expression", "phi": "x", "name": "cart"}],
-        "controller": {"kind": "lqr"},
-        "timing": {"duration": 1.0},
-    }
-    return Scenario(**{**given, **more})
-
-
-def test_the_zeros_of_a_cart_under_a_pole_are_the_pole_s_own_poles():
-    plant = linear_plant(scenario())
+def test_the_zeros_of_a_cart_under_a_pole_are_the_pole_s_own_poles(plants):
+    plant = linear_plant(plants.scenario(plants.cart_pole()))
     assert (plant.states, plant.inputs) == (("x", "angle", "v.x", "v.angle"), ("F",))
-    assert plant.outputs == ("cart",)
+    assert plant.outputs == ("place",)
+    (M, m), length, g = plants.masses, plants.length, plants.gravity
     own = np.sqrt(g / length)
     np.testing.assert_allclose(np.sort(plant.zeros().real), [-own, own], **CLOSED)
     fast = np.sqrt((M + m) * g / (M * length))
     np.testing.assert_allclose(np.sort(plant.poles().real), [-fast, 0.0, 0.0, fast], atol=1e-6)
 
 
-def test_outputs_are_freedoms_rates_and_places_of_frames():
-    plant = linear_plant(scenario(), servo=False, outputs=["angle", "v.x"])
+def test_outputs_are_freedoms_rates_and_places_of_frames(plants):
+    plant = linear_plant(plants.scenario(plants.cart_pole()), servo=False, outputs=["angle", "v.x"])
     np.testing.assert_allclose(plant.C, [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]], **CLOSED)
     assert plant.output_units == ("rad", "m/s")
 
@@ -56,15 +35,17 @@ def test_the_place_of_a_frame_is_an_output_beside_the_rows_that_hold_it():
     np.testing.assert_allclose(rows.C[:3], places.C, **CLOSED)
 
 
-def test_an_output_that_does_not_exist_is_refused_with_the_near_miss():
+def test_an_output_that_does_not_exist_is_refused_with_the_near_miss(plants):
     with pytest.raises(UnknownName, match="no output named 'angel'; did you mean 'angle'"):
-        linear_plant(scenario(), outputs=["angel"])
+        linear_plant(plants.scenario(plants.cart_pole()), outputs=["angel"])
     with pytest.raises(InputError, match="'angle' comes twice"):
-        linear_plant(scenario(), outputs=["angle", "angle"])
+        linear_plant(plants.scenario(plants.cart_pole()), outputs=["angle", "angle"])
 
 
-def test_a_moment_of_the_run_is_where_the_run_is_then():
-    swings = scenario(start={"q": {"angle": 0.1}}, controller={"kind": "lqr", "q": (0.0, 0.0)})
+def test_a_moment_of_the_run_is_where_the_run_is_then(plants):
+    swings = plants.scenario(
+        plants.cart_pole(), start={"q": {"angle": 0.1}}, controller={"kind": "lqr", "q": (0.0, 0.0)}
+    )
     point = operating_point(swings, 0.35)
     whole = simulate(swings.replace({"timing.sample": 0.05}))
     np.testing.assert_allclose(point.q, whole["q"][7], atol=1e-8)
@@ -73,20 +54,19 @@ def test_a_moment_of_the_run_is_where_the_run_is_then():
         operating_point(swings, 1.5)
 
 
-def test_any_state_may_be_given():
+def test_any_state_may_be_given(plants):
     point = OperatingPoint(t=0.0, q=np.array([0.0, np.pi]), v=np.zeros(2), u=np.zeros(1))
-    hangs = linear_plant(scenario(), point)
-    np.testing.assert_allclose(hangs.zeros().real, 0.0, atol=1e-8)
-    np.testing.assert_allclose(
-        np.sort(hangs.zeros().imag), [-np.sqrt(g / length), np.sqrt(g / length)], **CLOSED
-    )
+    hangs = linear_plant(plants.scenario(plants.cart_pole()), point)
+    swing = np.sqrt(plants.gravity / plants.length)
+    np.testing.assert_allclose(hangs.zeros().real, 0.0, **CLOSED)
+    np.testing.assert_allclose(np.sort(hangs.zeros().imag), [-swing, swing], **CLOSED)
 
 
-def test_python_control_gets_the_names_and_finds_the_same_zeros():
-    plant = linear_plant(scenario())
+def test_python_control_gets_the_names_and_finds_the_same_zeros(plants):
+    plant = linear_plant(plants.scenario(plants.cart_pole()))
     given = plant.to_control()
     assert given.state_labels == list(plant.states)
-    assert (given.input_labels, given.output_labels) == (["F"], ["cart"])
+    assert (given.input_labels, given.output_labels) == (["F"], ["place"])
     np.testing.assert_allclose(
         np.sort(control.zeros(given).real), np.sort(plant.zeros().real), **CLOSED
     )

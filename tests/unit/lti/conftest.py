@@ -1,0 +1,63 @@
+"""Small robots whose linear systems are in the textbooks, and scenarios with them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ukctrl import Robot, Scenario
+
+CART, POLE, LENGTH, GRAVITY = 2.0, 0.5, 0.7, 9.81
+
+
+def mass(value=1.0):
+    """A mass on a line, pushed by a force: a double integrator."""
+    return Robot.from_lagrangian(
+        {"x": "m"},
+        "m/2*v.x**2",
+        "0",
+        parameters={"m": value},
+        inputs={"F": {"x": 1.0}},
+    )
+
+
+def cart_pole():
+    """A pole of 0.5 kg, 0.7 m above its hinge on a cart of 2 kg."""
+    return Robot.from_lagrangian(
+        {"x": "m", "angle": "rad"},
+        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
+        "m*g*l*cos(angle)",
+        parameters={"M": CART, "m": POLE, "l": LENGTH, "g": GRAVITY},
+        inputs={"F": {"x": 1.0}},
+    )
+
+
+def scenario(robot, **more):
+    """A scenario that holds ``x`` at zero."""
+    given = {
+        "title": "Held at zero",
+        "robot": robot,
+        "servo": [{"kind": "expression", "phi": "x", "name": "place"}],
+        "controller": {"kind": "lqr"},
+        "timing": {"duration": 1.0},
+    }
+    return Scenario(**{**given, **more})
+
+
+def held_mass(alpha, beta, **more):
+    """A mass under servo control with the error dynamics ``alpha``, ``beta``."""
+    feedback = {"kind": "baumgarte", "alpha": alpha, "beta": beta}
+    return scenario(mass(), controller={"kind": "servo", "feedback": feedback}, **more)
+
+
+@pytest.fixture(scope="session")
+def plants():
+    """Give these plants and scenarios to tests."""
+    return SimpleNamespace(
+        mass=mass,
+        cart_pole=cart_pole,
+        scenario=scenario,
+        held_mass=held_mass,
+        length=LENGTH,
+        masses=(CART, POLE),
+        gravity=GRAVITY,
+    )
