@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.batch import Crew, Run, repeat_seed, training_seed
+from ukctrl.batch import Crew, repeat_seed, training_seed
 from ukctrl.control import Baumgarte, ComputedTorque, Servo
 from ukctrl.errors import InputError, UnknownName
 from ukctrl.fields import spec
-from ukctrl.study import compare
 from ukctrl.tuning import (
     Budget,
     Cost,
-    Kept,
-    Tuning,
-    TuningStopped,
-    believed,
     gains_of,
-    read_kept,
     read_range,
     tune,
     with_ranges,
-    write_kept,
 )
 
-CARDS = ("servo-baumgarte", "computed-torque")
 EXACT = {"rtol": 1e-12, "atol": 0.0}
 
 
@@ -177,26 +168,6 @@ def test_a_search_finds_the_same_again_and_whatever_the_number_of_jobs(laws, tun
     assert again == tuned
 
 
-def test_a_search_is_taken_up_where_it_was_left(laws, tuned, monkeypatch):
-    stored = {name: json.loads(json.dumps(found.to_dict())) for name, found in tuned.items()}
-    known = {name: Tuning.trials_from(data) for name, data in stored.items()}
-    count = 0
-    from ukctrl.tuning import search
-
-    class Counted(search.Run):
-        def __call__(self, watch):
-            nonlocal count
-            count += 1
-            return super().__call__(watch)
-
-    monkeypatch.setattr(search, "Run", Counted)
-    assert tune(laws, Budget(simulations=24, cost="rms_phi"), known=known) == tuned
-    assert count == 0
-    shorter = {name: trials[:10] for name, trials in known.items()}
-    assert tune(laws, Budget(simulations=24, cost="rms_phi"), known=shorter) == tuned
-    assert 0 < count <= 2 * 14
-
-
 def test_gains_that_fail_cost_more_than_any_that_do_not(helix):
     # kd T / I < 2 bounds the damping of the light wrist: much of the range diverges.
     scenario = helix.replace({"controller": {"use": "pd-gravity"}, "timing.control": 0.005})
@@ -229,66 +200,3 @@ def test_the_gains_of_a_law_made_in_python_are_tuned_as_well(helix):
 def test_a_budget_must_be_positive():
     with pytest.raises(InputError, match="the budget must be at least 1 simulation; got 0"):
         Budget(simulations=0)
-
-
-def stopped_after(count, helix, known, jobs=1):
-    """Compare two tuned laws, and stop once so many runs are done."""
-
-    def progress(done, total):
-        if done >= count:
-            raise KeyboardInterrupt
-
-    with pytest.raises(TuningStopped) as stopped:
-        compare(
-            helix, CARDS, tuning=Budget(simulations=12), known=known, jobs=jobs, progress=progress
-        )
-    return stopped.value
-
-
-@pytest.mark.parametrize("counts", [(3,), (9, 20)])
-def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(helix, tmp_path, counts):
-    whole = compare(helix, CARDS, tuning=Budget(simulations=12))
-    kept = {}
-    for count in counts:
-        stopped = stopped_after(count, helix, kept)
-        assert stopped.wanted == 24
-        found = sum(len(entry.trials) for entry in stopped.kept.values())
-        assert count - 1 <= found < 24  # the run in progress is given up
-        write_kept(tmp_path, stopped.kept)
-        kept = read_kept(tmp_path)
-        assert kept == stopped.kept
-    resumed = compare(helix, CARDS, tuning=Budget(simulations=12), known=kept)
-    for name in CARDS:
-        assert resumed.tunings[name].to_dict() == whole.tunings[name].to_dict()
-
-
-def test_what_was_tried_is_not_simulated_again_but_for_the_card(helix, monkeypatch):
-    kept = stopped_after(20, helix, {}).kept
-    ran = []
-    simulated = Run.__call__
-    monkeypatch.setattr(Run, "__call__", lambda run, w: (ran.append(run), simulated(run, w))[1])
-    compare(helix, CARDS, tuning=Budget(simulations=12), known=kept)
-    tried = sum(len(entry.trials) for entry in kept.values())
-    assert len(ran) == 24 - tried + 2 + 2  # the cards anew, and what is compared
-
-
-def test_trials_of_something_else_are_not_believed(helix):
-    kept = stopped_after(20, helix, {}).kept
-    budget, crew = Budget(simulations=12), Crew()
-    laws = {name: helix.replace({"controller": {"use": name}}) for name in CARDS}
-    assert believed(laws, budget, kept, crew).keys() == set(CARDS)
-    assert believed(laws, Budget(simulations=12, cost="effort"), kept, crew) == {}
-    heavier = {name: law.replace({"believed.mass_scale": 0.9}) for name, law in laws.items()}
-    assert believed(heavier, budget, kept, crew) == {}
-    # The file of the robot changed: nothing tells but the cost of the card.
-    first, *rest = kept[CARDS[0]].trials
-    other = Kept(kept[CARDS[0]].digest, (first._replace(cost=first.cost * (1 + 1e-12)), *rest))
-    found = believed(laws, budget, {**kept, CARDS[0]: other}, crew)
-    assert [len(found[name]) for name in CARDS] == [1, 1 + len(kept[CARDS[1]].trials)]
-
-
-def test_a_file_of_trials_that_cannot_be_read_is_none(tmp_path):
-    assert read_kept(tmp_path) == {}
-    for text in ("", "[1]", '{"a": {}}', '{"a": {"digest": "x", "trials": [{"gains": 1}]}}'):
-        (tmp_path / "trials.json").write_text(text)
-        assert read_kept(tmp_path) == {}

@@ -2,7 +2,13 @@
 
 from ukctrl.batch.outcome import Curves, Outcome, Run
 from ukctrl.batch.pool import Crew, Lost, Progress, Task, Watch
-from ukctrl.batch.seeds import point_generator, repeat_seed, sample_seed, training_seed
+from ukctrl.batch.seeds import (
+    held_out_seed,
+    point_generator,
+    repeat_seed,
+    sample_seed,
+    training_seed,
+)
 
 __all__ = [
     "Crew",
@@ -13,6 +19,7 @@ __all__ = [
     "Run",
     "Task",
     "Watch",
+    "held_out_seed",
     "point_generator",
     "repeat_seed",
     "sample_seed",

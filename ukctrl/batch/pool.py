@@ -72,6 +72,7 @@ class Crew:
             raise InputError(f"give jobs or an executor, and not both; got {jobs} and an executor.")
         self._jobs, self._executor = jobs, executor
         self._workers = Workers()
+        self._missed = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -116,13 +117,20 @@ class Crew:
     def _as_it_pays(
         self, tasks: Sequence[Task[T]], take: Callable[[int, T | Lost], None], report: Progress
     ) -> bool:
-        """Compute the first task here, and the others in processes if that took long."""
+        """Compute the first task here, and the others in processes if that took long.
+
+        What processes would have saved adds up from one call to the next; once they are there, all
+        tasks are theirs.
+        """
+        cores = _processors()
+        if self._workers.count and len(tasks) > 1:
+            return self._in_processes(tasks, take, report, list(range(len(tasks))), cores)
         began = time.perf_counter()
         if not _in_turn(tasks, take, report, range(min(1, len(tasks)))):
             return False
-        rest, cores = list(range(1, len(tasks))), _processors()
-        saved = (time.perf_counter() - began) * (len(rest) - -(-len(rest) // cores))
-        if saved < WORTH_SECONDS:
+        rest = list(range(1, len(tasks)))
+        self._missed += (time.perf_counter() - began) * (len(rest) - -(-len(rest) // cores))
+        if self._missed < WORTH_SECONDS:
             return _in_turn(tasks, take, report, rest)
         return self._in_processes(tasks, take, report, rest, cores)
 

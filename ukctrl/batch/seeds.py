@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_REPEATS, _TRAINING, _SAMPLES, _POINTS = 0, 1, 2, 3
+_REPEATS, _TRAINING, _SAMPLES, _POINTS, _HELD_OUT = range(5)
 
 
 def repeat_seed(seed: int, repeat: int) -> int:
@@ -12,9 +12,14 @@ def repeat_seed(seed: int, repeat: int) -> int:
     return seed if repeat == 0 else _drawn(seed, _REPEATS, repeat)
 
 
-def training_seed(seed: int) -> int:
-    """Return the seed that gains are tuned on, which no repeat has."""
-    return _drawn(seed, _TRAINING, 0)
+def training_seed(seed: int, number: int = 0) -> int:
+    """Return the seed of one of the plants that gains are tuned on, which no repeat has."""
+    return _drawn(seed, _TRAINING, number)
+
+
+def held_out_seed(seed: int, number: int) -> int:
+    """Return the seed of a plant that tuned gains are judged on, on which none were tuned."""
+    return _drawn(seed, _HELD_OUT, number)
 
 
 def sample_seed(seed: int, sample: int) -> int:

@@ -73,6 +73,11 @@ class Workers:
             self._workers.pop().end()
 
     @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._workers)
+
+    @property
     def idle(self) -> bool:
         """Whether some worker has nothing to do."""
         return any(worker.task is None for worker in self._workers)

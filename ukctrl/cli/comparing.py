@@ -15,7 +15,7 @@ from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
     from ukctrl.study import Entry
-    from ukctrl.tuning import Budget, TuningStopped
+    from ukctrl.tuning import Budget, Journal
 
 Repeats = Annotated[
     int | None,
@@ -77,13 +77,13 @@ def compare(
     from ukctrl import catalog, terminal
     from ukctrl.loop import Loop
     from ukctrl.study import compare as compare_controllers
-    from ukctrl.tuning import TuningStopped, forget_kept, read_kept
+    from ukctrl.tuning import Journal
 
     entries = [_entry(text, scenario) for text in controllers]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     with terminal.stoppable(Loop.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
-        tuned = folder / "tuned"
+        journal = Journal.open(folder / "tuned" / "journal.jsonl") if budget else Journal()
         shown = terminal.progress(base.title, quiet or as_json, "runs")
         try:
             with about(scenario), shown as progress:
@@ -93,20 +93,22 @@ def compare(
                     repeats=repeats,
                     mismatch=levels,
                     tuning=budget,
-                    known=read_kept(tuned) if budget else {},
+                    journal=journal,
                     jobs=jobs,
                     beside=catalog.find("scenarios", scenario),
                     trust=trust,
                     progress=stop.watch(progress),
                 )
-        except TuningStopped as stopped:
+        except KeyboardInterrupt as stopped:
             stop.hold()
-            _keep(stopped, tuned)
+            if budget is None or not len(journal):
+                journal.close(remove=True)
+                raise
+            _tell(journal, budget.simulations * len(entries))
             raise typer.Exit(1) from stopped
         stop.hold()
         comparison.save(folder)
-        if budget:
-            forget_kept(tuned)
+        journal.close(remove=True)
         if not quiet:
             terminal.show_comparison(comparison, folder, as_json)
     complete = not comparison.conditions.stopped
@@ -114,16 +116,13 @@ def compare(
     raise typer.Exit(0 if completed else 1)
 
 
-def _keep(stopped: TuningStopped, folder: Path) -> None:
-    """Write what was tried, and say so."""
+def _tell(journal: Journal, wanted: int) -> None:
+    """Say what is kept of a search that was stopped."""
     from ukctrl import terminal
-    from ukctrl.tuning import write_kept
 
-    path = write_kept(folder, stopped.kept)
-    count = sum(len(entry.trials) for entry in stopped.kept.values())
     told = (
-        f"ukctrl: stopped by the user while tuning; {count} of {stopped.wanted} simulations are "
-        f"kept in {path}, and the same command goes on from them."
+        f"ukctrl: stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
+        f"kept in {journal.path}, and the same command goes on from them."
     )
     if sys.stderr is not None:
         print(terminal.clean(told), file=sys.stderr)

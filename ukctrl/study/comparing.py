@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from ukctrl.batch import Crew, Lost, Outcome, Progress, Run, repeat_seed
@@ -19,8 +18,7 @@ from ukctrl.result import Result
 from ukctrl.samples import Labels
 from ukctrl.scenario import Scenario
 from ukctrl.study.entry import Entry
-from ukctrl.study.mismatch import mismatches, with_mismatch
-from ukctrl.tuning import Budget, Kept, Tuning, TuningStopped, believed, kept_of, tune
+from ukctrl.tuning import Budget, Journal, Tuning, mismatches, tune, with_mismatch
 
 MANY = 10
 """Repeats where robustness is asked for and their number is not said."""
@@ -35,7 +33,7 @@ def compare(
     repeats: int | None = None,
     mismatch: Sequence[float] = (),
     tuning: Budget | None = None,
-    known: Mapping[str, Kept] = MappingProxyType({}),
+    journal: Journal | None = None,
     jobs: int | None = 1,
     executor: Executor | None = None,
     beside: Path | None = None,
@@ -53,9 +51,9 @@ def compare(
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
             up to that fraction, while beliefs stay: ``[0.1, 0.2]``.
         tuning: What each may spend on its gains before the comparison; absent: they are given.
-        known: What an earlier comparison has tried before it was stopped, by the names of the
-            controllers. It is not simulated again where it is of the same scenario, controller,
-            cost and version, and the card, run anew, costs the same.
+        journal: Where every simulation of the search for gains is written down, with what an
+            earlier comparison has left there. That is not simulated again where it is of the same
+            scenario, controller and version, and the card, run anew, comes out the same.
         jobs: How many runs at a time; None: as many as there are processors, where that pays. The
             results do not depend on it. More than one starts processes: a script that asks for
             them keeps its work under ``if __name__ == "__main__":``.
@@ -68,13 +66,13 @@ def compare(
     Raises:
         InputError: There is nothing to compare, two controllers share a name, options contradict
             each other, or a controller does not fit the scenario.
-        TuningStopped: The user has stopped it while gains were tuned; it has what was tried.
-        KeyboardInterrupt: The user has stopped it before there was anything to keep.
+        KeyboardInterrupt: The user has stopped it before there was anything to compare; what was
+            tried for the gains until then is in the journal.
     """
     asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
     with Crew(jobs, executor) as crew:
-        return _compared(scenario, variants, _Plan(asked, levels, tuning, known), crew, progress)
+        return _compared(scenario, variants, _Plan(asked, levels, tuning, journal), crew, progress)
 
 
 class _Plan(NamedTuple):
@@ -83,7 +81,7 @@ class _Plan(NamedTuple):
     repeats: int
     levels: Sequence[float]
     tuning: Budget | None
-    known: Mapping[str, Kept]
+    journal: Journal | None
 
 
 def _compared(
@@ -99,15 +97,20 @@ def _compared(
     report = _Report(progress, budget + len(first) + len(others))
     tunings: dict[str, Tuning] = {}
     if plan.tuning is not None:
-        tunings = _tuned(variants, plan.tuning, plan.known, crew, report.part(0, budget))
-        untuned = variants
+        tunings = tune(
+            variants,
+            plan.tuning,
+            journal=plan.journal,
+            crew=crew,
+            progress=report.part(0, budget),
+        )
+        if not all(name in tunings and tunings[name].finished for name in variants):
+            raise KeyboardInterrupt
         variants = {
             name: variant.replace(tunings[name].best.gains) for name, variant in variants.items()
         }
     table = _Table(variants, mismatches(scenario, plan.levels))
     finished = table.fill(first, crew, report.part(budget, len(first)))
-    if plan.tuning is not None and not table.outcomes:
-        raise _stopped(untuned, plan.tuning, tunings, plan.known)
     random = any(run.random for run in table.outcomes)
     if finished:
         needed = [place for place in others if random or place.level is not None]
@@ -116,36 +119,6 @@ def _compared(
         random=random, asked=plan.repeats, stopped=not finished, levels=tuple(plan.levels)
     )
     return _summed_up(variants, table.outcomes, tunings, conditions)
-
-
-def _tuned(
-    variants: Mapping[str, Scenario],
-    budget: Budget,
-    known: Mapping[str, Kept],
-    crew: Crew,
-    progress: Progress | None,
-) -> dict[str, Tuning]:
-    """Tune all of them, and go on from what is known."""
-    tunings: dict[str, Tuning] = {}
-    try:
-        trials = believed(variants, budget, known, crew)
-        tunings = tune(variants, budget, known=trials, crew=crew, progress=progress)
-    except KeyboardInterrupt as error:
-        raise _stopped(variants, budget, tunings, known) from error
-    if not all(name in tunings and tunings[name].finished for name in variants):
-        raise _stopped(variants, budget, tunings, known)
-    return tunings
-
-
-def _stopped(
-    variants: Mapping[str, Scenario],
-    budget: Budget,
-    tunings: Mapping[str, Tuning],
-    known: Mapping[str, Kept],
-) -> KeyboardInterrupt:
-    kept = kept_of(variants, tunings, budget.cost, known)
-    wanted = budget.simulations * len(variants)
-    return TuningStopped(kept, wanted) if kept else KeyboardInterrupt()
 
 
 def variants_of(

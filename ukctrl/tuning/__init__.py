@@ -1,40 +1,40 @@
 """Gains chosen by simulation: the same budget, the same search and the same seed for every law.
 
-A search looks at the gains of the card first, then at a Sobol sequence over their ranges, spread
-evenly in their logarithms, and goes on downhill from the best of these with the simplex of Nelder
-and Mead. What it has found is a [`Tuning`][ukctrl.tuning.Tuning], which keeps every trial, so that
-a search can be taken up where it was left.
+A search looks at the gains of the card first, and goes on as its method says: a Sobol sequence
+over the ranges and then downhill, differential evolution, or CMA-ES. Every candidate is simulated
+on the same plants, one or several around the believed one, and ranked by its cost among those that
+keep to the constraints. What was found is a [`Tuning`][ukctrl.tuning.Tuning]. A
+[`Journal`][ukctrl.tuning.Journal] keeps every simulation as soon as it is done, so that a search
+that was stopped or killed goes on where it was.
 """
 
-from ukctrl.tuning.cost import Cost
+from ukctrl.tuning.bench import Bench, Order, Plant
+from ukctrl.tuning.cost import Cost, Limit, Objective
 from ukctrl.tuning.gains import Gain, gains_of, read_range, with_ranges
-from ukctrl.tuning.kept import (
-    Kept,
-    TuningStopped,
-    believed,
-    forget_kept,
-    kept_of,
-    read_kept,
-    write_kept,
-)
-from ukctrl.tuning.record import Trial, Tuning
+from ukctrl.tuning.journal import Journal
+from ukctrl.tuning.mismatch import mismatches, with_mismatch
+from ukctrl.tuning.plants import Plants
+from ukctrl.tuning.record import METHODS, Trial, Tuning
 from ukctrl.tuning.search import Budget, tune
 
 __all__ = [
+    "METHODS",
+    "Bench",
     "Budget",
     "Cost",
     "Gain",
-    "Kept",
+    "Journal",
+    "Limit",
+    "Objective",
+    "Order",
+    "Plant",
+    "Plants",
     "Trial",
     "Tuning",
-    "TuningStopped",
-    "believed",
-    "forget_kept",
     "gains_of",
-    "kept_of",
-    "read_kept",
+    "mismatches",
     "read_range",
     "tune",
+    "with_mismatch",
     "with_ranges",
-    "write_kept",
 ]

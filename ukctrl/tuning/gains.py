@@ -6,7 +6,7 @@ import dataclasses as dc
 import math
 import typing
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ukctrl.control import Controller, Feedback
 from ukctrl.errors import InputError, unknown_name
@@ -16,6 +16,11 @@ from ukctrl.tables import parse_value
 
 DECADE = 10.0
 """By this factor below and above the card's value a range reaches that nobody has given."""
+DIGITS = 4
+"""Significant digits of a gain that is tried: what is on the page is what was simulated."""
+Scale = Literal["log", "uniform"]
+Range = tuple[float, float] | tuple[float, float, Scale]
+"""Ends of a range, and how a search is even in it; absent: in the logarithm."""
 LAWS = ("feedback", "gains")
 """Tables of a controller in which gains stand, beside those at its top."""
 
@@ -29,6 +34,23 @@ class Gain(NamedTuple):
     """What the card says."""
     low: float
     high: float
+    scale: Scale = "log"
+    """Whether the search is even in the gain's logarithm, or in the gain itself."""
+
+    def at(self, place: float) -> float:
+        """Return the value at a place of the range, from 0 to 1, rounded to `DIGITS`."""
+        x = min(max(place, 0.0), 1.0)
+        if self.scale == "log":
+            value = self.low * (self.high / self.low) ** x
+        else:
+            value = self.low + x * (self.high - self.low)
+        return min(max(float(f"{value:.{DIGITS}g}"), self.low), self.high)
+
+    def place(self, value: float) -> float:
+        """Return the place of a value in the range; below 0 or above 1 where it lies outside."""
+        if self.scale == "log":
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
 
 
 def gains_of(scenario: Scenario) -> tuple[Gain, ...]:
@@ -46,51 +68,75 @@ def gains_of(scenario: Scenario) -> tuple[Gain, ...]:
 
 def with_ranges(
     gains: Mapping[str, Sequence[Gain]],
-    over: Mapping[str, tuple[float, float]],
+    over: Mapping[str, Range],
     scenarios: Mapping[str, Scenario],
+    *,
+    only: bool = False,
 ) -> dict[str, tuple[Gain, ...]]:
     """Return the gains of every controller with the ranges that somebody has given.
 
     A path that only some controllers have is for these; one that is no gain by itself becomes one.
 
+    Args:
+        gains: Of every controller, by its name.
+        over: Ranges by path.
+        scenarios: In which the controllers stand, by their names.
+        only: Whether gains without a range are left at their value.
+
     Raises:
-        InputError: A range is empty or not positive, or no controller has the path.
+        InputError: A range is empty, or not positive where its scale is logarithmic, or no
+            controller has the path.
     """
-    result = {name: {gain.path: gain for gain in known} for name, known in gains.items()}
-    for path, (low, high) in over.items():
-        if not (0.0 < low < high < math.inf):
+    known = {name: {gain.path: gain for gain in every} for name, every in gains.items()}
+    result: dict[str, dict[str, Gain]] = {
+        name: {} if only and over else dict(every) for name, every in known.items()
+    }
+    for path, (low, high, *how) in over.items():
+        scale: Scale = how[0] if how else "log"
+        if not (-math.inf < low < high < math.inf) or (scale == "log" and low <= 0.0):
             raise InputError(
-                f"over '{path}': the range must be positive and not empty, as 1:100; "
-                f"got {low:g}:{high:g}."
+                f"over '{path}': the range must be positive and not empty, as 1:100, or as "
+                f"uniform:0:100 where it starts at zero or below; got {low:g}:{high:g}."
             )
-        holders = 0
+        holders, barred = 0, False
         for name, scenario in scenarios.items():
             value = _value_at(scenario.to_table(), path)
-            if value is not None:
-                result[name][path] = Gain(path, value, low, high)
+            if value is None and path in known[name]:  # of a law that no file has
+                value = known[name][path].value
+            if value is not None and (value > 0.0 or scale == "uniform"):
+                result[name][path] = Gain(path, value, low, high, scale)
                 holders += 1
+            barred = barred or value is not None
+        if barred and not holders:
+            raise InputError(
+                f"over '{path}': a value that is not positive has no logarithm; give the range as "
+                f"uniform:{low:g}:{high:g}."
+            )
         if not holders:
-            known_paths = {path for known in gains.values() for path in (g.path for g in known)}
-            raise unknown_name("gain", path, known_paths)
-    return {name: tuple(known.values()) for name, known in result.items()}
+            raise unknown_name("gain", path, {path for every in known.values() for path in every})
+    return {name: tuple(every.values()) for name, every in result.items()}
 
 
-def read_range(text: str) -> tuple[str, tuple[float, float]]:
-    """Read ``PATH=LO:HI``.
+def read_range(text: str) -> tuple[str, Range]:
+    """Read ``PATH=LO:HI``, ``PATH=log:LO:HI`` or ``PATH=uniform:LO:HI``.
 
     Raises:
         InputError: It is no such text.
     """
     path, equals, range_text = text.partition("=")
-    low, colon, high = range_text.partition(":")
-    values = [parse_value(part.strip()) for part in (low, high)]
-    if not (equals and colon and path.strip()) or not all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in values
-    ):
+    scale, *ends = (part.strip() for part in range_text.split(":"))
+    if len(ends) == 1:
+        scale, ends = "", [scale, *ends]
+    values = [parse_value(end) for end in ends]
+    numbers = [float(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    right = equals and path.strip() and len(values) == len(numbers) == 2
+    if not right or scale not in ("", *typing.get_args(Scale)):
         raise InputError(
-            f"over must be PATH=LO:HI, such as controller.feedback.alpha=1:100; got '{text}'."
+            f"over must be PATH=LO:HI, such as controller.feedback.alpha=1:100, or "
+            f"PATH=uniform:LO:HI; got '{text}'."
         )
-    return path.strip(), (float(values[0]), float(values[1]))  # type: ignore[arg-type]
+    low, high = numbers
+    return path.strip(), (low, high, "uniform") if scale == "uniform" else (low, high)
 
 
 def _numbers(owner: Any, *, inner: bool) -> Iterator[tuple[str, float]]:
@@ -130,7 +176,7 @@ def _is_time(hint: Any) -> bool:
 
 
 def _value_at(table: Any, path: str) -> float | None:
-    """Return the positive number at a path of a table, or None where there is none."""
+    """Return the number at a path of a table, or None where there is none."""
     for part in path.split("."):
         if isinstance(table, Mapping) and part in table:
             table = table[part]
@@ -139,4 +185,4 @@ def _value_at(table: Any, path: str) -> float | None:
         else:
             return None
     is_number = isinstance(table, int | float) and not isinstance(table, bool)
-    return float(table) if is_number and 0.0 < table < math.inf else None
+    return float(table) if is_number and math.isfinite(table) else None

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from typing import final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ukctrl.batch import Crew, Lost, Outcome, Progress, Run, Watch, training_seed
-from ukctrl.errors import InputError
+from ukctrl.batch import Crew, Progress
+from ukctrl.errors import InputError, unknown_name
 from ukctrl.scenario import Scenario
-from ukctrl.tuning.cost import Cost
-from ukctrl.tuning.gains import Gain, gains_of, with_ranges
-from ukctrl.tuning.record import Stage, Trial, Tuning
+from ukctrl.tuning.bench import Bench, Order, Plant
+from ukctrl.tuning.cost import Objective
+from ukctrl.tuning.gains import Gain, Range, gains_of, with_ranges
+from ukctrl.tuning.journal import Journal
+from ukctrl.tuning.methods import SEARCH, Explored
+from ukctrl.tuning.plants import Plants
+from ukctrl.tuning.record import METHODS, Stage, Trial, Tuning
+from ukctrl.tuning.turn import Turned
 
-Array = NDArray[np.float64]
-
-DIGITS = 4
-"""Significant digits of a gain that is tried: what is on the page is what was simulated."""
-SIMPLEX = 0.15
-"""Edge of the first simplex, as a fraction of each range in its logarithm."""
-SHRINK = 0.5
-"""A simplex that has converged starts again around the best, this much smaller; where that brings
-nothing new, the sequence goes on by a point."""
-CONVERGED = 2e-3
-"""Size of a simplex that has converged."""
 MOST_SIMULATIONS = 1_000_000
 """A larger budget is a typing error."""
-FAILED = 1e100
-"""Stands for an infinite cost where the simplex compares runs that failed by how far they got."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -40,11 +27,19 @@ class Budget:
     """What every controller is granted, and for what."""
 
     simulations: int
-    """Number of simulations for each. The card's gains are the first of them."""
+    """Number of simulations for each. The card's gains are the first candidate."""
     cost: str = "rms_phi"
     """A metric or a weighted sum of metrics, as for [`Cost`][ukctrl.tuning.Cost]."""
-    over: Mapping[str, tuple[float, float]] = dc.field(default_factory=dict)
+    subject_to: tuple[str, ...] = ()
+    """Constraints on metrics, as for [`Limit`][ukctrl.tuning.Limit]: ``peak_u <= 40``."""
+    over: Mapping[str, Range] = dc.field(default_factory=dict)
     """Ranges of gains by path; absent: a decade to both sides of the card's."""
+    only: bool = False
+    """Whether gains without a range in ``over`` stay as they are."""
+    method: str = "simplex"
+    """How to search: a name of [`METHODS`][ukctrl.tuning.METHODS]."""
+    plants: Plants = dc.field(default_factory=Plants)
+    """On what each candidate is simulated."""
 
     def __post_init__(self) -> None:
         if self.simulations < 1:
@@ -54,241 +49,165 @@ class Budget:
                 f"the budget must be at most {MOST_SIMULATIONS} simulations; "
                 f"got {self.simulations}."
             )
-        Cost.parse(self.cost)
+        if self.simulations < self.plants.count:
+            raise InputError(
+                f"the budget must suffice for one candidate, {self.plants.count} simulations on as "
+                f"many plants; got {self.simulations}."
+            )
+        if self.method not in METHODS:
+            raise unknown_name("method", self.method, METHODS)
+        self.objective()
+
+    def objective(self) -> Objective:
+        """Return the cost and the constraints, read."""
+        return Objective.parse(self.cost, self.subject_to)
 
 
 def tune(
     scenarios: Mapping[str, Scenario],
     budget: Budget,
     *,
-    known: Mapping[str, Sequence[Trial]] = MappingProxyType({}),
+    journal: Journal | None = None,
     crew: Crew | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Tuning]:
     """Search for the gains of every controller, with the same number of simulations for each.
 
     Args:
-        scenarios: By name; each is run with the seed that `training_seed` makes of its own.
+        scenarios: By name; each is run with seeds made of its own.
         budget: How many simulations each is granted, for which cost, over which ranges.
-        known: Trials of an earlier search by name, which are not simulated again.
+        journal: What was simulated before, which is not simulated again, and where what is
+            simulated now is written down; absent: nothing.
         crew: Who computes them; absent: this process.
         progress: Called with how many simulations are done and how many there are.
 
     Returns:
-        What was found, by name; less than the budget where the user has stopped it.
+        What was found, by name; less than the budget where the user has stopped it, and nothing of
+        a controller whose card was not simulated.
 
     Raises:
-        InputError: A range is not acceptable, or a scenario does not fit its robot.
+        InputError: A range is not acceptable, a scenario does not fit its robot, or the plants of
+            an ensemble are all the same.
     """
-    crew = crew or Crew()
-    parsed = Cost.parse(budget.cost)
     every = {name: gains_of(scenario) for name, scenario in scenarios.items()}
-    chosen = with_ranges(every, budget.over, scenarios)
-    searches = {
-        name: Search(
-            scenario=scenario.replace({"seed": training_seed(scenario.seed)}),
-            entry=name,
-            gains=chosen[name],
-            cost=parsed,
-            budget=budget.simulations if chosen[name] else 1,
-            trials=(),
-            known={_key(trial.gains): trial for trial in known.get(name, ())},
-        )
-        for name, scenario in scenarios.items()
-    }
-    total = sum(search.budget for search in searches.values())
-    found: dict[str, dict[int, Trial]] = {name: {} for name in searches}
-    tasks = [
-        _Candidate(search=search, number=number)
-        for search in searches.values()
-        for number in range(search.first)
+    chosen = with_ranges(every, budget.over, scenarios, only=budget.only)
+    if budget.method == "cma":
+        for name, gains in chosen.items():
+            if len(gains) == 1:
+                raise InputError(
+                    f"method 'cma' needs two gains or more; '{name}' has {gains[0].path} alone. "
+                    "Use 'simplex' or 'evolution'."
+                )
+    journal = Journal() if journal is None else journal  # an empty one is false
+    bench = Bench(budget.objective(), budget.plants, journal, crew or Crew())
+    searches = [
+        _Search(name, scenario, chosen[name], budget) for name, scenario in scenarios.items()
     ]
-
-    def took(k: int, value: Trial | Lost | None) -> None:
-        if isinstance(value, Trial):
-            found[tasks[k].search.entry][tasks[k].number] = value
-        elif value is None:
-            raise KeyboardInterrupt
-
-    def report(done: float, _: float) -> None:
-        if progress is not None:
-            progress(done, total)
-
-    going = crew.gather(tasks, took, report)
-    for name, trials in found.items():
-        ordered = tuple(trials[number] for number in sorted(trials))
-        searches[name] = dc.replace(searches[name], trials=ordered)
-    if going:
-        _go_downhill(searches, total, crew, progress)
-    return {
-        name: Tuning(
-            entry=name,
-            gains=search.gains,
-            cost=parsed.text,
-            budget=budget.simulations,
-            seed=search.scenario.seed,
-            trials=search.trials,
-        )
-        for name, search in searches.items()
-        if search.trials
-    }
+    try:
+        if bench.believe([search.card for search in searches]):
+            _explore(searches, bench, budget.plants, progress)
+    finally:
+        for search in searches:
+            search.end()
+    return {search.name: search.found() for search in searches if search.trials}
 
 
-def _go_downhill(
-    searches: dict[str, Search],
-    total: int,
-    crew: Crew,
-    progress: Progress | None,
+def _explore(
+    searches: Sequence[_Search], bench: Bench, plants: Plants, progress: Progress | None
 ) -> None:
-    """Spend what is left of each budget, one search a task."""
-    tasks = [search for search in searches.values() if 0 < len(search.trials) < search.budget]
-    done = total - sum(search.budget - len(search.trials) for search in tasks)
+    """Go round: all searches propose, what they propose is simulated together, and they go on."""
+    total = float(sum(search.simulations for search in searches))
+    done, waiting = 0.0, list(searches)
+    while waiting:
+        asked = {search.name: search.propose() for search in waiting}
+        waiting = [search for search in waiting if asked[search.name]]
+        orders = [order for search in waiting for order in asked[search.name]]
+        if not orders:
+            return
 
-    def took(k: int, value: tuple[Trial, ...] | Lost) -> None:
-        if not isinstance(value, Lost):
-            searches[tasks[k].entry] = dc.replace(tasks[k], trials=value)
-            if len(value) < tasks[k].budget:
-                raise KeyboardInterrupt
+        def report(part: float, _: float, before: float = done) -> None:
+            if progress is not None:
+                progress(min(before + part, total), total)
 
-    def report(fraction: float, count: float) -> None:
-        if progress is not None:
-            progress(done + (total - done) * fraction / count, total)
+        found = bench.judge(orders, report)
+        for search in waiting:
+            mine = [t for order, t in zip(orders, found, strict=True) if order.entry == search.name]
+            search.take(mine)
+        if any(trial is None for trial in found):  # stopped by the user
+            return
+        if done == 0.0 and plants.count > 1 and not plants.vary and not bench.random:
+            raise InputError(
+                f"the {plants.count} plants are all the same: nothing in the scenario is random. "
+                "Give a mismatch or something to vary, or tune on one plant."
+            )
+        done += sum(len(order.plants) for order in orders)
 
-    crew.gather(tasks, took, report)
 
+@final
+class _Search:
+    """The search for the gains of one controller."""
 
-@dc.dataclass(frozen=True, kw_only=True)
-class Search:
-    """The search for the gains of one controller; as a task, its local part."""
+    def __init__(
+        self, name: str, scenario: Scenario, gains: tuple[Gain, ...], budget: Budget
+    ) -> None:
+        self.name = name
+        self._gains, self._budget = gains, budget
+        self._plants = tuple(Plant.of(plant) for plant in budget.plants.training(scenario))
+        candidates = budget.simulations // len(self._plants) if gains else 1
+        self.simulations = candidates * len(self._plants)
+        self._seed = self._plants[0].scenario.seed
+        self._partial: list[Trial] = []
+        self._turned = Turned(self._run)
+        self._space = Explored(gains, candidates, self._seed, self._turned.ask)
+        self._turned.start()
 
-    scenario: Scenario
-    entry: str
-    gains: tuple[Gain, ...]
-    cost: Cost
-    budget: int
-    trials: tuple[Trial, ...]
-    """What was tried so far."""
-    known: Mapping[Any, Trial]
-    """Trials of an earlier search, by their gains."""
+    def _run(self) -> None:
+        self._space.card()
+        SEARCH[self._budget.method](self._space)
 
     @property
-    def first(self) -> int:
-        """How many simulations the card and the Sobol sequence get: half of them, and the odd."""
-        return 1 + (self.budget - 1) // 2
+    def card(self) -> Order:
+        """The card's gains."""
+        return self._order({gain.path: gain.value for gain in self._gains}, "card")
 
-    def candidate(self, number: int) -> dict[str, float]:
-        """Return the gains of the card, number 0, or of a point of the Sobol sequence."""
-        if number == 0:
-            return {gain.path: gain.value for gain in self.gains}
-        from scipy.stats import qmc
+    def _order(self, gains: Mapping[str, float], stage: Stage) -> Order:
+        return Order(self.name, gains, stage, self._plants)
 
-        size = max(1, math.ceil(math.log2(max(self.first, number))))
-        sequence = qmc.Sobol(len(self.gains), seed=np.random.default_rng(self.scenario.seed))
-        return self.at(sequence.random_base2(size)[number - 1])
+    def propose(self) -> list[Order]:
+        """Return the next candidates; none where the budget is spent."""
+        asked = self._turned.question()
+        return [self._order(gains, asked.stage) for gains in asked.gains] if asked else []
 
-    def at(self, place: Array) -> dict[str, float]:
-        """Return the gains at a point of the unit cube, whose axes are their logarithms."""
-        return {
-            gain.path: _rounded(gain.low * (gain.high / gain.low) ** float(x))
-            for gain, x in zip(self.gains, np.clip(place, 0.0, 1.0), strict=True)
-        }
+    def take(self, found: Sequence[Trial | None]) -> None:
+        """Take what came of the candidates, and go on where that is all of them."""
+        whole = [trial for trial in found if trial is not None]
+        if len(whole) == len(found):
+            self._turned.answer(whole)
+        else:
+            self._partial = whole
 
-    def place(self, gains: Mapping[str, float]) -> Array:
-        """Return the point of the unit cube at which these gains lie."""
-        return np.array(
-            [
-                math.log(gains[gain.path] / gain.low) / math.log(gain.high / gain.low)
-                for gain in self.gains
-            ]
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """What was tried, the card first; nothing where that was not."""
+        trials = (*self._space.trials, *self._partial)
+        return trials if trials and trials[0].stage == "card" else ()
+
+    def end(self) -> None:
+        """End it, wherever it is."""
+        self._turned.end()
+
+    def found(self) -> Tuning:
+        """Return what was found."""
+        plants = self._budget.plants
+        return Tuning(
+            entry=self.name,
+            gains=self._gains,
+            cost=self._budget.cost.strip(),
+            limits=tuple(limit.text for limit in self._budget.objective().limits),
+            method=self._budget.method,
+            budget=self._budget.simulations,
+            plants=plants.count,
+            aggregate=plants.aggregate,
+            seed=self._seed,
+            trials=self.trials,
         )
-
-    def attempt(self, gains: Mapping[str, float], stage: Stage, watch: Watch) -> Trial | None:
-        """Simulate with these gains; None where the user has stopped it."""
-        known = self.known.get(_key(gains))
-        if known is not None:
-            return known._replace(stage=stage)
-        try:
-            scenario = self.scenario.replace(gains)
-        except InputError as error:  # these gains do not go together
-            return Trial(dict(gains), math.inf, 0.0, str(error), stage)
-        strict = stage == "card"
-        run = Run(scenario=scenario, entry=self.entry, curves=False, strict=strict)
-        outcome: Outcome = run(watch)
-        if outcome.stopped:
-            return None
-        cost = self.cost.of(outcome.metrics) if outcome.completed else math.inf
-        reached = outcome.reached / scenario.timing.duration
-        cost = cost if math.isfinite(cost) else math.inf
-        return Trial(dict(gains), cost, reached, outcome.status, stage)
-
-    def __call__(self, watch: Watch) -> tuple[Trial, ...]:
-        """Spend what is left of the budget around the best so far."""
-        from scipy.optimize import minimize
-
-        trials = list(self.trials)
-        tried = {_key(trial.gains): trial for trial in trials}
-        left = self.budget - len(trials)
-
-        def attempt(gains: dict[str, float], stage: Stage) -> Trial:
-            done = left - (self.budget - len(trials))
-            trial = tried.get(_key(gains)) or self.attempt(
-                gains, stage, lambda part: watch((done + part) / left)
-            )
-            if trial is None:
-                raise _Ended
-            tried[_key(gains)] = trial
-            trials.append(trial._replace(stage=stage))
-            if len(trials) == self.budget:
-                raise _Ended
-            return trial
-
-        def height(place: Array) -> float:
-            gains = self.at(place)
-            trial = tried.get(_key(gains)) or attempt(gains, "simplex")
-            return min(trial.cost, FAILED * (2.0 - trial.reached))
-
-        size, further = SIMPLEX, self.first
-        try:
-            while True:
-                spent = len(trials)
-                best = min(trials, key=lambda trial: trial.rank)
-                corner = np.clip(self.place(best.gains), 0.0, 1.0)
-                edges = np.where(corner + size <= 1.0, size, -size)
-                simplex = np.vstack([corner, corner + np.diag(edges)])
-                minimize(
-                    height,
-                    corner,
-                    method="Nelder-Mead",
-                    bounds=[(0.0, 1.0)] * len(corner),
-                    options={"initial_simplex": simplex, "xatol": CONVERGED, "fatol": math.inf},
-                )
-                size *= SHRINK
-                if len(trials) == spent or size < 2.0 * CONVERGED:  # nothing new is near
-                    attempt(self.candidate(further), "sobol")
-                    size, further = SIMPLEX, further + 1
-        except _Ended:
-            return tuple(trials)
-
-
-class _Ended(Exception):
-    """A search has nothing left to do."""
-
-
-@dc.dataclass(frozen=True, kw_only=True)
-class _Candidate:
-    """One trial of the first part of a search, as a task."""
-
-    search: Search
-    number: int
-
-    def __call__(self, watch: Watch) -> Trial | None:
-        stage: Stage = "sobol" if self.number else "card"
-        return self.search.attempt(self.search.candidate(self.number), stage, watch)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
-
-
-def _key(gains: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    return tuple(sorted(gains.items()))

@@ -1,0 +1,184 @@
+"""A search that is stopped or killed goes on from its journal, and repeats nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ukctrl import Scenario
+from ukctrl.batch import Crew, Run
+from ukctrl.study import compare
+from ukctrl.tuning import METHODS, Budget, Journal, Plants, tune
+
+CARDS = ("servo-baumgarte", "computed-torque")
+BUDGET = Budget(simulations=12)
+
+
+@pytest.fixture(name="helix", scope="module")
+def _helix():
+    """A short run that is sampled, so that high gains cost something."""
+    return Scenario.load(
+        "scara-helix",
+        {
+            "timing": {"duration": 0.2, "control": 0.02, "sample": 0.02},
+            "believed.mass_scale": 0.8,
+            "start.spread": 0.02,
+            "integrator": {"method": "RK4", "step": 0.01},
+        },
+    )
+
+
+@pytest.fixture(name="laws", scope="module")
+def _laws(helix):
+    return {name: helix.replace({"controller": {"use": name}}) for name in CARDS}
+
+
+@pytest.fixture(name="ran")
+def _ran(monkeypatch):
+    """The runs that are really made."""
+    ran = []
+    simulated = Run.__call__
+    monkeypatch.setattr(Run, "__call__", lambda run, w: (ran.append(run), simulated(run, w))[1])
+    return ran
+
+
+def stop_after(count):
+    def progress(done, total):
+        if done >= count:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path, method, ran):
+    budget = Budget(simulations=24, method=method, plants=Plants(count=2, mismatch=0.1))
+    whole = tune(laws, budget)
+    made, path = len(ran), tmp_path / "journal.jsonl"
+    assert made == 48
+    for count in (3, 9, 30):
+        ran.clear()
+        with Journal.open(path) as journal:
+            stopped = tune(laws, budget, journal=journal, progress=stop_after(count))
+        assert not all(found.finished for found in stopped.values())
+    ran.clear()
+    with Journal.open(path) as journal:
+        kept = len(journal)
+        assert 29 <= kept <= 31  # the run in progress is given up
+        assert tune(laws, budget, journal=journal) == whole
+        assert len(journal) == made
+    assert len(ran) == made - kept + len(laws)  # the cards anew, to see that they are the same
+
+
+def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
+    path = tmp_path / "journal.jsonl"
+    whole = compare(helix, CARDS, tuning=BUDGET)
+    with Journal.open(path) as journal, pytest.raises(KeyboardInterrupt):
+        compare(helix, CARDS, tuning=BUDGET, journal=journal, progress=stop_after(20))
+    with Journal.open(path) as journal:
+        assert 19 <= len(journal) <= 21
+        resumed = compare(helix, CARDS, tuning=BUDGET, journal=journal)
+    assert resumed.tunings == whole.tunings
+
+
+def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_path, ran):
+    path = tmp_path / "journal.jsonl"
+    with Journal.open(path) as journal:
+        tune(laws, BUDGET, journal=journal)
+    heavier = {name: law.replace({"believed.mass_scale": 0.9}) for name, law in laws.items()}
+    ran.clear()
+    with Journal.open(path) as journal:
+        tune(heavier, BUDGET, journal=journal)
+    assert len(ran) == 24
+    # The file of the robot changed: nothing tells but what came of the card.
+    lines = path.read_text().splitlines()
+    first = json.loads(lines[0])
+    first["metrics"]["rms_phi"] *= 1.0 + 1e-12
+    path.write_text("\n".join([json.dumps(first), *lines[1:], ""]))
+    ran.clear()
+    with Journal.open(path) as journal:
+        tune(laws, BUDGET, journal=journal)
+    assert len(ran) == 24 + 2
+
+
+def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
+    budget = Budget(simulations=6, cost="rms_phi")  # the card and the Sobol points alone
+    with Journal.open(tmp_path / "journal.jsonl") as journal:
+        tune(laws, budget, journal=journal)
+        ran.clear()
+        other = tune(laws, Budget(simulations=3, cost="effort"), journal=journal)
+    assert len(ran) <= 2 + 2  # the cards anew, and where the other cost leads
+    assert other[CARDS[0]].cost == "effort"
+
+
+def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
+    path = tmp_path / "journal.jsonl"
+    with Journal.open(path) as journal:
+        whole = tune(laws, BUDGET, journal=journal)
+    content = path.read_bytes()
+    path.write_bytes(content[:-40])
+    with Journal.open(path) as journal:
+        assert len(journal) == 23
+        assert tune(laws, BUDGET, journal=journal) == whole
+    assert sorted(path.read_bytes().splitlines()) == sorted(content.splitlines())
+    path.write_bytes(b"\xff\n[1]\n{}\n" + content)
+    with Journal.open(path) as journal:
+        assert len(journal) == 24
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from ukctrl import Scenario
+from ukctrl.batch import Crew
+from ukctrl.tuning import Budget, Journal, Plants, tune
+
+if __name__ == "__main__":
+    scenario = Scenario.from_toml(Path(sys.argv[1]).read_text())
+    budget = Budget(simulations=60, method=sys.argv[3], plants=Plants(count=2, mismatch=0.1))
+    with Journal.open(Path(sys.argv[2])) as journal, Crew(int(sys.argv[4])) as crew:
+        tune({"law": scenario}, budget, journal=journal, crew=crew)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.parametrize(("method", "jobs"), [("evolution", "1")])
+def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, jobs):
+    scenario = laws[CARDS[0]]
+    budget = Budget(simulations=60, method=method, plants=Plants(count=2, mismatch=0.1))
+    whole = tune({"law": scenario}, budget)
+    path = tmp_path / "journal.jsonl"
+    (tmp_path / "scenario.toml").write_text(scenario.to_toml())
+    (tmp_path / "search.py").write_text(SCRIPT)
+    command = [sys.executable, "search.py", "scenario.toml", "journal.jsonl", method, jobs]
+    for lines in (4, 23):
+        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ)
+        until = time.monotonic() + 60.0
+        while not path.exists() or path.read_bytes().count(b"\n") < lines:
+            assert process.poll() is None, "the search ended before it was killed"
+            assert time.monotonic() < until
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    runs = [json.loads(line)["run"] for line in path.read_bytes().splitlines()[:-1]]
+    assert len(runs) >= 22
+    assert len(set(runs)) == len(runs)  # nothing was repeated
+    with Journal.open(path) as journal:
+        assert tune({"law": scenario}, budget, journal=journal) == whole
+
+
+def test_the_number_of_workers_changes_nothing(laws):
+    budgets = [
+        Budget(simulations=14, method=method, plants=Plants(count=2, mismatch=0.1))
+        for method in METHODS
+    ]
+    alone = [tune(laws, budget) for budget in budgets]
+    with Crew(2) as crew:
+        shared = [tune(laws, budget, crew=crew) for budget in budgets]
+    assert shared == alone
