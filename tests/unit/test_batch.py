@@ -50,7 +50,7 @@ def test_a_task_that_dies_or_raises_is_lost_and_no_other():
     finished, found = collected(tasks, jobs=2)
     assert finished
     assert {k: v for k, v in found.items() if k not in (1, 3)} == {0: 0, 2: 4, 4: 16, 5: 25}
-    assert found[1] == Lost("the process that ran it died, with exit code 3.")
+    assert found[1] == Lost("the process that ran it died, with exit code 3.", died=True)
     assert found[3] == Lost("ZeroDivisionError: no number is left")
 
 

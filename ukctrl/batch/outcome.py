@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl import measures
-from ukctrl.batch.pool import Watch
+from ukctrl.batch.care import Watch
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.loop import STOPPED
 from ukctrl.plugin import blame

@@ -14,41 +14,26 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import Executor
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
+from typing import Any, Self, TypeVar, final
 
-from ukctrl.batch.workers import Workers, told
+from ukctrl.batch.care import LOOK_SECONDS, Care, Progress, Task, Watch
+from ukctrl.batch.elsewhere import elsewhere
+from ukctrl.batch.queue import Queue
+from ukctrl.batch.serve import told
+from ukctrl.batch.workers import Lost, NotBegun, Workers
 from ukctrl.errors import InputError, UkctrlError
 
-T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
-Watch = Callable[[float], None]
-"""Called by a task with the fraction of it that is done; raises where it is asked to stop."""
-Progress = Callable[[float, float], None]
-"""Called with how much is done and how much there is to do."""
-
+UNSENDABLE = (pickle.PicklingError, AttributeError, TypeError)
+"""What pickle raises of an object that no other process can have."""
 WORTH_SECONDS = 4.0
 """Processes are started by themselves where they save more than this [s]; starting them costs
 about one."""
-LOOK_SECONDS = 0.1
-"""Interval at which one looks whether the user wants to stop [s]."""
 GRACE_SECONDS = 5.0
 """How long tasks that are asked to stop may take to hand over what they have [s]."""
-
-
-class Task(Protocol[T_co]):
-    """Something to compute; it must be picklable to be computed in another process."""
-
-    def __call__(self, watch: Watch) -> T_co:
-        """Compute it, calling ``watch`` now and then."""
-
-
-class Lost(NamedTuple):
-    """What came of a task instead of its value."""
-
-    message: str
 
 
 @final
@@ -60,18 +45,30 @@ class Crew:
     Args:
         jobs: How many tasks at a time; None: as many as there are processors, where that pays.
         executor: Where to compute them instead, such as a cluster's executor.
+        room: How many tasks the executor computes at a time; absent: as many as here.
+        care: How to treat tasks that may go wrong.
+        shared: What all tasks refer to, so that each process gets it only once.
 
     Raises:
         InputError: The number of jobs is not positive, or both are given.
     """
 
-    def __init__(self, jobs: int | None = 1, executor: Executor | None = None) -> None:
+    def __init__(
+        self,
+        jobs: int | None = 1,
+        executor: Executor | None = None,
+        *,
+        room: int | None = None,
+        care: Care | None = None,
+        shared: object = None,
+    ) -> None:
         if jobs is not None and jobs < 1:
             raise InputError(f"jobs must be at least 1; got {jobs}.")
         if executor is not None and jobs not in (1, None):
             raise InputError(f"give jobs or an executor, and not both; got {jobs} and an executor.")
         self._jobs, self._executor = jobs, executor
-        self._workers = Workers()
+        self._room, self._care = room or _processors(), care or Care()
+        self._workers = Workers(shared)
         self._missed = 0.0
 
     def __enter__(self) -> Self:
@@ -106,10 +103,12 @@ class Crew:
         """
         report = progress or _silent
         if self._executor is not None:
-            return _elsewhere(tasks, take, self._executor, report)
+            return elsewhere(tasks, take, self._executor, report, self._room, self._care)
+        chosen = list(range(len(tasks)))
+        if self._care.isolated:
+            return self._in_processes(tasks, take, report, chosen, self._jobs or _processors())
         if self._jobs is None:
             return self._as_it_pays(tasks, take, report)
-        chosen = list(range(len(tasks)))
         if self._jobs == 1 or len(tasks) < 2:
             return _in_turn(tasks, take, report, chosen)
         return self._in_processes(tasks, take, report, chosen, self._jobs)
@@ -142,21 +141,28 @@ class Crew:
         chosen: list[int],
         jobs: int,
     ) -> bool:
-        workers = self._workers
-        waiting, here = list(reversed(chosen)), []
+        workers, care = self._workers, self._care
+        queue, here = Queue(chosen, jobs, care), []
         done = len(tasks) - len(chosen)
-        workers.raise_to(min(jobs, len(chosen)))
         try:
-            while waiting or workers.busy:
-                while waiting and workers.idle:
+            workers.raise_to(min(jobs, len(chosen)))
+        except UNSENDABLE:
+            return _in_turn(tasks, take, report, chosen)
+        try:
+            while queue or workers.busy:
+                while queue and workers.idle:
+                    numbers = queue.next()
                     try:
-                        workers.give(waiting[-1], tasks[waiting[-1]])
-                    except (pickle.PicklingError, AttributeError, TypeError):
-                        here.append(waiting[-1])  # no other process can have it
-                    waiting.pop()
-                for k, value in workers.finished(LOOK_SECONDS):
-                    done += 1
-                    take(k, _value(value))
+                        workers.give(numbers, [tasks[k] for k in numbers])
+                    except UNSENDABLE:
+                        here += numbers  # no other process can have them
+                for k, value, took in workers.finished(LOOK_SECONDS, care.timeout):
+                    if isinstance(value, NotBegun):
+                        queue.again(k)
+                    elif not (isinstance(value, Lost) and queue.retry(k, value)):
+                        queue.took(took)
+                        done += 1
+                        take(k, _value(value))
                 report(done + workers.fraction(), len(tasks))
         except KeyboardInterrupt:
             for k, value in workers.stop(GRACE_SECONDS):
@@ -216,47 +222,6 @@ def _value(value: Any) -> Any:
     if isinstance(value, UkctrlError):
         raise value
     return value
-
-
-def _elsewhere(
-    tasks: Sequence[Task[T]],
-    take: Callable[[int, T | Lost], None],
-    executor: Executor,
-    report: Progress,
-) -> bool:
-    """Compute tasks with somebody else's executor, a few more at a time than it may have room."""
-    waiting = list(range(len(tasks)))[::-1]
-    running: dict[Future[T], int] = {}
-    done = 0
-    most = 4 * _processors()
-    try:
-        while waiting or running:
-            while waiting and len(running) < most:
-                running[executor.submit(tasks[waiting[-1]], _unwatched)] = waiting[-1]
-                waiting.pop()
-            for future in wait(running, LOOK_SECONDS, FIRST_COMPLETED).done:
-                k = running.pop(future)
-                done += 1
-                take(k, _outcome_of(future))
-            report(done, len(tasks))
-    except KeyboardInterrupt:
-        for future in running:
-            future.cancel()
-        return False
-    return True
-
-
-def _outcome_of(future: Future[Any]) -> Any:
-    try:
-        return future.result()
-    except UkctrlError:
-        raise
-    except (Exception, CancelledError) as error:  # such as a process that died
-        return Lost(told(error))
-
-
-def _unwatched(fraction: float) -> None:
-    """Take no notice: nobody watches a task in another's executor."""
 
 
 def _silent(done: float, total: float) -> None:

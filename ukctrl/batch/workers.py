@@ -1,4 +1,8 @@
-"""Processes that compute tasks, one task at a time each, and can be asked to stop."""
+"""Processes that compute tasks, one task at a time each, and can be asked to stop.
+
+Tasks are handed over several at a time where they are short; each value comes back as soon as it
+is there. So the death of a process costs the task that it was at and no other.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,35 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
+from ukctrl.batch.serve import END, STOP, packed, serve
 from ukctrl.errors import InputError
-from ukctrl.plugin import loaded_files, reload_files
+from ukctrl.plugin import loaded_files
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
 
-REPORT_SECONDS = 0.2
-"""Interval at which a worker tells how far it is, and looks whether it is to stop [s]."""
-_STOP, _END = "stop", "end"
+OVERTIME_SECONDS = 2.0
+"""How much longer than granted a task may take before its process is ended [s]: most find out
+themselves that they are late."""
+
+MOST_STILLBORN = 20
+"""So many processes may be killed in a row before they begin."""
+
+
+class Lost(NamedTuple):
+    """What came of a task instead of its value."""
+
+    message: str
+    died: bool = False
+    """Whether it took its process along; nothing says that it would do so again."""
+    overdue: bool = False
+    """Whether it took longer than it was granted."""
 
 
 @final
@@ -33,20 +51,31 @@ class _Worker:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: SpawnProcess = context.Process(
-            target=_serve, args=(theirs, loaded_files()), daemon=True
+            target=serve, args=(theirs, loaded_files()), daemon=True
         )
-        self.task: int | None = None
+        self.tasks: deque[int] = deque()
+        self.since = 0.0
         self.fraction = 0.0
         self.ready = False
         with _no_interrupts():
             self.process.start()
         theirs.close()
 
+    @property
+    def idle(self) -> bool:
+        """Whether it has nothing to do."""
+        return self.ready and not self.tasks
+
+    def next(self) -> int:
+        """Return the task that it was at, now that this is over, and begin with the next."""
+        self.since, self.fraction = time.monotonic(), 0.0
+        return self.tasks.popleft()
+
     def end(self) -> None:
         """End the process, gently where it listens."""
         with contextlib.suppress(OSError):
-            self.pipe.send(_END)
-        if self.task is not None:
+            self.pipe.send(END)
+        if self.tasks:
             self.process.terminate()
         self.process.join(1.0)
         if self.process.is_alive():
@@ -57,13 +86,25 @@ class _Worker:
 
 @final
 class Workers:
-    """Some processes; none at first."""
+    """Some processes; none at first.
 
-    def __init__(self) -> None:
+    Args:
+        shared: What the tasks refer to and every process is to have only once.
+    """
+
+    def __init__(self, shared: object = None) -> None:
         self._workers: list[_Worker] = []
+        self._shared = shared
+        self._data = b""
+        self._stillborn = 0
 
     def raise_to(self, count: int) -> None:
-        """Start as many as are missing to that number."""
+        """Start as many as are missing to that number.
+
+        Raises:
+            PicklingError: What they share cannot be sent; so do AttributeError, TypeError.
+        """
+        self._data = self._data or pickle.dumps(self._shared)
         while len(self._workers) < count:
             self._workers.append(_Worker())
 
@@ -80,37 +121,45 @@ class Workers:
     @property
     def idle(self) -> bool:
         """Whether some worker has nothing to do."""
-        return any(worker.task is None for worker in self._workers)
+        return any(worker.idle for worker in self._workers)
 
     @property
     def busy(self) -> bool:
         """Whether some worker has something to do."""
-        return any(worker.task is not None for worker in self._workers)
+        return any(worker.tasks for worker in self._workers)
 
     def fraction(self) -> float:
         """Return how much of the tasks in progress is done, added up."""
-        return sum(worker.fraction for worker in self._workers if worker.task is not None)
+        return sum(worker.fraction for worker in self._workers if worker.tasks)
 
-    def give(self, number: int, task: object) -> None:
-        """Give a task to an idle worker.
+    def give(self, numbers: Sequence[int], tasks: Sequence[object]) -> None:
+        """Give some tasks to an idle worker.
 
         Raises:
-            PicklingError: It cannot be sent to another process; so do AttributeError, TypeError.
+            PicklingError: They cannot be sent to another process; so do AttributeError, TypeError.
         """
-        data = pickle.dumps(task)
-        worker = next(worker for worker in self._workers if worker.task is None)
-        worker.task, worker.fraction = number, 0.0
+        data = packed(list(tasks), self._shared)
+        worker = next(worker for worker in self._workers if worker.idle)
+        worker.tasks.extend(numbers)
+        worker.since, worker.fraction = time.monotonic(), 0.0
         with contextlib.suppress(OSError):  # it has died: `finished` finds that out
             worker.pipe.send_bytes(data)
 
-    def finished(self, timeout: float) -> Iterator[tuple[int, Any]]:
-        """Wait for values and yield them; a worker that died is replaced, its task lost.
+    def finished(
+        self, timeout: float, granted: float | None = None
+    ) -> Iterator[tuple[int, Any, float]]:
+        """Wait for values and yield them, each with its task and how long it took [s].
+
+        A worker that died is replaced. Its task is lost; those that it had not begun are yielded
+        with None for a time, and are to be given again.
+
+        Args:
+            timeout: How long to wait [s].
+            granted: How long a task may take [s].
 
         Raises:
             InputError: A worker could not even start.
         """
-        from ukctrl.batch.pool import Lost
-
         known = {worker.pipe: place for place, worker in enumerate(self._workers)}
         for pipe in wait_for(list(known), timeout):
             place = known[pipe]  # type: ignore[index]
@@ -118,34 +167,75 @@ class Workers:
             try:
                 kind, value = worker.pipe.recv()
             except (EOFError, OSError, pickle.UnpicklingError):
-                number, worker.task = worker.task, None
-                worker.end()
-                if not worker.ready:
-                    raise InputError(_NOT_STARTED) from None
-                self._workers[place] = _Worker()
-                if number is not None:
-                    code = worker.process.exitcode
-                    yield number, Lost(f"the process that ran it died, with exit code {code}.")
+                yield from self._buried(place)
                 continue
             if kind == "at":
                 worker.fraction = value
             elif kind == "ready":
-                worker.ready = True
-            elif worker.task is not None:
-                number, worker.task = worker.task, None
-                yield number, Lost(value) if kind == "fault" else value
+                worker.ready, self._stillborn = True, 0
+                with contextlib.suppress(OSError):
+                    worker.pipe.send_bytes(self._data)
+            elif worker.tasks:
+                took = time.monotonic() - worker.since
+                yield worker.next(), Lost(value) if kind == "fault" else value, took
+        if granted is not None:
+            yield from self._late(granted)
+
+    def _buried(self, place: int) -> Iterator[tuple[int, Any, float]]:
+        """Replace a worker that died, and yield what it leaves undone."""
+        worker = self._workers[place]
+        numbers, took = list(worker.tasks), time.monotonic() - worker.since
+        worker.tasks.clear()
+        worker.end()
+        code = worker.process.exitcode or 0
+        if not worker.ready:
+            self._stillborn += 1
+            # Somebody may have killed it, which is no reason to give up at once.
+            if code >= 0 or self._stillborn > MOST_STILLBORN:
+                raise InputError(_NOT_STARTED)
+        self._workers[place] = _Worker()
+        for number in numbers[:1]:
+            lost = Lost(f"the process that ran it died, with exit code {code}.", died=True)
+            yield number, lost, took
+        for number in numbers[1:]:
+            yield number, NOT_BEGUN, 0.0
+
+    def _late(self, granted: float) -> Iterator[tuple[int, Any, float]]:
+        """End the workers whose task takes too long, and yield what they leave undone."""
+        now = time.monotonic()
+        for place, worker in enumerate(self._workers):
+            took = now - worker.since
+            if not (worker.ready and worker.tasks and took > granted + OVERTIME_SECONDS):
+                continue
+            if worker.pipe.poll():  # it has something to say, perhaps that it is done
+                continue
+            numbers = list(worker.tasks)
+            worker.process.kill()
+            worker.end()
+            self._workers[place] = _Worker()
+            yield numbers[0], Lost(f"it took longer than {granted:g} s.", overdue=True), took
+            for number in numbers[1:]:
+                yield number, NOT_BEGUN, 0.0
 
     def stop(self, grace: float) -> Iterator[tuple[int, Any]]:
         """Ask all to stop, and yield what they hand over within that time [s]."""
         for worker in self._workers:
             with contextlib.suppress(OSError):
-                worker.pipe.send(_STOP)
+                worker.pipe.send(STOP)
+            while len(worker.tasks) > 1:  # it stops before it begins with these
+                worker.tasks.pop()
         until = time.monotonic() + grace
         while self.busy and time.monotonic() < until:
             with contextlib.suppress(InputError):
-                yield from self.finished(0.1)
+                yield from ((number, value) for number, value, _ in self.finished(0.1))
 
 
+@final
+class NotBegun:
+    """Said of a task that a worker had not begun when it died."""
+
+
+NOT_BEGUN = NotBegun()
 _NOT_STARTED = (
     "a process for the runs ended before it began. A script that asks for several jobs must not "
     "start them where it is imported: put its work under `if __name__ == '__main__':`."
@@ -163,55 +253,3 @@ def _no_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _serve(pipe: Connection, files: Sequence[tuple[str, str]]) -> None:
-    """Compute tasks until there are no more; the main function of a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    import warnings
-
-    warnings.simplefilter("ignore")  # what NumPy mutters of a run that diverges, its status says
-    reload_files(files)
-    pipe.send(("ready", None))
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
-        while True:
-            data = pipe.recv_bytes()
-            message = pickle.loads(data)
-            if message == _END:
-                return
-            if message != _STOP:  # which came too late
-                pipe.send(_computed(message, pipe))
-
-
-def _computed(task: Callable[[Callable[[float], None]], Any], pipe: Connection) -> tuple[str, Any]:
-    from ukctrl.errors import UkctrlError
-
-    last = 0.0
-
-    def watch(fraction: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < REPORT_SECONDS:
-            return
-        last = now
-        if pipe.poll():
-            pipe.recv_bytes()
-            raise KeyboardInterrupt
-        pipe.send(("at", fraction))
-
-    try:
-        return "value", task(watch)
-    except UkctrlError as error:
-        return "value", _portable(error)
-    except (Exception, KeyboardInterrupt) as error:
-        return "fault", told(error)
-
-
-def _portable(error: Exception) -> Exception:
-    """Return an input error that says the same: others may not survive the journey."""
-    return InputError(str(error))
-
-
-def told(error: BaseException) -> str:
-    """Return an error as one reads it: its kind and what it says."""
-    return f"{type(error).__name__}: {error}".rstrip(": ")

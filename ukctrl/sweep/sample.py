@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, final
+from typing import NamedTuple, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.batch import Outcome, Run, Watch
 from ukctrl.errors import UkctrlError
@@ -52,6 +56,26 @@ class Finished(NamedTuple):
     row: Row
     result: Result | None = None
     """All of it, where that is wanted."""
+
+
+@final
+class Samples(Sequence["Sample"]):
+    """Some samples of a study, each made when it is asked for."""
+
+    def __init__(self, base: Base, numbers: Sequence[int] | NDArray[np.intp]) -> None:
+        self._base, self._numbers = base, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, k: int) -> Sample: ...
+    @overload
+    def __getitem__(self, k: slice) -> Samples: ...
+    def __getitem__(self, k: int | slice) -> Sample | Samples:
+        if isinstance(k, slice):
+            return Samples(self._base, self._numbers[k])
+        return Sample(self._base, int(self._numbers[k]))
 
 
 @final

@@ -9,15 +9,20 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
-from ukctrl.batch import Crew, Lost
+from ukctrl.batch import Care, Crew, Lost
 from ukctrl.errors import InputError
 from ukctrl.scenario import Scenario
 from ukctrl.sweep.factor import Factor
 from ukctrl.sweep.journal import Journal
 from ukctrl.sweep.plan import Plan
-from ukctrl.sweep.sample import Base, Finished, Sample
+from ukctrl.sweep.sample import Base, Finished, Samples
 from ukctrl.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study, write_tables
 from ukctrl.sweep.table import table_of
+
+RETRIES = 1
+"""A sample whose process died is tried once more: it may have been killed for another's fault."""
+BATCH_SECONDS = 1.0
+"""Short samples are handed over in batches that take about so long [s]."""
 
 
 class Tally(NamedTuple):
@@ -47,6 +52,8 @@ def sweep(
     repeats: int = 1,
     jobs: int | None = 1,
     executor: Executor | None = None,
+    room: int | None = None,
+    isolated: bool = False,
     folder: str | Path | None = None,
     resume: bool = False,
     keep: str = "none",
@@ -68,8 +75,12 @@ def sweep(
         seed: What points and seeds are drawn from; absent: the scenario's.
         repeats: Runs of each point, each with a seed of its own.
         jobs: How many samples at a time; None: as many as there are processors. The table does not
-            depend on it.
+            depend on it. More than one starts processes: a script that asks for them keeps its
+            work under ``if __name__ == "__main__":``.
         executor: Where to run instead, such as a cluster's executor.
+        room: How many samples the executor runs at a time; absent: as many as here.
+        isolated: Whether to start a process even for one job, so that a sample that crashes costs
+            nothing else, and one that never ends is ended from outside.
         folder: Where to keep the study; absent: in memory alone.
         resume: Whether to go on with the study in the folder, of which nothing is run again.
         keep: Which results to keep whole in ``results/``: ``none``, ``failed`` or ``all``.
@@ -98,13 +109,17 @@ def sweep(
         keep_failed=keep == "failed",
     )
     about = About.of(scenario, plan)
+    care = Care(
+        isolated=isolated or jobs != 1, retries=RETRIES, timeout=timeout, batch=BATCH_SECONDS
+    )
+    crew = Crew(jobs, executor, room=room, care=care, shared=base)
     if folder is None:
-        with tempfile.TemporaryDirectory() as temporary, Crew(jobs, executor) as crew:
+        with tempfile.TemporaryDirectory() as temporary, crew:
             study = _swept(about, base, Path(temporary), crew, progress)
             return dc.replace(study, folder=None)
     home = Path(folder)
     _open(home, about, resume)
-    with Crew(jobs, executor) as crew:
+    with crew:
         return _swept(about, base, home, crew, progress)
 
 
@@ -126,14 +141,16 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
     plan = about.plan
     with Journal(folder / JOURNAL, plan.count) as journal:
         before, failed = journal.done, 0
-        tasks = [Sample(base, int(number)) for number in journal.missing]
+        tasks = Samples(base, journal.missing)
 
         def take(k: int, value: Finished | Lost | None) -> None:
             nonlocal failed
             if value is None:
                 raise KeyboardInterrupt
             if isinstance(value, Lost):
-                value = Finished(tasks[k].failed(value.message))
+                lost = tasks[k]
+                row = lost.overdue() if value.overdue else lost.failed(value.message)
+                value = Finished(row)
             if value.result is not None:
                 value.result.save(folder / RESULTS / str(value.row.sample))
             journal.write(value.row)
