@@ -1,4 +1,5 @@
-r"""What repeated runs can be said to show: intervals for means, and tests on paired differences.
+r"""What repeated runs can be said to show: intervals for means, shares and percentiles, and tests
+on paired differences.
 
 Every controller of a comparison meets the same draw of noise in its repeat $k$, so two of them
 are compared by the differences $d_k = x_k - y_k$: what the draw does to both cancels.
@@ -12,7 +13,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CONFIDENCE", "Difference", "Spread", "holm", "paired_difference", "spread"]
+__all__ = [
+    "CONFIDENCE",
+    "Difference",
+    "Estimate",
+    "Spread",
+    "holm",
+    "paired_difference",
+    "quantile",
+    "quantile_interval",
+    "spread",
+    "wilson",
+]
 
 Array = NDArray[np.float64]
 
@@ -47,6 +59,15 @@ class Difference(NamedTuple):
     p: float
     """Probability of a mean difference this far from zero where there is none; NaN with fewer than
     two repeats."""
+
+
+class Estimate(NamedTuple):
+    """A number with its confidence interval."""
+
+    value: float
+    low: float
+    """NaN where nothing bounds it from below, or nothing is known."""
+    high: float
 
 
 def spread(values: Array) -> Spread:
@@ -112,6 +133,82 @@ def holm(p: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(known) - rank) * value))
         corrected[place] = highest
     return corrected
+
+
+def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+    r"""Return the share of successes with Wilson's score interval; NaN without a trial.
+
+    $$ \frac{\hat p + z^2/2n \pm z \sqrt{\hat p (1 - \hat p)/n + z^2/4n^2}}{1 + z^2/n} . $$
+
+    Other than the textbook's $\hat p \pm z \sqrt{\hat p (1 - \hat p)/n}$ it has a width where all
+    succeed, or none.
+
+    References:
+        Wilson, "Probable inference, the law of succession, and statistical inference",
+        J. Am. Stat. Assoc. 22, 1927.
+    """
+    if trials == 0:
+        return Estimate(*[float("nan")] * 3)
+    from scipy.special import ndtri
+
+    z2 = float(ndtri(0.5 + 0.5 * confidence)) ** 2
+    share = successes / trials
+    middle = (share + 0.5 * z2 / trials) / (1.0 + z2 / trials)
+    inner = share * (1.0 - share) / trials + 0.25 * z2 / trials**2
+    half = float(np.sqrt(z2 * inner)) / (1.0 + z2 / trials)
+    low = 0.0 if successes == 0 else middle - half
+    return Estimate(share, low, 1.0 if successes == trials else middle + half)
+
+
+def quantile(ordered: Array, level: float) -> float:
+    """Return the quantile of values in rising order, by NumPy's and pandas' default interpolation.
+
+    Other than NumPy it takes infinite values, which stand for what failed: a quantile next to one
+    is infinite itself. NaN without values.
+    """
+    if len(ordered) == 0:
+        return float("nan")
+    place = level * (len(ordered) - 1)
+    below = int(place)
+    rest = place - below
+    low = float(ordered[below])
+    if rest == 0.0 or not np.isfinite(ordered[below + 1]):
+        return low if rest == 0.0 else float(ordered[below + 1])
+    return low + rest * (float(ordered[below + 1]) - low)
+
+
+def quantile_interval(
+    ordered: Array, level: float, effective: float | None = None
+) -> tuple[float, float]:
+    r"""Return an interval that covers the true quantile, whatever the distribution.
+
+    The number of $n$ independent values below the true $p$-quantile is binomial. So the order
+    statistics $x_{(l)}$ and $x_{(u)}$, with the largest $l$ and the smallest $u$ such that
+    $P(B < l) \le (1 - c)/2$ and $P(B \ge u) \le (1 - c)/2$, enclose it with confidence $c$ or more.
+
+    Args:
+        ordered: Values in rising order; infinite ones stand for what failed.
+        level: $p$, between 0 and 1.
+        effective: How many independent values these are worth; absent: all of them.
+
+    Returns:
+        Its ends; NaN where so few values do not bound it.
+
+    References:
+        David & Nagaraja, "Order Statistics", 3rd ed., Wiley 2003, section 7.1.
+    """
+    n = len(ordered)
+    if n == 0:
+        return float("nan"), float("nan")
+    from scipy.stats import binom
+
+    worth = max(1, n if effective is None else min(n, int(effective)))
+    tail = 0.5 * (1.0 - CONFIDENCE)
+    lower, upper = int(binom.ppf(tail, worth, level)), int(binom.ppf(1.0 - tail, worth, level)) + 1
+    # Ranks of fewer, independent values are spread over all; outwards, to cover no less.
+    first, last = int(np.floor(lower * n / worth)), int(np.ceil(upper * n / worth))
+    low = float(ordered[first - 1]) if lower > 0 else float("nan")
+    return low, float(ordered[last - 1]) if upper <= worth else float("nan")
 
 
 def _half_width(values: Array) -> float:

@@ -35,7 +35,7 @@ LAYERS = {
         "relative_degree loop simulation batch sweep tuning free_motion analysis "
         "testing"
     ),
-    "What they tell": "concessions verdicts plot page report comparison study reproduce",
+    "What they tell": "concessions verdicts plot page report insight comparison study reproduce",
     "Commands": "workspace terminal cli",
 }
 """The map of the package, as the page of the Python interface shows it."""

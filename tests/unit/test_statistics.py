@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from ukctrl.statistics import CONFIDENCE, holm, paired_difference, spread
+from ukctrl.statistics import (
+    CONFIDENCE,
+    holm,
+    paired_difference,
+    quantile,
+    quantile_interval,
+    spread,
+    wilson,
+)
 
 STUDIES = 4000
 SAMPLED = {"rtol": 0.0, "atol": 4.0 * math.sqrt(0.05 * 0.95 / STUDIES)}
@@ -94,3 +102,36 @@ def test_with_holm_a_study_of_five_equals_makes_any_false_claim_in_5_of_100(rng)
         pairs = [paired_difference(x[i], x[j]).p for i in range(5) for j in range(i)]
         count += min(holm(pairs)) < 0.05
     assert count / 800 < 0.05 + 2.0 * math.sqrt(0.05 * 0.95 / 800)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+def test_wilsons_interval_covers_a_share_about_as_often_as_it_says(rng, share):
+    counts = rng.binomial(60, share, STUDIES)
+    by_count = {k: wilson(k, 60) for k in np.unique(counts).tolist()}
+    covered = np.mean([by_count[k].low <= share <= by_count[k].high for k in counts.tolist()])
+    assert covered > 0.92  # it is not exact: its coverage swings about 95 % with the share
+
+
+def test_wilsons_interval_is_scipys_and_stays_between_0_and_1():
+    for k, n in ((3, 10), (0, 7), (7, 7), (499, 1000)):
+        theirs = scipy.stats.binomtest(k, n).proportion_ci(method="wilson")
+        ours = wilson(k, n)
+        np.testing.assert_allclose(ours[1:], [theirs.low, theirs.high], rtol=1e-12, atol=1e-16)
+    assert math.isnan(wilson(0, 0).value)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.95])
+def test_an_interval_of_order_statistics_covers_the_quantile_of_any_distribution(rng, level):
+    truth = float(scipy.stats.expon.ppf(level))
+    found = [quantile_interval(np.sort(x), level) for x in rng.exponential(size=(STUDIES, 80))]
+    # A missing end bounds nothing, and so excludes nothing.
+    covered = np.mean([not (truth < low or truth > high) for low, high in found])
+    assert covered > 0.95 - SAMPLED["atol"]
+
+
+def test_a_quantile_next_to_a_failure_is_one():
+    ordered = np.array([1.0, 2.0, 3.0, np.inf])
+    assert quantile(ordered, 2.0 / 3.0) == 3.0
+    assert quantile(ordered, 0.7) == np.inf
+    assert quantile(ordered, 0.5) == 2.5
+    assert math.isnan(quantile(np.array([]), 0.5))

@@ -1,0 +1,101 @@
+"""Percentiles against NumPy, their intervals against the truth, failures as the worst."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ukctrl.errors import InputError, UnknownName
+from ukctrl.insight.runs import Runs
+from ukctrl.insight.summary import LEVELS, percentiles, reasons, statuses, summarise
+
+ROUNDING = {"rtol": 1e-13, "atol": 0.0}
+
+
+def one(column):
+    return np.asarray(column)[:, None]
+
+
+def test_percentiles_are_those_of_numpy_and_pandas(runs_of):
+    y = np.random.default_rng(1).lognormal(size=137)
+    found = summarise(runs_of(one(y), y, "random"), "rms_phi")
+    got = [entry.at.value for entry in found.percentiles]
+    np.testing.assert_allclose(got, np.quantile(y, LEVELS), **ROUNDING)
+    np.testing.assert_allclose(got, pd.Series(y).quantile(LEVELS), **ROUNDING)
+    expected = pd.Series(y)
+    moments = [expected.mean(), expected.std(), expected.min(), expected.max()]
+    got = [found.mean, found.deviation, found.best, found.worst]
+    np.testing.assert_allclose(got, moments, **ROUNDING)
+    assert y[found.worst_sample] == y.max()
+
+
+def test_a_failed_sample_is_the_worst_of_all(runs_of):
+    y = np.arange(100.0)
+    failed = y >= 90.0
+    found = summarise(runs_of(one(y), y, "random", failed=failed), "rms_phi")
+    assert (found.known, found.failed, found.without) == (90, 10, 0)
+    assert found.percentile(0.5).value == 49.5  # as if the failed ones had any large value
+    assert found.percentile(0.95).value == math.inf
+    assert found.worst == 89.0
+    assert found.mean == 44.5
+
+
+def test_a_completed_sample_without_the_metric_counts_as_worst(runs_of):
+    y = np.where(np.arange(20) < 4, np.nan, 1.0)
+    found = summarise(runs_of(one(np.arange(20.0)), y, "random"), "rms_phi")
+    assert (found.known, found.failed, found.without) == (16, 0, 4)
+    assert found.percentile(0.95).value == math.inf
+
+
+def test_few_samples_do_not_bound_a_high_percentile(runs_of):
+    y = np.arange(30.0)
+    found = summarise(runs_of(one(y), y, "random"), "rms_phi")
+    assert math.isnan(found.percentile(0.99).high)
+    assert found.percentile(0.5).low < 14.5 < found.percentile(0.5).high
+
+
+def test_points_of_a_grid_have_no_confidence(runs_of):
+    y = np.arange(200.0)
+    found = summarise(runs_of(one(y), y, "grid"), "rms_phi")
+    assert all(math.isnan(entry.at.low) for entry in found.percentiles)
+
+
+def test_intervals_of_a_saltelli_design_cover_although_its_rows_share_values(runs_of):
+    # Random matrices, not Sobol points, so that the rows are as uneven as they may be.
+    rng, covered, level = np.random.default_rng(4), 0, 0.75
+    truth = math.sqrt(2.0 * level) if level < 0.5 else 2.0 - math.sqrt(2.0 * (1.0 - level))
+    for _ in range(300):
+        A, B = rng.random((2, 40, 2))
+        mixed = [np.where(np.arange(2) == i, B, A) for i in range(2)]
+        unit = np.concatenate([A, B, *mixed])
+        y = unit.sum(axis=1)
+        found = percentiles(y, runs_of(unit, y, "saltelli"))[LEVELS.index(level)].at
+        covered += found.low <= truth <= found.high
+    assert covered / 300 > 0.95 - 3.0 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_reasons_that_differ_in_numbers_are_one(table_of):
+    message = ["", "at t = 1.5 s: too fast.", "at t = 0.25 s: too fast.", "stopped."]
+    status = ["completed", "diverged", "diverged", "interrupted"]
+    table = table_of({"x": np.arange(4.0)}, {"rms_phi": np.ones(4)}, status=status, message=message)
+    found = reasons(Runs.of(table, ["x"], "random"))
+    assert [(r.status, r.samples, r.sample) for r in found] == [
+        ("diverged", 2, 1),
+        ("interrupted", 1, 3),
+    ]
+    assert statuses(Runs.of(table, ["x"], "random"))["diverged"] == 2
+
+
+def test_a_table_that_is_none_is_refused(table_of):
+    table = table_of({"x": np.arange(2.0)}, {"rms_phi": np.ones(2)})
+    with pytest.raises(UnknownName, match="did you mean 'sobol'"):
+        Runs.of(table, ["x"], "sobal")
+    with pytest.raises(InputError, match="must have a column 'y'"):
+        Runs.of(table, ["y"], "grid")
+    with pytest.raises(InputError, match="at least one finished sample"):
+        Runs.of(table[:0], ["x"], "grid")
+    with pytest.raises(UnknownName, match="did you mean 'rms_phi'"):
+        Runs.of(table, ["x"], "grid").metric("rms_ph")
