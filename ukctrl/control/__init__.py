@@ -50,7 +50,13 @@ from ukctrl.control.feedback import (
     StateFeedback,
     Tanh,
 )
-from ukctrl.control.inversion import AnyInversion, Inversion, JointMotion
+from ukctrl.control.inversion import (
+    AnyInversion,
+    Inversion,
+    JointMotion,
+    ServoDae,
+    StableInversion,
+)
 from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.mismatch import ModelError, RowMismatch
 from ukctrl.control.none import NoControl
@@ -146,11 +152,13 @@ __all__ = [
     "RowMismatch",
     "SelfMotion",
     "Servo",
+    "ServoDae",
     "Signal",
     "Sinh",
     "Sliding",
     "SlotineLi",
     "SlotineLiAdaptive",
+    "StableInversion",
     "StateFeedback",
     "SwingUp",
     "Switching",

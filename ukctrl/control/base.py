@@ -82,6 +82,9 @@ class Task:
     """When rows count as dependent or missed."""
     gains: Gains = GAINS
     """How errors of the robot's passive rows decay."""
+    planned: bool = False
+    """Whether the run begins on the law's own motion, wherever that is; ``q`` and ``v`` are then
+    where its search begins."""
 
 
 class Law(abc.ABC):

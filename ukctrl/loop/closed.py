@@ -69,6 +69,7 @@ class Loop:
             period=timing.control,
             rank=rank,
             gains=gains,
+            planned=scenario.start.planned,
         )
         self.law: Law = started(scenario.controller, task)
         if scenario.start.planned:

@@ -1,0 +1,189 @@
+"""Stable inversion: the bounded motion that keeps the rows, where marching in time blows up."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator
+
+from ukctrl.constraints import Stack
+from ukctrl.control.base import Task
+from ukctrl.control.inversion.base import Inversion
+from ukctrl.control.inversion.boundary import End, Horizon, NoMotion
+from ukctrl.control.inversion.equations import Equations
+from ukctrl.control.inversion.marching import Stages
+from ukctrl.control.inversion.rest import Side, rest, side, stands
+from ukctrl.control.inversion.servo_dae import dense, some_stages
+from ukctrl.control.joint_motion import MAX_KNOTS
+from ukctrl.control.nominal import Nominal
+from ukctrl.dynamics import passive_constraints
+from ukctrl.errors import InputError
+from ukctrl.factor import Vector
+from ukctrl.fields import Count, Positive, Seconds, Time, spec
+from ukctrl.start import solve_positions
+
+LONGEST = 1000.0
+"""More than so many times the length of the run is not gone before or after it."""
+SHORTEST = 1.0 / 64.0
+"""The way to the whole motion is not taken in smaller parts."""
+
+
+@spec
+class StableInversion(Inversion):
+    r"""The bounded motion that keeps the rows, by a boundary-value problem.
+
+    Where the internal dynamics has eigenvalues to the right, the motion that keeps the rows grows
+    without bound, but for one: it sets off before the path does. The DAE of ``servo_dae`` is
+    solved over a horizon that begins before the run and ends after it, at all times together. At
+    its beginning the state must lie among those that leave the rest there for growing time, at its
+    end among those that come to rest; both are taken from the linear part.
+
+    The path must stand still at both ends, at places where the robot can rest.
+
+    References:
+        Devasia, Chen, Paden, "Nonlinear inversion-based output tracking", IEEE Trans. Autom.
+        Control 41(7), 1996; Taylor & Li, "Stable inversion of nonlinear non-minimum phase systems
+        via finite difference method and multiple shooting", 2002; Brüls, Bastos, Seifried, "A
+        stable inversion method for feedforward control of constrained flexible multibody systems",
+        J. Comput. Nonlinear Dyn. 9(1), 2014.
+    """
+
+    kind: Literal["stable_inversion"] = "stable_inversion"
+    until: Time | None = None
+    """When the path has come to rest [s]; absent: at the end of the run."""
+    before: Seconds | None = None
+    """How long before the run the horizon begins [s]; absent: until nothing is left of the motion
+    there."""
+    after: Seconds | None = None
+    """How long after ``until`` it ends [s]; absent: the same."""
+    step: Seconds = 0.05
+    """Length of a step [s]; a jump of the path's higher derivatives is best met by its end."""
+    stages: Annotated[Count, AfterValidator(some_stages)] = 7
+    """Stages of a step, 1 to 9."""
+    settled: Positive = 1e-4
+    """How far the given start may be from the motion there [rad, m, and their rates]."""
+
+    def solve(self, task: Task) -> Nominal:
+        equations = Equations(task, self.kind)
+        until = task.start + task.duration if self.until is None else self.until
+        if not np.isfinite(until):
+            raise InputError("task must have a finite duration to plan its motion; got inf.")
+        if until <= task.start:
+            raise InputError(
+                f"controller.along.until must be after the start of the run, {task.start:g} s; "
+                f"got {until:g} s."
+            )
+        robot = task.robot
+        every = Stack((*passive_constraints(robot), *task.servo), robot)
+        q = solve_positions(every, robot.snapshot(task.q), task.q, task.start)
+        q, u = rest(equations, q, task.start)
+        count = max(1, math.ceil((until - task.start) / self.step - 1e-9))
+        step = (until - task.start) / count
+        end_q, end_u = q, u
+        for k in range(count):
+            end_q, end_u = rest(equations, end_q, task.start + (k + 1) * step, end_u)
+        first = side(task, task.start, q, u, "start")
+        last = side(task, until, end_q, end_u, "end")
+        if first.unstable.shape[1] != last.unstable.shape[1]:
+            raise InputError(
+                "the internal dynamics must have as many unstable eigenvalues at the start as at "
+                f"the end of the path; got {first.told()} and {last.told()}. Split the path where "
+                "that changes."
+            )
+        before, after = self._margins(task, first, last, until, step, count)
+        stands(equations, q, task.start, -before * step, "start")
+        stands(equations, end_q, until, after * step, "end")
+        horizon = Horizon(equations, task.start - before * step, step, self.stages)
+        resting = horizon.resting(q, u, before + count + after)
+        steps = continued(horizon, equations, task, resting, first, until)
+        q0 = robot.integrate(steps[0].base, steps[0].xi[0])
+        nominal = dense(equations, steps, q0, steps[0].v[0], u, step)
+        if not task.planned:
+            self._require_begun(task, nominal, q, first)
+        return nominal
+
+    def _margins(
+        self, task: Task, first: Side, last: Side, until: float, step: float, count: int
+    ) -> tuple[int, int]:
+        """Return how many steps to go before the run, and after the path has come to rest."""
+        before = first.before() if self.before is None else self.before
+        after = last.after() if self.after is None else self.after
+        after = max(after, task.start + task.duration - until)
+        steps = math.ceil(before / step), math.ceil(after / step)
+        if sum(steps) > LONGEST * count or (count + sum(steps)) * self.stages > MAX_KNOTS:
+            raise InputError(
+                f"the internal dynamics must settle in a time comparable to the run; it takes "
+                f"{before:.3g} s before and {after:.3g} s after. Give controller.along.before and "
+                "after, or lengthen controller.along.step."
+            )
+        return steps
+
+    def _require_begun(self, task: Task, nominal: Nominal, q_rest: Vector, side: Side) -> None:
+        """Refuse a run that begins at rest when the motion is under way already."""
+        robot = task.robot
+        q, v = nominal.state(task.start)
+
+        def off(q_at: Vector, v_at: Vector) -> Vector:
+            return np.concatenate([robot.difference(q_at, task.q), task.v - v_at])
+
+        here = np.abs(off(q, v))
+        if here.max() <= self.settled:
+            return
+        names = (*robot.dofs, *(f"v.{dof}" for dof in robot.dofs))
+        units = (*(unit.removesuffix("/s") for unit in robot.dof_units), *robot.dof_units)
+        worst = int(np.argmax(here))
+        if np.abs(off(q_rest, np.zeros(robot.nv))).max() > self.settled:
+            raise InputError(
+                f"the run must begin on the motion, or at rest on the path before it; at t = "
+                f"{task.start:.4g} s '{names[worst]}' is {here[worst]:.2g} {units[worst]} off. "
+                f"Give start.q = {np.array2string(q_rest, precision=6, separator=', ')} at rest, "
+                "or start.planned = true."
+            )
+        rate = side.slowest_unstable()
+        lead = math.log(here[worst] / self.settled) / rate
+        raise InputError(
+            f"the run must begin before the motion does: the internal eigenvalue {rate:+.3g} 1/s "
+            f"needs pre-actuation, and at t = {task.start:.4g} s '{names[worst]}' is "
+            f"{here[worst]:.2g} {units[worst]} from rest already. Begin {lead:.2g} s earlier, with "
+            f"start.t = {task.start - lead:.3g} or less (and the duration longer by as much), or "
+            "on the motion with start.planned = true."
+        )
+
+
+def continued(
+    horizon: Horizon,
+    equations: Equations,
+    task: Task,
+    resting: list[Stages],
+    first: Side,
+    until: float,
+) -> list[Stages]:
+    """Return the motion of the whole task, by way of shorter ones where Newton's method needs it.
+
+    Raises:
+        InputError: There is none, or none can be reached so.
+    """
+    q, u = resting[0].base, resting[0].u[0]
+    begin = End(q, first.leaving())
+    done, stride, steps = 0.0, 1.0, resting
+    end_q, end_u = q, u
+    try:
+        while done < 1.0:
+            share = min(1.0, done + stride)
+            equations.relax(share, q)
+            try:
+                near_q, near_u = rest(equations, end_q, until, end_u)
+                last = side(task, until, near_q, near_u, "end")
+                steps = horizon.solve(steps, (begin, End(near_q, last.watched)))
+            except NoMotion:
+                stride *= 0.5
+                if stride < SHORTEST:
+                    raise
+                continue
+            done, end_q, end_u = share, near_q, near_u
+            stride *= 2.0
+    finally:
+        equations.relax(1.0, q)
+    return steps
