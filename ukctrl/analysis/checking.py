@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from ukctrl import uk
 from ukctrl.analysis import at_start
-from ukctrl.analysis.found import Check, RowCheck
+from ukctrl.analysis.along import ranks_along
+from ukctrl.analysis.feasible import feasibility
+from ukctrl.analysis.found import Check, RowCheck, Way
+from ukctrl.analysis.judgement import Seen, judge
+from ukctrl.analysis.motion import motion_of
+from ukctrl.analysis.sampling import sampling
 from ukctrl.errors import InfeasibleConstraint, UkctrlError, quoted
 from ukctrl.free_motion import falling
 from ukctrl.loop import Loop
@@ -15,7 +20,7 @@ from ukctrl.threads import one_blas_thread
 
 @one_blas_thread()
 def check(scenario: Scenario) -> Check:
-    """Look at a scenario at its start: ranks, actuation, grip, consistency, first input.
+    """Look at a scenario at its start, and along the motion that its task asks for.
 
     Raises:
         InputError: The scenario does not fit its robot.
@@ -78,6 +83,14 @@ def check(scenario: Scenario) -> Check:
             "reactions are those of least norm."
         )
     problems.extend(at_start.broken_closures(passive, scenario.monitor))
+    motion = motion_of(loop)
+    ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
+    demands, loads = feasibility(loop, motion) if len(motion.t) else (None, None)
+    sampled = sampling(loop)
+    seen = Seen(motion=motion, ranks=ranks, feasibility=demands, sampling=sampled)
+    judged = judge(scenario, row_checks, seen)
+    problems.extend(judged.problems)
+    notes.extend(judged.notes)
     return Check(
         scenario=scenario.name or scenario.title,
         robot=loop.robot.name,
@@ -94,7 +107,22 @@ def check(scenario: Scenario) -> Check:
         velocity_rows=velocity_rows,
         inputs=inputs,
         over_limit=tuple(beyond),
+        way=Way(
+            kind=motion.kind,
+            start=loop.t0,
+            end=loop.t1,
+            reached=float(motion.t[-1]) if len(motion.t) else loop.t0,
+            stop=motion.stop,
+            yields=motion.yields,
+            why=motion.why,
+        ),
+        ranks=ranks,
+        feasibility=demands,
+        sampling=sampled,
+        curves=curves,
+        loads=loads,
         findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
-        problems=tuple(problems),
+        problems=tuple(dict.fromkeys(problems)),
+        warnings=tuple(judged.warnings),
         notes=tuple(notes),
     )

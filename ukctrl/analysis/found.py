@@ -7,8 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ukctrl.analysis.along import Curves, Ranks
+from ukctrl.analysis.feasible import Feasibility, Loads
+from ukctrl.analysis.motion import Kind, Stop
+from ukctrl.analysis.sampling import Sampling
 from ukctrl.constraints import Integrability
 from ukctrl.uk import RankReport
+
+Verdict = Literal["ready", "warnings", "not ready"]
 
 Actuation = Literal["fully", "under", "redundantly"]
 
@@ -34,6 +40,26 @@ class RowCheck:
     """Why it is not certain; empty where it is."""
     integrable: bool | None
     """Whether the row is, or integrates to, one on positions; None where that is undecided."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Way:
+    """The motion that the task asks for, and how far it could be worked out."""
+
+    kind: Kind
+    """How it was worked out; see `ukctrl.analysis.motion`."""
+    start: float
+    """[s]."""
+    end: float
+    """Where the run ends [s]."""
+    reached: float
+    """Where the motion ends [s]."""
+    stop: Stop | None
+    """Why before the run does; None where it lasts as long."""
+    yields: tuple[str, ...]
+    """Blocks of rows that the law gives up for those before them."""
+    why: str
+    """Why there is no motion, or no more than a path; empty where there is one."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -67,23 +93,53 @@ class Check:
     """Input at the start by actuator [N m or N]; empty when none is possible."""
     over_limit: tuple[str, ...]
     """Actuators whose start input is beyond a limit, at the speed of the start."""
+    way: Way
+    """The motion along which the answers below are given."""
+    ranks: Ranks | None
+    """Mobility, ranks and realisation along the motion; None without one."""
+    feasibility: Feasibility | None
+    """What the motion takes of motors, joints and ground; None without one."""
+    sampling: Sampling | None
+    """The control period against the error dynamics; None where the law's error is not linear."""
     findings: tuple[str, ...]
     """What the model's audit says."""
     problems: tuple[str, ...]
     """Why a run cannot start or cannot hold the task."""
+    warnings: tuple[str, ...]
+    """Where the task asks for more than the robot has, though a run can start."""
     notes: tuple[str, ...]
     """What is worth knowing, but no obstacle."""
+    curves: Curves | None = None
+    """Singular values along the motion, for figures."""
+    loads: Loads | None = None
+    """Inputs along the motion, for figures."""
 
     @property
     def ok(self) -> bool:
         """Whether nothing stands in the way of a run."""
         return not self.problems
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data for programs."""
-        table = {**_plain(dc.asdict(self)), "ok": self.ok}
+    @property
+    def verdict(self) -> Verdict:
+        """The whole in a word."""
+        if self.problems:
+            return "not ready"
+        return "warnings" if self.warnings else "ready"
+
+    def to_dict(self, curves: bool = False) -> dict[str, Any]:
+        """Return the findings as plain data for programs.
+
+        Args:
+            curves: Whether to add the curves over time.
+        """
+        bare = dc.replace(self, curves=None, loads=None)
+        table = {"verdict": self.verdict, "ok": self.ok, **_plain(dc.asdict(bare))}
+        del table["curves"], table["loads"]
         if self.velocity_rows is not None:
             table["velocity_rows"]["degree"] = self.velocity_rows.degree
+        if curves and self.curves is not None and self.loads is not None:
+            over = {**dc.asdict(self.curves), **dc.asdict(self.loads)}
+            table["curves"] = {name: _plain(values.tolist()) for name, values in over.items()}
         return table
 
 
@@ -93,6 +149,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, complex):
+        return [value.real, value.imag]
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ukctrl.cli.checking import check
 from ukctrl.cli.comparing import compare
-from ukctrl.cli.conformance import check_part, is_part
 from ukctrl.cli.export import export
 from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
@@ -69,45 +69,6 @@ def list_catalogue(
 
 
 @app.command()
-def check(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO|FILE",
-            help="A scenario's name or .toml file; or a .py file or controller card of your own.",
-        ),
-    ],
-    controller: Card = None,
-    changes: Set = None,
-    on: Annotated[
-        str | None,
-        typer.Option("--on", metavar="SCENARIO", help="For a file of your own: where to try it."),
-    ] = None,
-    trust: Trust = False,
-    as_json: Json = False,
-) -> None:
-    """Look before simulating: ranks, actuation, grip, start, first input.
-
-    A file with a law, feedback, allocation or constraint of your own, or a controller card, is
-    tried on what every one of the catalogue satisfies.
-    """
-    if is_part(scenario):
-        if controller is not None:
-            raise InputError("--controller goes with a scenario; use --on SCENARIO for a part.")
-        check_part(scenario, changes, on, trust, as_json)
-    if on is not None:
-        raise InputError("--on goes with a .py file or a controller card; got a scenario.")
-    chosen = scenario_of(scenario, controller, changes, trust)
-    from ukctrl import terminal
-    from ukctrl.analysis import check as check_scenario
-
-    with about(scenario):
-        found = check_scenario(chosen)
-    terminal.show_check(found, as_json)
-    raise typer.Exit(0 if found.ok else 1)
-
-
-@app.command()
 def run(
     scenario: ScenarioName,
     controller: Card = None,
@@ -136,6 +97,7 @@ def run(
     raise typer.Exit(0 if result.status == "completed" else 1)
 
 
+app.command()(check)
 app.command()(compare)
 app.command()(export)
 app.command()(reproduce)

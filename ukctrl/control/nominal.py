@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import final
+import math
+from collections.abc import Iterator
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -94,6 +96,20 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
     return Nominal(robot, times, q, v, a, np.array(u))
 
 
+class _CrawlingError(Exception):
+    """The steps of an integration become ever smaller."""
+
+
+class Knot(NamedTuple):
+    """A moment of a motion that a law makes."""
+
+    t: float
+    q: Vector
+    v: Vector
+    a: Vector
+    u: Vector
+
+
 def by_law(task: Task, controller: Controller, step: float) -> Nominal:
     """Return the motion of the believed robot under another law, from the task's rows on.
 
@@ -102,6 +118,39 @@ def by_law(task: Task, controller: Controller, step: float) -> Nominal:
 
     Raises:
         InputError: The law cannot serve the task, or its motion ends before the run.
+    """
+    times = _times(task, step)
+    knots = list(knots_by_law(task, controller, times))
+    if len(knots) < len(times):
+        raise InputError(
+            f"the motion of controller.along must last as long as the run; it ends at t = "
+            f"{knots[-1].t:.6g} s."
+        )
+    q, v, a, u = (np.array(column) for column in list(zip(*knots, strict=True))[1:])
+    return Nominal(task.robot, times, q, v, a, u)
+
+
+def knots_by_law(
+    task: Task,
+    controller: Controller,
+    times: Vector,
+    rtol: float = PLAN_RTOL,
+    atol: float = PLAN_ATOL,
+    most: float = math.inf,
+) -> Iterator[Knot]:
+    """Yield the motion of `by_law` at every time, up to where it can be integrated.
+
+    Args:
+        task: The task.
+        controller: The law that moves the believed robot.
+        times: The times, of which the first is the start, shape ``(k,)`` [s].
+        rtol: Relative tolerance of the integration.
+        atol: Absolute tolerance.
+        most: Evaluations of the law from one time to the next after which it is given up.
+
+    Raises:
+        InputError: The law cannot serve the task.
+        StartError: No state near the start keeps the rows.
     """
     from scipy.integrate import solve_ivp
 
@@ -113,17 +162,21 @@ def by_law(task: Task, controller: Controller, step: float) -> Nominal:
         raise InputError("controller.along must be a law without modes; this one switches.")
     dynamics, n = Dynamics(robot, task.rank, task.gains), robot.nv
 
+    asked = 0
+
     def answer(t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector, Vector]:
+        nonlocal asked
+        asked += 1
+        if asked > most:
+            raise _CrawlingError
         dynamics.move(t, q, v)
         u, rate, *_ = law.step(dynamics, memory)
         return dynamics.acceleration(u), np.array(u), rate
 
-    times = _times(task, step)
     q, v, memory = begin.q, begin.v, law.memory
-    knots: list[tuple[Vector, Vector, Vector, Vector]] = []
     for t, after in zip(times.tolist(), [*times[1:].tolist(), None], strict=True):
         a, u, _ = answer(t, q, v, memory)
-        knots.append((q, v, a, u))
+        yield Knot(t, q, v, a, u)
         if after is None:
             break
         here = q
@@ -134,20 +187,17 @@ def by_law(task: Task, controller: Controller, step: float) -> Nominal:
             moved = np.linalg.solve(robot.integrate_jacobian(here, xi), w)
             return np.concatenate([moved, a, memory_rate])
 
-        y = np.concatenate([np.zeros(n), v, memory])
-        solved = solve_ivp(
-            rate, (t, after), y, method="DOP853", first_step=after - t, rtol=PLAN_RTOL,
-            atol=PLAN_ATOL,
-        )  # fmt: skip
+        y, asked = np.concatenate([np.zeros(n), v, memory]), 0
+        try:
+            solved = solve_ivp(
+                rate, (t, after), y, method="DOP853", first_step=after - t, rtol=rtol, atol=atol,
+            )  # fmt: skip
+        except _CrawlingError:
+            return
         y = solved.y[:, -1]
         if not solved.success or not np.isfinite(y).all():
-            raise InputError(
-                f"the motion of controller.along must last as long as the run; it ends at t = "
-                f"{solved.t[-1]:.6g} s."
-            )
+            return
         q, v, memory = robot.integrate(here, y[:n]), y[n : 2 * n], y[2 * n :]
-    columns = [np.array(column) for column in zip(*knots, strict=True)]
-    return Nominal(robot, times, *columns)
 
 
 def _times(task: Task, step: float) -> Vector:

@@ -139,6 +139,10 @@ class Loop:
         rate = self._answers.rate(t, q, v, command)
         return a, np.append(rate, self.truth.power(a, u))
 
+    def truth_at(self, t: float) -> Dynamics:
+        """Return the true robot of a time, as the effects on it have it then."""
+        return self._plants.at(t)
+
     def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
         """Step the law at a measured state; the true robot must have been moved to the true one."""
         if self.belief is not self.truth:

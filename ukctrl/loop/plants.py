@@ -54,6 +54,11 @@ class Plants:
         """When another one follows [s]."""
         return [plant.start for plant in self._plants[1:]]
 
+    def at(self, t: float) -> Dynamics:
+        """Return the plant that is in force at a time, whatever the run has reached."""
+        begun = sum(plant.start <= t for plant in self._plants)
+        return self._dynamics[max(begun, 1) - 1]
+
     def advance(self, t: float, state: State) -> State:
         """Go on with the next plant, at a state whose last memory is the energy fed so far.
 

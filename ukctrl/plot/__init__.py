@@ -14,6 +14,7 @@ import numpy as np
 
 from ukctrl.errors import unknown_name
 from ukctrl.plot.bench import measured
+from ukctrl.plot.check import check
 from ukctrl.plot.series import energy, errors, grip, inputs, motion, passive, signals
 from ukctrl.plot.spatial import path
 from ukctrl.result import Result
@@ -25,6 +26,7 @@ __all__ = [
     "FIGURES",
     "Recipe",
     "available",
+    "check",
     "draw",
     "energy",
     "errors",

@@ -1,5 +1,6 @@
 """What the command line shows, and how it is stopped."""
 
+from ukctrl.terminal.checking import show_check
 from ukctrl.terminal.claims import show_reproduction
 from ukctrl.terminal.comparing import show_comparison
 from ukctrl.terminal.conformance import show_conformance
@@ -8,7 +9,6 @@ from ukctrl.terminal.lines import clean, write, write_json
 from ukctrl.terminal.stop import progress, stoppable, working
 from ukctrl.terminal.summaries import (
     show_catalogue,
-    show_check,
     show_result,
     show_workspace,
 )

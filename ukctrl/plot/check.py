@@ -1,0 +1,108 @@
+"""The figure of `check`: singular values along the motion, and how much of each limit it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ukctrl.analysis import Check
+from ukctrl.errors import InputError
+from ukctrl.plot import panels, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FLOOR = 1e-7
+"""Smaller singular values are drawn here: they are zero."""
+KINDS = ("inputs", "velocities", "positions")
+
+
+@style.styled
+def check(found: Check) -> Figure:
+    """Draw singular values along the motion, limits in use, and the inputs.
+
+    Args:
+        found: What `check` found.
+
+    Raises:
+        InputError: No motion was worked out, and so there are no curves.
+    """
+    if found.curves is None or found.loads is None or not len(found.curves.t):
+        raise InputError(
+            f"scenario '{found.scenario}' must have a motion for a figure of its check; "
+            f"{found.way.why or 'there is none'}."
+        )
+    drawn = [panels.Panel("Smallest singular values along the motion", _sigma(found), 2)]
+    if np.isfinite(found.loads.used).any():
+        drawn.append(panels.Panel("Largest share of a limit that is used", _limits(found), 2))
+    drawn.extend(_inputs(found))
+    return panels.grid(drawn, height=2.1)
+
+
+def _sigma(found: Check) -> Callable[[Axes, float], None]:
+    curves, ranks = found.curves, found.ranks
+    assert curves is not None
+    assert ranks is not None
+
+    def draw(axes: Axes, room: float) -> None:
+        columns, names = [], []
+        if ranks.servo.highest:
+            columns.append(curves.servo[:, ranks.servo.highest - 1])
+            names.append("servo rows A")
+        if ranks.grip.highest:
+            columns.append(curves.grip[:, ranks.grip.highest - 1])
+            names.append("grip H")
+        if ranks.passive.highest:
+            columns.append(curves.passive)
+            names.append("passive rows")
+        values = np.maximum(np.column_stack(columns), FLOOR) if columns else np.zeros((0, 0))
+        if not values.size:
+            axes.text(0.5, 0.5, "no row that anything holds", transform=axes.transAxes, ha="center")
+            return
+        panels.lines(axes, curves.t, values, names, room)
+        panels.log_scale(axes, values)
+        for rank in (ranks.servo, ranks.grip):
+            if rank.highest and rank.worst > FLOOR:
+                axes.plot([rank.worst_at], [rank.worst], "o", color=style.INK, markersize=4)
+
+    return draw
+
+
+def _limits(found: Check) -> Callable[[Axes, float], None]:
+    curves, loads = found.curves, found.loads
+    assert curves is not None
+    assert loads is not None
+
+    def draw(axes: Axes, room: float) -> None:
+        known = [i for i in range(len(KINDS)) if np.isfinite(loads.used[:, i]).any()]
+        values = 100.0 * loads.used[:, known]
+        panels.lines(axes, curves.t, values, [KINDS[i] for i in known], room)
+        axes.axhline(100.0, color=style.ALERT, linewidth=0.9, linestyle="--")
+        axes.set_ylim(0.0, max(110.0, 1.08 * float(np.nanmax(values))))
+        axes.set_ylabel("%")
+
+    return draw
+
+
+def _inputs(found: Check) -> list[panels.Panel]:
+    """Return a panel for the inputs of each unit."""
+    curves, loads, demands = found.curves, found.loads, found.feasibility
+    assert curves is not None
+    assert loads is not None
+    assert demands is not None
+    uses = demands.inputs or demands.law
+    values = loads.needed if demands.inputs else loads.law
+    drawn = []
+    for unit in dict.fromkeys(use.unit for use in uses):
+        at = [i for i, use in enumerate(uses) if use.unit == unit]
+
+        def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
+            panels.lines(axes, curves.t, values[:, at], [uses[i].name for i in at], room)
+            panels.fit(axes, values[:, at])
+            axes.set_ylabel(unit)
+
+        drawn.append(panels.Panel("Smallest input that makes the motion", draw, 2))
+    return drawn
