@@ -132,24 +132,27 @@ class _Knots:
         A = solve_triangular(dynamics.L, rows.A.T, lower=True, check_finite=False).T
         self.lengths[k] = np.linalg.norm(A, axis=1)
         if len(dynamics.passive):
-            A = A - (A @ self._held(dynamics).T) @ self._held(dynamics)
+            held, self.margins[k] = _held(dynamics)
+            A = A - (A @ held.T) @ held
         self.A[k] = A
-        self.passive_rank[k], self.margins[k] = dynamics.passive_rank, dynamics.margins
+        self.passive_rank[k] = dynamics.passive_rank
         G = dynamics.L.T @ dynamics.G
         if G.size:
             U, sigma, _ = np.linalg.svd(G / (np.linalg.norm(G, axis=0) + 1e-300))
             self.driven[k] = np.count_nonzero(sigma > 1e-9 * sigma.max(initial=0.0))
             self.Q[k, :, : self.driven[k]] = U[:, : self.driven[k]]
 
-    @staticmethod
-    def _held(dynamics: Dynamics) -> Matrix:
-        """Return an orthonormal basis of what passive rows hold, as rows."""
-        weighted, _ = mass_weighted(
-            dynamics.L, dynamics.passive.rows.A, np.zeros((1, len(dynamics.passive)))
-        )
-        _, _, Vt = np.linalg.svd(weighted, full_matrices=False)
-        held: Matrix = Vt[: dynamics.passive_rank]
-        return held
+
+def _held(dynamics: Dynamics) -> tuple[Matrix, Vector]:
+    """Return an orthonormal basis of what passive rows hold, as rows, and their margins.
+
+    The smallest singular value that counts, and the largest that does not.
+    """
+    rows, rank = dynamics.passive.rows.A, dynamics.passive_rank
+    weighted, _ = mass_weighted(dynamics.L, rows, np.zeros((1, len(rows))))
+    _, sigma, Vt = np.linalg.svd(weighted, full_matrices=False)
+    sigma = np.concatenate([sigma, [0.0]])
+    return Vt[:rank], np.array([sigma[rank - 1] if rank else 0.0, sigma[rank]])
 
 
 def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:

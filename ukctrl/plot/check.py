@@ -35,7 +35,9 @@ def check(found: Check) -> Figure:
             f"scenario '{found.scenario}' must have a motion for a figure of its check; "
             f"{found.way.why or 'there is none'}."
         )
-    drawn = [panels.Panel("Smallest singular values along the motion", _sigma(found), 2)]
+    drawn = [
+        panels.Panel("Singular values along the motion, the smallest in colour", _sigma(found), 2)
+    ]
     if np.isfinite(found.loads.used).any():
         drawn.append(panels.Panel("Largest share of a limit that is used", _limits(found), 2))
     drawn.extend(_inputs(found))
@@ -48,27 +50,40 @@ def _sigma(found: Check) -> Callable[[Axes, float], None]:
     assert ranks is not None
 
     def draw(axes: Axes, room: float) -> None:
-        columns, names = [], []
-        if ranks.servo.highest:
-            columns.append(curves.servo[:, ranks.servo.highest - 1])
-            names.append("servo rows A")
-        if ranks.grip.highest:
-            columns.append(curves.grip[:, ranks.grip.highest - 1])
-            names.append("grip H")
-        if ranks.passive.highest:
-            columns.append(curves.passive)
-            names.append("passive rows")
-        values = np.maximum(np.column_stack(columns), FLOOR) if columns else np.zeros((0, 0))
-        if not values.size:
-            axes.text(0.5, 0.5, "no row that anything holds", transform=axes.transAxes, ha="center")
-            return
-        panels.lines(axes, curves.t, values, names, room)
-        panels.log_scale(axes, values)
-        for rank in (ranks.servo, ranks.grip):
-            if rank.highest and rank.worst > FLOOR:
-                axes.plot([rank.worst_at], [rank.worst], "o", color=style.INK, markersize=4)
+        every = [np.zeros((0, 0))]
+        for k in range(ranks.servo.highest - 1):
+            axes.plot(curves.t, curves.servo[:, k], color=style.FAINT, linewidth=0.7, zorder=1)
+            every.append(curves.servo[:, k])
+        for rank, values, name, width, color in (
+            (ranks.servo, curves.servo, "servo rows A", 3.5, style.PALETTE[5]),
+            (ranks.grip, curves.grip, "grip H = A G", 1.3, style.PALETTE[1]),
+            (ranks.passive, curves.passive[:, None], "passive rows", 1.3, style.PALETTE[2]),
+        ):
+            if not rank.highest:
+                continue
+            last = np.maximum(values[:, min(rank.highest, values.shape[1]) - 1], FLOOR)
+            alpha = 0.6 if width > 2.0 else 1.0
+            axes.plot(curves.t, last, color=color, linewidth=width, alpha=alpha, label=name)
+            at = max(rank.worst, FLOOR)
+            axes.plot([rank.worst_at], [at], "o", color=style.INK, markersize=4, clip_on=False)
+            every.append(last)
+        drawn = np.concatenate([values.ravel() for values in every])
+        if not drawn.size:
+            text = "nothing is held by motors or constraints"
+            axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=style.MUTED)
+        panels.log_scale(axes, drawn)
+        panels.legend(axes, room)
+        _span(axes, found)
 
     return draw
+
+
+def _span(axes: Axes, found: Check) -> None:
+    """Show the whole run, and where the motion ends before it."""
+    way = found.way
+    axes.set_xlim(way.start, way.end)
+    if way.stop is not None:
+        axes.axvspan(way.reached, way.end, color=style.ALERT, alpha=0.08, linewidth=0.0)
 
 
 def _limits(found: Check) -> Callable[[Axes, float], None]:
@@ -83,6 +98,7 @@ def _limits(found: Check) -> Callable[[Axes, float], None]:
         axes.axhline(100.0, color=style.ALERT, linewidth=0.9, linestyle="--")
         axes.set_ylim(0.0, max(110.0, 1.08 * float(np.nanmax(values))))
         axes.set_ylabel("%")
+        _span(axes, found)
 
     return draw
 
@@ -102,7 +118,8 @@ def _inputs(found: Check) -> list[panels.Panel]:
         def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
             panels.lines(axes, curves.t, values[:, at], [uses[i].name for i in at], room)
             panels.fit(axes, values[:, at])
-            axes.set_ylabel(unit)
+            axes.set_ylabel(f"u [{unit}]")
+            _span(axes, found)
 
         drawn.append(panels.Panel("Smallest input that makes the motion", draw, 2))
     return drawn
