@@ -116,12 +116,18 @@ class LinearLoop:
         )  # fmt: skip
 
 
+OVER = 1e-8
+"""A pole ``z`` this near zero is over at once, within rounding."""
+
+
 def as_rates(poles: NDArray[np.complex128], period: float | None) -> NDArray[np.complex128]:
-    """Return poles as rates [1/s]; one at ``z = 0`` is over at once, ``-inf``."""
+    """Return poles as rates, ``log(z)/T`` [1/s]; one at ``z = 0`` is over at once, ``-inf``."""
     if period is None:
         return poles
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(poles.astype(np.complex128)) / period, dtype=np.complex128)
+    rates = np.full(len(poles), -np.inf, dtype=np.complex128)
+    lasts = np.abs(poles) > OVER
+    rates[lasts] = np.log(poles[lasts]) / period
+    return rates
 
 
 def linear_loop(
