@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.scenario import Scenario
     from ukctrl.simulation import simulate
-    from ukctrl.study import compare
+    from ukctrl.study import compare, tune
+    from ukctrl.tuned import Tuned
+    from ukctrl.tuning import Budget
 
 _HOME = {
+    "Budget": "tuning",
     "Check": "analysis",
     "Command": "control",
     "Comparison": "comparison",
@@ -41,15 +44,18 @@ _HOME = {
     "Snapshot": "robot",
     "Stack": "constraints",
     "Task": "control",
+    "Tuned": "tuned",
     "UkctrlError": "errors",
     "check": "analysis",
     "compare": "study",
     "simulate": "simulation",
+    "tune": "study",
     "write_report": "report",
 }
 """The module of each public name."""
 
 __all__ = [
+    "Budget",
     "Check",
     "Command",
     "Comparison",
@@ -64,10 +70,12 @@ __all__ = [
     "Snapshot",
     "Stack",
     "Task",
+    "Tuned",
     "UkctrlError",
     "check",
     "compare",
     "simulate",
+    "tune",
     "write_report",
 ]
 

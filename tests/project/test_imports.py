@@ -36,6 +36,7 @@ LAYERS = {
         "testing"
     ),
     "What they tell": "concessions verdicts plot page report insight comparison study reproduce",
+    "What they tell": "concessions verdicts plot page report comparison tuned study reproduce",
     "Commands": "workspace terminal cli",
 }
 """The map of the package, as the page of the Python interface shows it."""

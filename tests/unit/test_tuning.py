@@ -17,7 +17,7 @@ from ukctrl.tuning import (
     Cost,
     gains_of,
     read_range,
-    tune,
+    tune_all,
     with_ranges,
 )
 
@@ -117,7 +117,7 @@ def test_a_range_is_read_from_text():
 
 @pytest.fixture(name="tuned", scope="module")
 def _tuned(laws):
-    return tune(laws, Budget(simulations=24, cost="rms_phi"))
+    return tune_all(laws, Budget(simulations=24, cost="rms_phi"))
 
 
 def test_every_law_gets_the_same_number_of_simulations(tuned):
@@ -164,14 +164,14 @@ def test_the_tuned_cost_is_the_cost_of_a_run_with_these_gains(laws, tuned):
 
 def test_a_search_finds_the_same_again_and_whatever_the_number_of_jobs(laws, tuned):
     with Crew(2) as crew:
-        again = tune(laws, Budget(simulations=24, cost="rms_phi"), crew=crew)
+        again = tune_all(laws, Budget(simulations=24, cost="rms_phi"), crew=crew)
     assert again == tuned
 
 
 def test_gains_that_fail_cost_more_than_any_that_do_not(helix):
     # kd T / I < 2 bounds the damping of the light wrist: much of the range diverges.
     scenario = helix.replace({"controller": {"use": "pd-gravity"}, "timing.control": 0.005})
-    found = tune({"pd": scenario}, Budget(simulations=16))["pd"]
+    found = tune_all({"pd": scenario}, Budget(simulations=16))["pd"]
     assert any(trial.status == "diverged" for trial in found.trials)
     assert found.best.status == "completed"
     assert math.isfinite(found.after)
@@ -180,7 +180,7 @@ def test_gains_that_fail_cost_more_than_any_that_do_not(helix):
 def test_gains_that_do_not_go_together_are_a_trial_that_failed(helix):
     scenario = helix.replace({"controller": {"use": "servo-pid"}})
     budget = Budget(simulations=10, over={"controller.feedback.ki": (8000.0, 90000.0)})
-    found = tune({"pid": scenario}, budget)["pid"]
+    found = tune_all({"pid": scenario}, budget)["pid"]
     assert any(math.isinf(trial.cost) for trial in found.trials)
     assert len(found.trials) == 10
 
@@ -192,7 +192,7 @@ class Mine(ComputedTorque):
 
 def test_the_gains_of_a_law_made_in_python_are_tuned_as_well(helix):
     scenario = helix.replace({"controller": Mine(kp=100.0, kd=20.0)})
-    found = tune({"mine": scenario}, Budget(simulations=6))["mine"]
+    found = tune_all({"mine": scenario}, Budget(simulations=6))["mine"]
     assert [gain.path for gain in found.gains] == ["controller.kp", "controller.kd"]
     assert len({tuple(trial.gains.values()) for trial in found.trials}) == 6
 

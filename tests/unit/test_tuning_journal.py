@@ -14,7 +14,7 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.batch import Crew, Run
 from ukctrl.study import compare
-from ukctrl.tuning import METHODS, Budget, Journal, Plants, tune
+from ukctrl.tuning import METHODS, Budget, Journal, Plants, tune_all
 
 CARDS = ("servo-baumgarte", "computed-torque")
 BUDGET = Budget(simulations=12)
@@ -59,19 +59,19 @@ def stop_after(count):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path, method, ran):
     budget = Budget(simulations=24, method=method, plants=Plants(count=2, mismatch=0.1))
-    whole = tune(laws, budget)
+    whole = tune_all(laws, budget)
     made, path = len(ran), tmp_path / "journal.jsonl"
     assert made == 48
     for count in (3, 9, 30):
         ran.clear()
         with Journal.open(path) as journal:
-            stopped = tune(laws, budget, journal=journal, progress=stop_after(count))
+            stopped = tune_all(laws, budget, journal=journal, progress=stop_after(count))
         assert not all(found.finished for found in stopped.values())
     ran.clear()
     with Journal.open(path) as journal:
         kept = len(journal)
         assert 29 <= kept <= 31  # the run in progress is given up
-        assert tune(laws, budget, journal=journal) == whole
+        assert tune_all(laws, budget, journal=journal) == whole
         assert len(journal) == made
     assert len(ran) == made - kept + len(laws)  # the cards anew, to see that they are the same
 
@@ -90,11 +90,11 @@ def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
 def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_path, ran):
     path = tmp_path / "journal.jsonl"
     with Journal.open(path) as journal:
-        tune(laws, BUDGET, journal=journal)
+        tune_all(laws, BUDGET, journal=journal)
     heavier = {name: law.replace({"believed.mass_scale": 0.9}) for name, law in laws.items()}
     ran.clear()
     with Journal.open(path) as journal:
-        tune(heavier, BUDGET, journal=journal)
+        tune_all(heavier, BUDGET, journal=journal)
     assert len(ran) == 24
     # The file of the robot changed: nothing tells but what came of the card.
     lines = path.read_text().splitlines()
@@ -103,16 +103,16 @@ def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_pa
     path.write_text("\n".join([json.dumps(first), *lines[1:], ""]))
     ran.clear()
     with Journal.open(path) as journal:
-        tune(laws, BUDGET, journal=journal)
+        tune_all(laws, BUDGET, journal=journal)
     assert len(ran) == 24 + 2
 
 
 def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
     budget = Budget(simulations=6, cost="rms_phi")  # the card and the Sobol points alone
     with Journal.open(tmp_path / "journal.jsonl") as journal:
-        tune(laws, budget, journal=journal)
+        tune_all(laws, budget, journal=journal)
         ran.clear()
-        other = tune(laws, Budget(simulations=3, cost="effort"), journal=journal)
+        other = tune_all(laws, Budget(simulations=3, cost="effort"), journal=journal)
     assert len(ran) <= 2 + 2  # the cards anew, and where the other cost leads
     assert other[CARDS[0]].cost == "effort"
 
@@ -120,12 +120,12 @@ def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
 def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
     path = tmp_path / "journal.jsonl"
     with Journal.open(path) as journal:
-        whole = tune(laws, BUDGET, journal=journal)
+        whole = tune_all(laws, BUDGET, journal=journal)
     content = path.read_bytes()
     path.write_bytes(content[:-40])
     with Journal.open(path) as journal:
         assert len(journal) == 23
-        assert tune(laws, BUDGET, journal=journal) == whole
+        assert tune_all(laws, BUDGET, journal=journal) == whole
     assert sorted(path.read_bytes().splitlines()) == sorted(content.splitlines())
     path.write_bytes(b"\xff\n[1]\n{}\n" + content)
     with Journal.open(path) as journal:
@@ -137,13 +137,13 @@ import sys
 from pathlib import Path
 from ukctrl import Scenario
 from ukctrl.batch import Crew
-from ukctrl.tuning import Budget, Journal, Plants, tune
+from ukctrl.tuning import Budget, Journal, Plants, tune_all
 
 if __name__ == "__main__":
     scenario = Scenario.from_toml(Path(sys.argv[1]).read_text())
     budget = Budget(simulations=60, method=sys.argv[3], plants=Plants(count=2, mismatch=0.1))
     with Journal.open(Path(sys.argv[2])) as journal, Crew(int(sys.argv[4])) as crew:
-        tune({"law": scenario}, budget, journal=journal, crew=crew)
+        tune_all({"law": scenario}, budget, journal=journal, crew=crew)
 """
 
 
@@ -152,7 +152,7 @@ if __name__ == "__main__":
 def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, jobs):
     scenario = laws[CARDS[0]]
     budget = Budget(simulations=60, method=method, plants=Plants(count=2, mismatch=0.1))
-    whole = tune({"law": scenario}, budget)
+    whole = tune_all({"law": scenario}, budget)
     path = tmp_path / "journal.jsonl"
     (tmp_path / "scenario.toml").write_text(scenario.to_toml())
     (tmp_path / "search.py").write_text(SCRIPT)
@@ -170,7 +170,7 @@ def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, job
     assert len(runs) >= 22
     assert len(set(runs)) == len(runs)  # nothing was repeated
     with Journal.open(path) as journal:
-        assert tune({"law": scenario}, budget, journal=journal) == whole
+        assert tune_all({"law": scenario}, budget, journal=journal) == whole
 
 
 def test_the_number_of_workers_changes_nothing(laws):
@@ -178,7 +178,7 @@ def test_the_number_of_workers_changes_nothing(laws):
         Budget(simulations=14, method=method, plants=Plants(count=2, mismatch=0.1))
         for method in METHODS
     ]
-    alone = [tune(laws, budget) for budget in budgets]
+    alone = [tune_all(laws, budget) for budget in budgets]
     with Crew(2) as crew:
-        shared = [tune(laws, budget, crew=crew) for budget in budgets]
+        shared = [tune_all(laws, budget, crew=crew) for budget in budgets]
     assert shared == alone

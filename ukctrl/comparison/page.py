@@ -17,6 +17,7 @@ from ukctrl.metrics import METRICS
 from ukctrl.plot import overlay, study, style
 from ukctrl.pretty import number
 from ukctrl.storage import toml_text, write_atomically
+from ukctrl.tuning import card_text
 from ukctrl.verdicts import Level, headline
 
 if TYPE_CHECKING:
@@ -98,13 +99,8 @@ def cards(comparison: Comparison) -> dict[str, str]:
         found = comparison.tunings.get(name)
         if found is None or not found.gains:
             continue
-        card = dict(_card(comparison.results[name].scenario.get("controller")))
-        title = str(card.pop("title", "") or name)
-        card.pop("name", None)
-        spent = f"{len(found.trials)} simulations of {comparison.first.names['scenario']}"
-        text = f"{title}, tuned for {found.cost}"
-        source = f"{card.pop('source', '') or 'ukctrl'}; gains from {spent}, seed {found.seed}"
-        texts[folder] = toml_text({"title": text, "source": source, **card})
+        controller = _card(comparison.results[name].scenario.get("controller"))
+        texts[folder] = card_text(controller, found, comparison.first.names["scenario"])
     return texts
 
 

@@ -18,7 +18,7 @@ from ukctrl.result import Result
 from ukctrl.samples import Labels
 from ukctrl.scenario import Scenario
 from ukctrl.study.entry import Entry
-from ukctrl.tuning import Budget, Journal, Tuning, mismatches, tune, with_mismatch
+from ukctrl.tuning import Budget, Journal, Tuning, mismatches, tune_all, with_mismatch
 
 MANY = 10
 """Repeats where robustness is asked for and their number is not said."""
@@ -97,7 +97,7 @@ def _compared(
     report = _Report(progress, budget + len(first) + len(others))
     tunings: dict[str, Tuning] = {}
     if plan.tuning is not None:
-        tunings = tune(
+        tunings = tune_all(
             variants,
             plan.tuning,
             journal=plan.journal,

@@ -12,6 +12,7 @@ from ukctrl.terminal.summaries import (
     show_result,
     show_workspace,
 )
+from ukctrl.terminal.tuning import show_tuned
 
 __all__ = [
     "clean",
@@ -23,6 +24,7 @@ __all__ = [
     "show_export",
     "show_reproduction",
     "show_result",
+    "show_tuned",
     "show_workspace",
     "stoppable",
     "working",

@@ -9,16 +9,18 @@ that was stopped or killed goes on where it was.
 """
 
 from ukctrl.tuning.bench import Bench, Order, Plant
+from ukctrl.tuning.card import card_text
 from ukctrl.tuning.cost import Cost, Limit, Objective
 from ukctrl.tuning.gains import Gain, gains_of, read_range, with_ranges
 from ukctrl.tuning.journal import Journal
 from ukctrl.tuning.mismatch import mismatches, with_mismatch
-from ukctrl.tuning.plants import Plants
+from ukctrl.tuning.plants import Aggregate, Plants
 from ukctrl.tuning.record import METHODS, Trial, Tuning
-from ukctrl.tuning.search import Budget, tune
+from ukctrl.tuning.search import Budget, tune_all
 
 __all__ = [
     "METHODS",
+    "Aggregate",
     "Bench",
     "Budget",
     "Cost",
@@ -31,10 +33,11 @@ __all__ = [
     "Plants",
     "Trial",
     "Tuning",
+    "card_text",
     "gains_of",
     "mismatches",
     "read_range",
-    "tune",
+    "tune_all",
     "with_mismatch",
     "with_ranges",
 ]

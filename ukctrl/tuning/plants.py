@@ -5,36 +5,20 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Sequence
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from ukctrl.batch import held_out_seed, training_seed
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.scenario import Scenario
+from ukctrl.sweep import Factor
 from ukctrl.tuning.cost import Judged
 from ukctrl.tuning.mismatch import mismatches, with_mismatch
 
 Aggregate = Literal["average", "worst"]
 MOST_PLANTS = 10_000
 """More plants than this are a typing error."""
-
-
-class _Spread(Protocol):
-    def at(self, place: float) -> object:
-        """Return the value at a place of the unit interval."""
-
-
-class Varied(Protocol):
-    """A path of the scenario and the values it takes, such as a factor of a sweep."""
-
-    @property
-    def path(self) -> str:
-        """Where the value stands, as in ``--set``."""
-
-    @property
-    def spread(self) -> _Spread:
-        """Which values it takes."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -50,7 +34,7 @@ class Plants:
     own, with the training seed."""
     mismatch: float = 0.0
     """By which fraction the parameters of the true robots are off at most."""
-    vary: tuple[Varied, ...] = ()
+    vary: tuple[Factor, ...] = ()
     """What else differs from plant to plant."""
     aggregate: Aggregate = "average"
     """What the cost of a candidate is: the average over the plants, or that of the worst."""
@@ -131,7 +115,7 @@ class Plants:
         return {
             "plants": self.count,
             "mismatch": self.mismatch,
-            "vary": [one.path for one in self.vary],
+            "vary": [factor.to_dict() for factor in self.vary],
             "aggregate": self.aggregate,
             "held_out": self.held_out,
         }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ukctrl.storage import finite_or_none
 from ukctrl.tuning.gains import Gain
 
-Stage = Literal["card", "sobol", "simplex", "evolution", "cma"]
+Stage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out"]
 METHODS: Mapping[str, str] = MappingProxyType(
     {
         "simplex": "the card's gains, a Sobol sequence over the ranges, then the simplex of Nelder "

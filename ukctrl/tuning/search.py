@@ -63,7 +63,7 @@ class Budget:
         return Objective.parse(self.cost, self.subject_to)
 
 
-def tune(
+def tune_all(
     scenarios: Mapping[str, Scenario],
     budget: Budget,
     *,
