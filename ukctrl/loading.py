@@ -66,6 +66,7 @@ def _scenario(
         table["name"] = path.stem
     _resolve_controller(table, path, label)
     _open_robots(table, changes)
+    _open_states(table, changes)
     for key, value in changes.items():
         if key == "controller.use":  # another card; what overrode the old one does not fit it
             table["controller"] = {"use": value}
@@ -98,6 +99,15 @@ def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
         _open_robot(table["believed"])
     if any(key.startswith("robot.") for key in changes):
         _open_robot(table)
+
+
+def _open_states(table: Table, changes: Mapping[str, object]) -> None:
+    """Turn the empty list of a state that is left out into a table where a change names a joint."""
+    start = table.get("start")
+    for what in ("q", "v"):
+        named = any(key.startswith(f"start.{what}.") for key in changes)
+        if named and isinstance(start, Mapping) and not start.get(what):
+            table["start"] = start = {**start, what: {}}
 
 
 def _open_robot(holder: Table) -> None:

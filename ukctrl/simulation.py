@@ -10,13 +10,16 @@ from ukctrl.loop import Loop, Progress
 from ukctrl.loop.joint_error import joint_error
 from ukctrl.provenance import beyond_limits, provenance
 from ukctrl.result import Result
+from ukctrl.robot import Robot
 from ukctrl.samples import Samples, Signal
 from ukctrl.scenario import Scenario
 from ukctrl.threads import one_blas_thread
 
 
 @one_blas_thread()
-def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
+def simulate(
+    scenario: Scenario, *, progress: Progress | None = None, robot: Robot | None = None
+) -> Result:
     """Run a scenario in closed loop.
 
     A run never raises for what happens in it: `Result.status` and `Result.message` tell, and
@@ -25,11 +28,12 @@ def simulate(scenario: Scenario, *, progress: Progress | None = None) -> Result:
     Args:
         scenario: What to run.
         progress: Called with the time reached and the duration [s] at every sample.
+        robot: The scenario's robot, where it has been loaded before.
 
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    loop = Loop(scenario)
+    loop = Loop(scenario, robot)
     began = time.perf_counter()
     status, message = loop.run(progress or _silent)
     samples_at, arrays = loop.recorder.samples()

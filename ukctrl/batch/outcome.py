@@ -15,6 +15,7 @@ from ukctrl.errors import InputError, UkctrlError
 from ukctrl.loop import STOPPED
 from ukctrl.plugin import blame
 from ukctrl.result import Result, Status
+from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
 from ukctrl.simulation import simulate
 
@@ -103,6 +104,8 @@ class Run:
     curves: bool = True
     keep: bool = False
     """Whether the whole result is kept."""
+    robot: Robot | None = None
+    """The scenario's robot, where it has been loaded before."""
     strict: bool = False
     """Whether a scenario that does not fit its robot is an error, and no run that failed."""
 
@@ -113,7 +116,11 @@ class Run:
             InputError: It is strict, and the scenario does not fit its robot.
         """
         try:
-            result = simulate(self.scenario, progress=lambda at, duration: watch(at / duration))
+            result = simulate(
+                self.scenario,
+                progress=lambda at, duration: watch(at / duration),
+                robot=self.robot,
+            )
         except UkctrlError as error:
             if self.strict:
                 raise InputError(f"{self.entry}: {error}") from None

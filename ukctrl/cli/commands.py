@@ -13,6 +13,7 @@ from ukctrl.cli.export import export
 from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.reproduction import reproduce
+from ukctrl.cli.sweeping import sweep
 from ukctrl.cli.tuning import tune
 from ukctrl.errors import InputError
 
@@ -102,6 +103,7 @@ app.command()(check)
 app.command()(compare)
 app.command()(export)
 app.command()(tune)
+app.command()(sweep)
 app.command()(reproduce)
 
 

@@ -27,6 +27,7 @@ from ukctrl.prepare import believed_robot, grid, passive_gains, start_state, tru
 from ukctrl.recorder import Recorder
 from ukctrl.relative_degree import explain
 from ukctrl.result import Status
+from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
 from ukctrl.start import Start
 
@@ -41,11 +42,16 @@ STOPPED = "stopped by the user"
 
 
 class Loop:
-    """A scenario, made ready to run."""
+    """A scenario, made ready to run.
 
-    def __init__(self, scenario: Scenario) -> None:
+    Args:
+        scenario: What to run.
+        robot: Its robot, where it has been loaded before.
+    """
+
+    def __init__(self, scenario: Scenario, robot: Robot | None = None) -> None:
         self.scenario = scenario
-        self.robot = true_robot(scenario.robot)
+        self.robot = true_robot(scenario.robot) if robot is None else robot
         timing = scenario.timing
         self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
         bench = Bench(self.robot, self.t0, timing.duration, timing.control)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import math
 import time
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from ukctrl.batch import Outcome, Run, Watch
 from ukctrl.errors import UkctrlError
 from ukctrl.plugin import blame
+from ukctrl.prepare import true_robot
 from ukctrl.result import Result
+from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
 from ukctrl.sweep.plan import Plan
 from ukctrl.sweep.row import FAILED, TIMED_OUT, Row
@@ -39,6 +42,20 @@ class Base:
     """Whether the results of all samples are wanted whole."""
     keep_failed: bool = False
     """Whether those of samples that did not complete are."""
+
+    @functools.cached_property
+    def robot(self) -> Robot | None:
+        """The robot of all samples, loaded once; None where it varies, or cannot be loaded."""
+        if any(factor.path.split(".")[0] == "robot" for factor in self.plan.factors):
+            return None
+        try:
+            return true_robot(self.scenario.robot)
+        except UkctrlError:
+            return None  # each sample says why
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: a robot is loaded sooner than sent."""
+        return {field.name: getattr(self, field.name) for field in dc.fields(self)}
 
     def scenario_of(self, sample: int) -> Scenario:
         """Return the scenario of a sample.
@@ -106,7 +123,7 @@ class Sample:
             watch(fraction)
 
         kept = base.keep_all or base.keep_failed
-        run = Run(scenario=scenario, entry="", curves=False, keep=kept)
+        run = Run(scenario=scenario, entry="", curves=False, keep=kept, robot=base.robot)
         try:
             outcome = run(watched)
         except KeyboardInterrupt:

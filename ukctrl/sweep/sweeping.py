@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -13,8 +14,11 @@ from ukctrl.batch import Care, Crew, Lost
 from ukctrl.errors import InputError
 from ukctrl.scenario import Scenario
 from ukctrl.sweep.factor import Factor
+from ukctrl.sweep.folder import open_folder
 from ukctrl.sweep.journal import Journal
+from ukctrl.sweep.keep import Keep
 from ukctrl.sweep.plan import Plan
+from ukctrl.sweep.rehearsal import rehearse
 from ukctrl.sweep.sample import Base, Finished, Samples
 from ukctrl.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study, write_tables
 from ukctrl.sweep.table import table_of
@@ -56,7 +60,7 @@ def sweep(
     isolated: bool = False,
     folder: str | Path | None = None,
     resume: bool = False,
-    keep: str = "none",
+    keep: Keep | str = "none",
     timeout: float | None = None,
     beside: Path | None = None,
     trust: bool = False,
@@ -83,7 +87,8 @@ def sweep(
             nothing else, and one that never ends is ended from outside.
         folder: Where to keep the study; absent: in memory alone.
         resume: Whether to go on with the study in the folder, of which nothing is run again.
-        keep: Which results to keep whole in ``results/``: ``none``, ``failed`` or ``all``.
+        keep: Which results to keep whole in ``results/``: ``none``, ``failed``, ``all``, or
+            ``worst:N`` and ``worst:N:METRIC``, which runs the worst once more at the end.
         timeout: How long a sample may take [s]; absent: for ever.
         beside: File that names among the values are relative to.
         trust: Whether Python code that the scenario names may run.
@@ -99,14 +104,19 @@ def sweep(
     parsed = tuple(Factor.parse(each) if isinstance(each, str) else each for each in factors)
     drawn = scenario.seed if seed is None else seed
     plan = Plan.of(parsed, design=design, n=n, seed=drawn, repeats=repeats)
+    kept = Keep.parse(keep) if isinstance(keep, str) else keep
+    if timeout is not None and not 0.0 < timeout < math.inf:
+        raise InputError(f"timeout must be positive; got {timeout:g} s.")
+    if folder is None and kept.what != "none":
+        raise InputError("results can be kept in a folder only; give one, or keep none.")
     base = Base(
         scenario=scenario,
         plan=plan,
         beside=beside,
         trust=trust,
         timeout=timeout,
-        keep_all=keep == "all",
-        keep_failed=keep == "failed",
+        keep_all=kept.what == "all",
+        keep_failed=kept.what == "failed",
     )
     about = About.of(scenario, plan)
     care = Care(
@@ -114,27 +124,19 @@ def sweep(
     )
     crew = Crew(jobs, executor, room=room, care=care, shared=base)
     if folder is None:
+        rehearse(base)
         with tempfile.TemporaryDirectory() as temporary, crew:
             study = _swept(about, base, Path(temporary), crew, progress)
             return dc.replace(study, folder=None)
     home = Path(folder)
-    _open(home, about, resume)
+    if not (resume and (home / DESCRIPTION).exists()):
+        rehearse(base)
+    open_folder(home, about, resume)
     with crew:
-        return _swept(about, base, home, crew, progress)
-
-
-def _open(folder: Path, about: About, resume: bool) -> None:
-    """Make the folder ready for a study, or make sure that it holds this one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if (folder / DESCRIPTION).exists():
-        if not resume:
-            raise InputError(
-                f"'{folder}' holds a study already; go on with it (--resume), remove it, or give "
-                "another folder."
-            )
-        if About.read(folder).to_dict() != about.to_dict():
-            raise InputError(f"'{folder}' holds another study; give another folder.")
-    about.write(folder)
+        study = _swept(about, base, home, crew, progress)
+        if study.finished:
+            _keep_worst(study, base, kept, crew)
+    return study
 
 
 def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progress | None) -> Study:
@@ -151,7 +153,7 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
                 lost = tasks[k]
                 row = lost.overdue() if value.overdue else lost.failed(value.message)
                 value = Finished(row)
-            if value.result is not None:
+            if value.result is not None:  # before the line that says that the sample is done
                 value.result.save(folder / RESULTS / str(value.row.sample))
             journal.write(value.row)
             failed += not value.row.completed
@@ -162,5 +164,21 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
 
         crew.gather(tasks, take, report)
         table = table_of(plan.factors, journal.rows(), journal.done)
-    write_tables(folder, table)
+        write_tables(folder, table)
     return Study(about=about, table=table, folder=folder)
+
+
+def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
+    """Run the worst samples again, which gives the same numbers, and keep all of them."""
+    assert study.folder is not None
+    results = study.folder / RESULTS
+    missing = [k for k in keep.worst(study.table) if not (results / str(k)).exists()]
+    again = dc.replace(base, keep_all=True, timeout=None)
+
+    def take(k: int, value: Finished | Lost | None) -> None:
+        if value is None:
+            raise KeyboardInterrupt
+        if isinstance(value, Finished) and value.result is not None:
+            value.result.save(results / str(value.row.sample))
+
+    crew.gather(Samples(again, missing), take)

@@ -12,6 +12,7 @@ from ukctrl.terminal.summaries import (
     show_result,
     show_workspace,
 )
+from ukctrl.terminal.sweeping import show_study, sweep_progress
 from ukctrl.terminal.tuning import show_tuned
 
 __all__ = [
@@ -24,9 +25,11 @@ __all__ = [
     "show_export",
     "show_reproduction",
     "show_result",
+    "show_study",
     "show_tuned",
     "show_workspace",
     "stoppable",
+    "sweep_progress",
     "working",
     "write",
     "write_json",
