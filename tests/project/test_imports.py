@@ -29,14 +29,12 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder provenance "
-        "relative_degree loop simulation batch tuning free_motion analysis "
-        "handover testing"
-        "relative_degree loop simulation batch tuning free_motion lti analysis "
-        "relative_degree loop simulation batch sweep tuning free_motion analysis "
+        "relative_degree loop simulation batch sweep tuning free_motion lti analysis handover "
         "testing"
     ),
-    "What they tell": "concessions verdicts plot page report insight comparison study reproduce",
-    "What they tell": "concessions verdicts plot page report comparison tuned study reproduce",
+    "What they tell": (
+        "concessions verdicts plot page report insight comparison tuned study reproduce"
+    ),
     "Commands": "workspace terminal cli",
 }
 """The map of the package, as the page of the Python interface shows it."""
