@@ -23,13 +23,13 @@ LAYERS = {
     "Linear algebra": "threads compiled factor differences rowspace drift certify",
     "Theorems on plain arrays": "kernels levels large uk pseudoinverse motion",
     "Robots and constraints": "robot reference constraints nonideal reaction",
-    "States that obey them": "dynamics projection start linear jets",
+    "States that obey them": "dynamics projection start linear jets relative_degree",
     "Controllers": "control",
     "Between loop and bench": "effects",
     "Scenarios": "scenario loading",
     "Runs": (
-        "samples storage measures metrics statistics result integrate prepare recorder provenance "
-        "relative_degree loop simulation batch sweep tuning free_motion lti analysis handover "
+        "samples storage measures metrics statistics result integrate prepare recorder "
+        "provenance loop simulation batch sweep tuning free_motion lti analysis handover "
         "testing"
     ),
     "What they tell": (

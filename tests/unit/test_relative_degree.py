@@ -186,7 +186,8 @@ def test_a_run_that_asks_for_the_far_mass_is_refused_with_the_reason():
     run = simulate(Scenario.load("two-mass-spring-far"))
     assert run.status == "infeasible"
     assert "Row 'far.x2': its relative degree is 4." in run.message
-    assert "solver for rows of high relative degree is planned" in run.message
+    assert 'Use kind = "io_linearisation"; or a motion worked out before the run' in run.message
+    assert 'along.kind = "flat"' in run.message
 
 
 def test_check_tells_the_degree_before_the_run():

@@ -9,7 +9,7 @@ from ukctrl.constraints import Integrability, Stack, classify_parts
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix
-from ukctrl.relative_degree import RelativeDegree
+from ukctrl.relative_degree import RelativeDegree, Together
 from ukctrl.scenario import Monitor
 from ukctrl.uk import RankReport
 
@@ -62,7 +62,11 @@ def actuation(G: Matrix, mobility: int) -> Actuation:
 
 
 def ranks(
-    servo: RankReport, grip: RankReport, degrees: tuple[RelativeDegree, ...], instead: str
+    servo: RankReport,
+    grip: RankReport,
+    degrees: tuple[RelativeDegree, ...],
+    whole: Together | None,
+    instead: str,
 ) -> tuple[list[str], list[str]]:
     """Return what the ranks at the start mean: problems, and notes."""
     problems, notes = [], []
@@ -74,6 +78,11 @@ def ranks(
             f"the motors hold {grip.rank} of {servo.rank} independent servo rows at the start: "
             "the rest has a higher relative degree, or is beyond the actuation."
         )
+    if whole is not None and whole.extended and whole.orders is not None:
+        problems.append(f"{whole.sentence}{instead}")
+        return problems, notes
+    if whole is not None and whole.internal:
+        notes.append(whole.sentence)
     for degree in degrees:
         held = degree.value is not None and degree.value <= 2
         if not held and degree.name not in servo.dependent:

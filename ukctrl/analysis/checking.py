@@ -13,7 +13,7 @@ from ukctrl.analysis.sampling import sampling
 from ukctrl.errors import InfeasibleConstraint, UkctrlError, quoted
 from ukctrl.free_motion import falling
 from ukctrl.loop import Loop
-from ukctrl.relative_degree import advice, relative_degrees
+from ukctrl.relative_degree import advice, relative_degrees, whole_degree
 from ukctrl.scenario import Scenario
 from ukctrl.threads import one_blas_thread
 
@@ -57,9 +57,10 @@ def check(scenario: Scenario) -> Check:
         )
         for i, name in enumerate(servo.names)
     )
+    whole = whole_degree(truth, servo, loop.t0, q, v, degrees)
     needs_grip = scenario.controller.needs_grip
-    instead = f" {advice(loop.robot)}" if needs_grip else ""
-    problems, notes = at_start.ranks(servo_rank, grip, degrees, instead)
+    instead = f" {advice(loop.robot, whole)}" if needs_grip else ""
+    problems, notes = at_start.ranks(servo_rank, grip, degrees, whole, instead)
     if not needs_grip:
         problems, notes = [], [*notes, *problems]
     notes.extend(remarks)

@@ -194,6 +194,8 @@ class Expression(Constraint):
     """Nonholonomic constraint."""
     pfaffian: Text | None = None
     """Constraint linear in differentials."""
+    path: AnyReference | None = None
+    r"""What the formulas follow instead of zero, one component a formula: $\phi(q, t) = r(t)$."""
     unit: str = ""
     """Unit of ``phi`` (of ``psi`` times seconds), such as ``"rad"``; for labels only."""
 
@@ -203,6 +205,8 @@ class Expression(Constraint):
         if len(given) != 1:
             came = " and ".join(given) or "none of them"
             raise InputError(f"give exactly one of phi, psi and pfaffian; got {came}.")
+        if self.path is not None and self.pfaffian is not None:
+            raise InputError("path must come with phi or psi; a Pfaffian form follows none.")
         return self
 
     def attach(self, robot: Robot) -> Attached:
@@ -211,37 +215,16 @@ class Expression(Constraint):
 
 class _Expression(Attached):
     def __init__(self, spec: Expression, robot: Robot) -> None:
-        from ukctrl.expression import derive_rows
-
-        forms: dict[str, Form] = {
-            "phi": "holonomic",
-            "psi": "nonholonomic",
-            "pfaffian": "pfaffian",
-        }
-        given: dict[str, Text | None] = {
-            "phi": spec.phi,
-            "psi": spec.psi,
-            "pfaffian": spec.pfaffian,
-        }
-        key, text = next((key, text) for key, text in given.items() if text is not None)
-        form = forms[key]
-        texts = (text,) if isinstance(text, str) else text
+        derived = derived_rows(spec, robot)
+        count = len(derived.texts)
         self.block = spec.name or "expression"
-        count = len(texts)
         self.names = (
             (self.block,) if count == 1 else tuple(f"{self.block}.{i + 1}" for i in range(count))
         )
         self.units = (spec.unit,) * count
-        self.holonomic = (form == "holonomic",) * count
-        with blaming(key):
-            derived = derive_rows(
-                texts,
-                form=form,
-                coordinates=robot.coordinates,
-                dofs=robot.dofs,
-                rates=robot.rates,
-                constants=robot.structure.parameters,
-            )
+        self.holonomic = (derived.form == "holonomic",) * count
+        path = spec.path
+        self._path = path and path_of_size(path, count, f"path of '{self.block}'")
         self._derived, self._evaluate = derived, derived.evaluate
         self._split = count * robot.nv
         # Most rows in text are linear in q; their A is written once, not at every tick.
@@ -249,10 +232,22 @@ class _Expression(Attached):
         self._A = np.array(derived.A, dtype=np.float64) if constant else None
         self._filled: Matrix | None = None
 
-    def formulas(self) -> DerivedRows:
-        return self._derived
+    def formulas(self) -> DerivedRows | None:
+        return self._derived if self._path is None else None
 
     def write(self, s: Snapshot, rows: Rows) -> None:
+        self._write(s, rows)
+        if self._path is not None:
+            r, r_dot, r_ddot = np.array(self._path(s.t)).reshape(3, -1)
+            if self.holonomic[0]:
+                rows.phi[:] -= r
+                rows.beta[:] -= r_dot
+                rows.b[:] += r_ddot
+            else:
+                rows.beta[:] -= r
+                rows.b[:] += r_dot
+
+    def _write(self, s: Snapshot, rows: Rows) -> None:
         values = self._evaluate(s.q.tolist(), s.v.tolist(), s.t)
         A, b, beta, phi = rows
         m, at = len(self.names), self._split
@@ -267,3 +262,28 @@ class _Expression(Attached):
         b[:] = values[at : at + m]
         beta[:] = values[at + m : at + 2 * m]
         phi[:] = values[at + 2 * m :]
+
+
+def derived_rows(spec: Expression, robot: Robot) -> DerivedRows:
+    """Return the formulas of a constraint as symbols, without the path that they follow.
+
+    Raises:
+        ExpressionError: One is not acceptable; the message names its key.
+    """
+    from ukctrl.expression import derive_rows
+
+    given: dict[str, tuple[Form, Text | None]] = {
+        "phi": ("holonomic", spec.phi),
+        "psi": ("nonholonomic", spec.psi),
+        "pfaffian": ("pfaffian", spec.pfaffian),
+    }
+    key, form, text = next((k, f, text) for k, (f, text) in given.items() if text is not None)
+    with blaming(key):
+        return derive_rows(
+            (text,) if isinstance(text, str) else text,
+            form=form,
+            coordinates=robot.coordinates,
+            dofs=robot.dofs,
+            rates=robot.rates,
+            constants=robot.structure.parameters,
+        )

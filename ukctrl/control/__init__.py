@@ -57,6 +57,7 @@ from ukctrl.control.inversion import (
     ServoDae,
     StableInversion,
 )
+from ukctrl.control.io_linearisation import IoLinearisation
 from ukctrl.control.lqr import Lqi, Lqr, Regulation
 from ukctrl.control.mismatch import ModelError, RowMismatch
 from ukctrl.control.none import NoControl
@@ -88,6 +89,7 @@ AnyController = Annotated[
     | ElasticCascade
     | ElasticLinearisation
     | ElasticSingularPerturbation
+    | IoLinearisation
     | SwingUp
     | Switching
     | ThrustVectoring
@@ -128,6 +130,7 @@ __all__ = [
     "FirstOrder",
     "InternalForce",
     "Inversion",
+    "IoLinearisation",
     "JointMotion",
     "JointPid",
     "Law",

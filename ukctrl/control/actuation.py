@@ -11,13 +11,8 @@ from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.linear import FreeDirections
+from ukctrl.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
-
-ELASTIC_KINDS = (
-    'kind = "elastic_linearisation", "elastic_singular_perturbation", "elastic_cascade" or '
-    '"elastic_tracking"'
-)
-"""The laws whose motors move links through elastic joints."""
 
 
 @final

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.constraints import Stack
-from ukctrl.control.actuation import ELASTIC_KINDS
 from ukctrl.control.base import Command, Controller, Law, Signal, Task
 from ukctrl.control.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.riccati import (
@@ -27,6 +26,7 @@ from ukctrl.factor import Vector
 from ukctrl.fields import Number, Seconds, spec
 from ukctrl.linear import Linearization, Linearizer, equilibrium, output_matrix
 from ukctrl.reference import Reference
+from ukctrl.relative_degree import ELASTIC_KINDS
 from ukctrl.start import solve_positions
 
 OPEN = 1e-9

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 import numpy as np
 
 from ukctrl.constraints import Expression, JointFollows, Stack
+from ukctrl.constraints.joints import derived_rows
 from ukctrl.expression import Motion, compile_function, parse
 from ukctrl.expression.codegen import Compiled
 from ukctrl.factor import Matrix, Vector
@@ -31,8 +32,8 @@ from ukctrl.robot.formulas.structure import FormulaStructure
 if TYPE_CHECKING:
     import sympy
 
-MAX_OPERATIONS = 50_000
-"""Derivatives that would take more operations than this are measured instead."""
+MAX_PARTS = 10_000
+"""A derivative of more different parts than this is measured instead."""
 
 Exprs = tuple["sympy.Expr", ...]
 
@@ -98,13 +99,52 @@ class _Names(NamedTuple):
         return {sympy.Symbol(below): sympy.Symbol(above) for below, above in pairs}
 
 
-def _total(expr: sympy.Expr, after: Mapping[sympy.Symbol, sympy.Symbol]) -> sympy.Expr:
-    """Return the total time derivative of an expression."""
-    import sympy
+class _Total:
+    """The total time derivative, by the chain rule over the parts that expressions share."""
 
-    present = sorted(expr.free_symbols & after.keys(), key=str)
-    terms = [expr.diff(symbol) * after[symbol] for symbol in present]
-    return sympy.Add(*terms, expr.diff(sympy.Symbol("t")))
+    def __init__(self, after: Mapping[sympy.Symbol, sympy.Symbol]) -> None:
+        import sympy
+
+        self._sympy = sympy
+        self._done: dict[sympy.Expr, sympy.Expr] = {sympy.Symbol("t"): sympy.Integer(1), **after}
+
+    def __call__(self, expr: sympy.Expr) -> sympy.Expr:
+        sympy, done = self._sympy, self._done
+        if expr not in done:
+            if expr.is_Atom:
+                done[expr] = sympy.Integer(0)
+            elif expr.is_Add:
+                done[expr] = sympy.Add(*(self(part) for part in expr.args))
+            elif expr.is_Mul:
+                done[expr] = sympy.Add(
+                    *(
+                        sympy.Mul(self(part), *expr.args[:i], *expr.args[i + 1 :])
+                        for i, part in enumerate(expr.args)
+                    )
+                )
+            elif expr.is_Pow and expr.exp.is_number:
+                base, exponent = expr.args
+                done[expr] = exponent * base ** (exponent - 1) * self(base)
+            elif expr.is_Pow:
+                base, exponent = expr.args
+                grown = self(exponent) * sympy.log(base) + exponent * self(base) / base
+                done[expr] = expr * grown
+            else:
+                done[expr] = sympy.Add(
+                    *(expr.fdiff(i + 1) * self(part) for i, part in enumerate(expr.args))
+                )
+        return done[expr]
+
+
+def _size(exprs: Exprs) -> int:
+    """Return how many different parts expressions have."""
+    seen, ahead = set[object](), list(exprs)
+    while ahead:
+        part = ahead.pop()
+        if part not in seen:
+            seen.add(part)
+            ahead.extend(part.args)
+    return len(seen)
 
 
 @functools.lru_cache(maxsize=64)  # a study derives the same stages for every run
@@ -118,12 +158,10 @@ def _stages(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Expr
             bias - force - sympy.Add(*(b * u for b, u in zip(row, pushes, strict=True)))
             for bias, force, row in zip(motion.nle, motion.dissipative, B, strict=True)
         )
-    after, below = names.after(k), _stages(motion, B, names, k - 1)
+    total, below = _Total(names.after(k)), _stages(motion, B, names, k - 1)
     highest = [sympy.Symbol(name) for name in names.level(k + 1)]
     return tuple(
-        sympy.Add(
-            _total(s, after), *(_total(m, after) * x for m, x in zip(row, highest, strict=True))
-        )
+        sympy.Add(total(s), *(total(m) * x for m, x in zip(row, highest, strict=True)))
         for s, row in zip(below, motion.M, strict=True)
     )
 
@@ -137,7 +175,7 @@ def _compiled_stage(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int)
 @functools.lru_cache(maxsize=64)
 def _row(phi: sympy.Expr, names: _Names, k: int) -> sympy.Expr:
     """Return the k-th derivative of a row, of whose symbols none is of a level above 1."""
-    return phi if k == 0 else _total(_row(phi, names, k - 1), names.after(k + 1))
+    return phi if k == 0 else _Total(names.after(k + 1))(_row(phi, names, k - 1))
 
 
 @functools.lru_cache(maxsize=64)
@@ -161,9 +199,10 @@ class _Block(NamedTuple):
     level: int
     """0 where they have a position level, else 1."""
     rows: Exprs
-    """The rows as symbols; empty where joints follow a path."""
+    """The rows as symbols; empty where they are joints."""
     joints: tuple[int, ...] = ()
     path: Reference | None = None
+    """What they follow instead of zero."""
 
 
 @final
@@ -186,13 +225,10 @@ class FormulaJets(Jets):
 
     def within(self, order: int) -> bool:
         """Whether derivatives up to an order are short enough to be worth their formulas."""
-        total = 0
-        for k in range(order - 1):
-            stage = _stages(self._motion, self._B, self._names, k)
-            total += sum(int(s.count_ops()) for s in stage)
-            if total > MAX_OPERATIONS:
-                return False
-        return True
+        return all(
+            _size(_stages(self._motion, self._B, self._names, k)) <= MAX_PARTS
+            for k in range(order - 1)
+        )
 
     def motion(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         """Return the coordinates and their derivatives, shape ``(order + 1, nv)``."""
@@ -215,13 +251,14 @@ class FormulaJets(Jets):
         levels = x.tolist()
         found = np.empty((order + 1, len(self.stack)))
         for block in self._blocks:
-            if block.path is not None:
-                r = block.path.derivatives(t, order)
-                found[:, block.where] = x[: order + 1, list(block.joints)] - r
+            if block.joints:
+                found[:, block.where] = x[: order + 1, list(block.joints)]
             else:
                 rows = _compiled_rows(block.rows, self._names, order, block.level)
                 flat = rows(*levels[: order + block.level + 1], t)
                 found[:, block.where] = np.reshape(flat, (order + 1, -1))
+            if block.path is not None:
+                found[:, block.where] -= block.path.derivatives(t, order)
         return found
 
 
@@ -234,8 +271,9 @@ def _blocks(stack: Stack) -> Sequence[_Block]:
             joints = tuple(stack.robot.dofs.index(name) for name in constraint.joints)
             found.append(_Block(where, 0, (), joints, constraint.path))
             continue
-        derived = part.formulas()
-        assert derived is not None  # an expression has them
+        assert isinstance(constraint, Expression)  # the caller looked
+        derived = derived_rows(constraint, stack.robot)
         level = 0 if derived.phi else 1
-        found.append(_Block(where, level, derived.phi or derived.beta))
+        rows = derived.phi or derived.beta
+        found.append(_Block(where, level, rows, path=constraint.path))
     return found

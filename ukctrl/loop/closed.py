@@ -198,7 +198,10 @@ class Loop:
     def _why(self, error: InfeasibleConstraint) -> str:
         """Return what the relative degree says about the rows, where it says something."""
         s = self.truth.snapshot
-        told = explain(self.truth, self.recorder.servo, error.rows, s.t, s.q, s.v)
+        t, q, v = s.t, s.q, s.v
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            t, q, v = self.t0, self.state.q, self.state.v  # a trial step had left all bounds
+        told = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {told}" if told else ""
 
     def _reached(self) -> float:

@@ -1,5 +1,27 @@
-"""How often a servo row must be differentiated until the input appears."""
+"""How often servo rows must be differentiated until the inputs appear: each, and all together."""
 
-from ukctrl.relative_degree.degree import RelativeDegree, advice, explain, relative_degrees
+from ukctrl.relative_degree.array import DerivativeArray
+from ukctrl.relative_degree.degree import (
+    RelativeDegree,
+    advice,
+    explain,
+    relative_degrees,
+    whole_degree,
+)
+from ukctrl.relative_degree.together import Decoupling, Together, decoupled, decoupling, together
+from ukctrl.relative_degree.words import ELASTIC_KINDS
 
-__all__ = ["RelativeDegree", "advice", "explain", "relative_degrees"]
+__all__ = [
+    "ELASTIC_KINDS",
+    "Decoupling",
+    "DerivativeArray",
+    "RelativeDegree",
+    "Together",
+    "advice",
+    "decoupled",
+    "decoupling",
+    "explain",
+    "relative_degrees",
+    "together",
+    "whole_degree",
+]

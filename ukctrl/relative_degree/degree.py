@@ -21,14 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.constraints import Stack
-from ukctrl.control.actuation import ELASTIC_KINDS
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Vector
+from ukctrl.relative_degree.together import Together, together
 from ukctrl.relative_degree.trial import LONGEST, UNCLEAR, Indices, Trial, orders
+from ukctrl.relative_degree.words import through_springs
 from ukctrl.robot import Robot
 from ukctrl.start import solve_start
-from ukctrl.uk import servo_matrix
+from ukctrl.uk import rank_report, servo_matrix
 
 Flags = NDArray[np.bool_]
 
@@ -38,11 +39,6 @@ NEIGHBOURS = 3
 """States nearby that must agree."""
 NEARBY = 0.05
 """How far they are, in each coordinate and velocity [rad, m, rad/s, m/s]."""
-PLANNED = (
-    "The inputs reach it only through further derivatives; a solver for rows of high relative "
-    "degree is planned and not in this version. Hold what a motor moves directly, or add a motor."
-)
-"""What to do about a row above 2."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -105,20 +101,59 @@ def explain(
         found = relative_degrees(dynamics, servo, t, q, v)
     except (UkctrlError, ArithmeticError, ValueError):
         return ""
+    whole = whole_degree(dynamics, servo, t, q, v, found)
+    if whole is not None and whole.extended and whole.orders is not None:
+        told = whole.sentence
+        return f"{told[0].upper()}{told[1:]} {whole.advice}"
     high = [one for one in found if one.name in rows and (one.value is None or one.value > 2)]
-    if not high:
-        return ""
     told = " ".join(f"Row '{one.name}': {one.sentence}" for one in high)
     if all(one.value is None for one in high):
         return told
-    return f"{told} {advice(dynamics.robot)}"
+    return f"{told} {advice(dynamics.robot, whole)}"
 
 
-def advice(robot: Robot) -> str:
-    """Return what to do about a row above 2."""
-    if robot.elastic is None:
-        return PLANNED
-    return f"Motors reach it through the springs of elastic joints: use {ELASTIC_KINDS}."
+def whole_degree(
+    dynamics: Dynamics,
+    servo: Stack,
+    t: float,
+    q: Vector,
+    v: Vector,
+    found: Sequence[RelativeDegree],
+) -> Together | None:
+    """Return how the rows reach the inputs together; None where that is no question, or unclear.
+
+    It is none where every row has grip of its own, where rows depend on each other, and where
+    there are more of them than inputs.
+
+    Args:
+        dynamics: The robot; it is moved about, and left at the state.
+        servo: The rows, attached to the same robot.
+        t: Time [s].
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+        found: Their relative degrees alone.
+    """
+    q, v = np.array(q), np.array(v)
+    dynamics.move(t, q, v)
+    A, m = servo.write(dynamics.snapshot).A, len(servo)
+    rank = dynamics.rank.servo
+    H = servo_matrix(A, dynamics.G, dynamics.rank)
+    if m > dynamics.robot.nu or rank_report(A, servo.names, rank).rank < m:
+        return None
+    if rank_report(H, servo.names, rank).rank == m:
+        return None
+    try:
+        return together(dynamics, servo, t, q, v, [one.value for one in found])
+    except (UkctrlError, ArithmeticError, ValueError):
+        return None
+
+
+def advice(robot: Robot, whole: Together | None) -> str:
+    """Return what to do about rows above 2."""
+    springs = through_springs(robot)
+    if springs or whole is None:
+        return springs
+    return whole.advice
 
 
 def _grip(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Flags:

@@ -7,15 +7,16 @@ from typing import Annotated
 from pydantic import Field
 
 from ukctrl.control.inversion.base import Inversion
+from ukctrl.control.inversion.flat import Flat
 from ukctrl.control.inversion.kinematic import JointMotion
 from ukctrl.control.inversion.servo_dae import ServoDae
 from ukctrl.control.inversion.stable import StableInversion
 from ukctrl.control.servo import Servo
 
 AnyInversion = Annotated[
-    Servo | JointMotion | ServoDae | StableInversion, Field(discriminator="kind")
+    Servo | JointMotion | ServoDae | Flat | StableInversion, Field(discriminator="kind")
 ]
 """Any source of a motion to follow, told apart by its ``kind``: an inversion, or a servo law, whose
 own run with the believed robot is the motion."""
 
-__all__ = ["AnyInversion", "Inversion", "JointMotion", "ServoDae", "StableInversion"]
+__all__ = ["AnyInversion", "Flat", "Inversion", "JointMotion", "ServoDae", "StableInversion"]
