@@ -11,10 +11,11 @@ import dataclasses as dc
 from typing import NamedTuple
 
 from ukctrl.analysis.along import Ranks
-from ukctrl.analysis.feasible import Feasibility, Use
+from ukctrl.analysis.feasible import Feasibility
 from ukctrl.analysis.found import RowCheck
 from ukctrl.analysis.motion import Motion
 from ukctrl.analysis.sampling import SLOWED, Sampling
+from ukctrl.analysis.uses import Use
 from ukctrl.control import Controller, Servo
 from ukctrl.control.allocation import Bounded, Chen, LeastNorm
 from ukctrl.errors import quoted

@@ -24,6 +24,7 @@ from ukctrl.robot.formulas.functions import PlantFunctions
 from ukctrl.robot.formulas.load import Recipe
 from ukctrl.robot.formulas.spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.home import home_of
+from ukctrl.robot.limits import with_limits
 from ukctrl.robot.memory import refuse_what_does_not_fit
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.linkage import Linkage
@@ -195,6 +196,7 @@ def _assemble(
                 structure,
                 lambda given, motors: actuation(given, options.actuator, mimicking | motors),
             )
+        whole = with_limits(whole, options.limit)
         pushes = forces(whole, options.force, options.friction_velocity)
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))

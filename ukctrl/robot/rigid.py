@@ -63,6 +63,20 @@ class RigidStructure(Structure):
         # Zero is how careless exporters write "not known"; the audit says so.
         return np.where((limit > 0.0) & (limit < UNLIMITED), limit, np.inf)
 
+    def with_limits(self, lower: Vector, upper: Vector, fastest: Vector) -> RigidStructure:
+        """Return the structure with other limits of its coordinates and velocities."""
+        model = pin.Model(self.model)
+        for block in self.blocks:
+            if block.shape == "line":
+                part = slice(block.iq, block.iq + block.nq)
+                for limit, values in (
+                    (model.lowerPositionLimit, lower),
+                    (model.upperPositionLimit, upper),
+                ):
+                    limit[part] = values[part]
+        model.upperVelocityLimit[:] = fastest
+        return RigidStructure(self.blocks, model)
+
     @cached_property
     def damping(self) -> Vector:
         """Viscous friction that the model file asks for, shape ``(nv,)``."""

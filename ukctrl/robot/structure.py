@@ -155,6 +155,16 @@ class Structure(abc.ABC):
     def q_upper(self) -> Vector:
         """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
 
+    @abc.abstractmethod
+    def with_limits(self, lower: Vector, upper: Vector, fastest: Vector) -> Structure:
+        """Return the structure with other limits of its coordinates and velocities.
+
+        Args:
+            lower: Lower limits of the coordinates, shape ``(nq,)``.
+            upper: Upper limits, shape ``(nq,)``.
+            fastest: Largest absolute velocities, shape ``(nv,)``.
+        """
+
     @property
     @abc.abstractmethod
     def damping(self) -> Vector:

@@ -13,7 +13,8 @@ from ukctrl.terminal.summaries import moved_text
 if TYPE_CHECKING:
     from ukctrl.analysis import Check, RowCheck
     from ukctrl.analysis.along import RankAlong
-    from ukctrl.analysis.feasible import Feasibility, Use
+    from ukctrl.analysis.feasible import Feasibility
+    from ukctrl.analysis.uses import Use
     from ukctrl.uk import RankReport
 
 MOST_ROWS, MOST_INPUTS, MOST_USES = 20, 12, 10

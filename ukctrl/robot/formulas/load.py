@@ -23,6 +23,7 @@ from ukctrl.robot.formulas.lagrangian import Lagrangian
 from ukctrl.robot.formulas.plant import Plant
 from ukctrl.robot.formulas.spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.formulas.structure import FormulaStructure, Range, plain_blocks
+from ukctrl.robot.limits import with_limits
 from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.robot import Robot
@@ -124,6 +125,7 @@ def _assembled(recipe: Recipe) -> Robot:
     findings = tuple(audit.actuation_findings(structure, inputs))
     if extras.elastic is not None:
         whole, inputs, joints = elastic(extras.elastic, structure, made_inputs)
+    whole = with_limits(whole, extras.limit)
     pushes = Forces(
         (*plant.terms(), *forces(whole, extras.force).terms, *((joints,) if joints else ()))
     )

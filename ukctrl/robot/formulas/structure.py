@@ -55,6 +55,8 @@ class FormulaStructure(Structure):
     """What the robot was made from, to make it again with other parameters."""
     rotors: Vector = dc.field(default_factory=lambda: np.zeros(0))
     """Inertias of the rotors, the last coordinates [kg m^2 or kg]."""
+    fastest: Vector | None = None
+    """Largest absolute velocities, shape ``(nv,)``; None: unlimited."""
 
     @property
     def own(self) -> int:
@@ -108,8 +110,8 @@ class FormulaStructure(Structure):
 
     @property
     def velocity_limit(self) -> Vector:
-        """Infinite, shape ``(nv,)``."""
-        return self._unlimited
+        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
+        return self._unlimited if self.fastest is None else self.fastest
 
     @property
     def effort_limit(self) -> Vector:
@@ -125,6 +127,11 @@ class FormulaStructure(Structure):
     def q_upper(self) -> Vector:
         """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self.range.upper
+
+    def with_limits(self, lower: Vector, upper: Vector, fastest: Vector) -> FormulaStructure:
+        """Return the structure with other limits of its coordinates and velocities."""
+        where = Range(self.range.neutral, lower, upper)
+        return dc.replace(self, range=where, fastest=fastest)
 
     @property
     def damping(self) -> Vector:

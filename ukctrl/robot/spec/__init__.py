@@ -20,6 +20,7 @@ from ukctrl.robot.spec.forces import (
     JointSpring,
     Spring,
 )
+from ukctrl.robot.spec.limits import JointLimit
 
 __all__ = [
     "AnyActuator",
@@ -31,6 +32,7 @@ __all__ = [
     "FormulaInput",
     "GivenForce",
     "JointDamper",
+    "JointLimit",
     "JointMotor",
     "JointSpring",
     "Options",

@@ -25,6 +25,7 @@ from ukctrl.robot.models.parts import Part
 from ukctrl.robot.spec.actuators import AnyActuator
 from ukctrl.robot.spec.elastic import Elastic
 from ukctrl.robot.spec.forces import AnyForce
+from ukctrl.robot.spec.limits import JointLimit
 
 
 @spec
@@ -53,6 +54,8 @@ class Extras:
     """Constraints that physics enforces; their keys are those of a scenario's constraints."""
     elastic: Elastic | None = None
     """Joints that their motors drive through springs."""
+    limit: tuple[JointLimit, ...] = ()
+    """How far and how fast joints may go, in place of what the model says."""
 
 
 @spec
