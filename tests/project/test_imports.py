@@ -25,6 +25,8 @@ LAYERS = {
     "Robots and constraints": "robot reference constraints nonideal reaction",
     "States that obey them": "dynamics projection start linear jets relative_degree",
     "Controllers": "control",
+    "States that obey them": "dynamics projection start linear",
+    "Controllers": "control fuzzy",
     "Between loop and bench": "effects",
     "Scenarios": "scenario loading",
     "Runs": (

@@ -22,8 +22,6 @@ Array = NDArray[np.float64]
 KEPT, BROKEN, FAILED = style.PALETTE[0], style.PALETTE[1], style.ALERT
 MOST_GAINS = 8
 """Gains of more than these are in the history alone."""
-SPAN = 30.0
-"""Costs above the lowest by more than this factor are drawn at the upper edge."""
 
 
 class _Points:
@@ -50,7 +48,7 @@ class _Points:
         return [
             *chosen,
             panels.Key("card", style.INK, "", "D", True),
-            panels.Key("best", style.INK, "", "*"),
+            panels.Key("best" if self.kept.any() else "nearest", style.INK, "", "*"),
         ]
 
     def scale(self, axes: Axes) -> Array:
@@ -66,7 +64,7 @@ class _Points:
         else:
             panels.fit(axes, finite)
         top = axes.get_ylim()[1]
-        return np.where(self.failed, top, np.minimum(self.cost, top))
+        return np.where(self.failed, top, self.cost)
 
     def draw(self, axes: Axes, x: Array, y: Array) -> None:
         """Draw every candidate, the card and the best marked."""
@@ -116,7 +114,9 @@ def search(tuning: Tuning) -> Figure:
     if tuning.limits:
         title = f"constraints: {panels.short(', '.join(tuning.limits), 70)}"
         drawn.append(panels.Panel(title, violations, columns=2))
-    keys = [*points.keys(), panels.Key("lowest so far", style.INK, "-")]
+    keys = points.keys()
+    if points.kept.any():
+        keys.append(panels.Key("lowest so far", style.INK, "-"))
     return panels.grid(drawn, height=2.2, x_label="simulations", keys=keys)
 
 

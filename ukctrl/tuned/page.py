@@ -28,7 +28,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
     "tune_search": (
         "The search",
         "Cost of every candidate, simulation by simulation, and the lowest so far of those that "
-        "keep to the constraints. What costs too much to be drawn is at the upper edge.",
+        "keep to the constraints. Crosses at the upper edge have no cost: a run did not complete.",
     ),
     "tune_gains": (
         "Gains explored",
@@ -109,6 +109,8 @@ def html(tuned: Tuned, images: Sequence[page.Picture]) -> str:
     tuning = tuned.tuning
     outcome, *rest = tuned.verdicts
     contents = [("outcome", "Outcome"), *((image.name, image.title) for image in images)]
+    if tuned.results:
+        contents.append(("metrics", "Metrics before and after"))
     contents += [("card", "The card"), ("conditions", "How it was searched")]
     first = next(iter(tuned.results.values()), None)
     context = {
@@ -116,6 +118,7 @@ def html(tuned: Tuned, images: Sequence[page.Picture]) -> str:
         "controller": tuning.entry,
         "scenario": tuned.scenario.name,
         "simulations": tuning.simulations,
+        "cost": f"Cost: {tuning.cost}",
         "headline": outcome.text,
         "level": outcome.level,
         "contents": contents,
@@ -171,9 +174,14 @@ def metric_rows(tuned: Tuned) -> list[dict[str, str]]:
     if len(tuned.results) < 2:
         return []
     card, best = tuned.results["card"], tuned.results["tuned"]
-    rows = []
-    for name, value in card.metrics.items():
-        after = best.metrics.get(name, math.nan)
+    done = [run.status == "completed" for run in (card, best)]
+    rows: list[dict[str, str]] = []
+    if not all(done):
+        told = {"what": "status", "where": "", "change": ""}
+        rows.append({**told, "card": card.status, "tuned": best.status})
+    for name, before in card.metrics.items():
+        value = before if done[0] else math.nan
+        after = best.metrics.get(name, math.nan) if done[1] else math.nan
         known = METRICS.get(name.partition(".")[0])
         if known is None or known.function is None or not known.about_controller:
             continue

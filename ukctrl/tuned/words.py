@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ukctrl.pretty import number
+from ukctrl.tuning.cost import WITHOUT
 from ukctrl.verdicts import Verdict
 from ukctrl.verdicts.base import percent
 
@@ -50,11 +51,9 @@ def _outcome(tuning: Tuning) -> Verdict:
         text = f"No candidate of {len(tuning.trials)} completed; the furthest got to "
         return Verdict("bad", "outcome", f"{text}{percent(best.reached)} of the run{why}.")
     if not best.feasible:
-        text = (
-            f"None of {len(tuning.trials)} candidates keeps to the constraints; the nearest is "
-            f"beyond by {percent(best.violation)} of its bounds."
-        )
-        return Verdict("bad", "outcome", text)
+        count = len(tuning.trials)
+        text = f"None of {count} candidates keeps to the constraints; the nearest is beyond"
+        return Verdict("bad", "outcome", f"{text} {_broken(best, tuning)}.")
     if best.gains == card.gains:
         text = f"None of {len(tuning.trials)} candidates is better than the card itself."
         return Verdict("note", "outcome", text)
@@ -70,11 +69,24 @@ def _outcome(tuning: Tuning) -> Verdict:
 
 
 def _limits(tuning: Tuning) -> Verdict:
+    if not tuning.best.feasible:
+        tips = "Allow more, widen the ranges (--over), spend more (--budget), or try another law."
+        return Verdict("note", "constraints", tips)
     kept = sum(trial.feasible for trial in tuning.trials)
     limits = ", ".join(tuning.limits)
     where = f" on all {tuning.plants} plants" if tuning.plants > 1 else ""
     text = f"{kept} of {len(tuning.trials)} candidates keep to {limits}{where}."
-    return Verdict("good" if tuning.best.feasible else "bad", "constraints", text)
+    return Verdict("good", "constraints", text)
+
+
+def _broken(trial: Trial, tuning: Tuning) -> str:
+    """Return which constraints are broken, and by how much."""
+    broken = [
+        f"{limit} by {percent(share)}" if share < WITHOUT else f"{limit}, which has no value"
+        for limit, share in zip(tuning.limits, trial.beyond, strict=True)
+        if share
+    ]
+    return " and ".join(broken)
 
 
 def _border(tuning: Tuning) -> Verdict:
@@ -97,7 +109,7 @@ def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
         return
     text = f"{where} the cost is {number(held.tuned.cost, 4)} {how}"
     if tuning.limits and held.tuned.violation:
-        text += f", beyond the constraints by {percent(held.tuned.violation)}"
+        text += f", beyond {_broken(held.tuned, tuning)}"
     level = "good"
     if held.card.rank < held.tuned.rank:
         level = "bad"

@@ -155,6 +155,7 @@ class Bench:
             message=told.message,
             stage=order.stage,
             violation=worth.violation,
+            beyond=worth.beyond,
             each=tuple(one.cost for one in judged) if len(judged) > 1 else (),
         )
 

@@ -136,6 +136,8 @@ class Judged(NamedTuple):
     it did not complete."""
     reached: float
     """Fraction of the run that was reached."""
+    beyond: tuple[float, ...] = ()
+    """The violation, constraint by constraint; nothing where it did not complete."""
 
 
 class Objective(NamedTuple):
@@ -167,7 +169,7 @@ class Objective(NamedTuple):
         if not completed:
             return Judged(math.inf, math.inf, reached)
         cost = self.cost.of(values)
-        violation = math.fsum(limit.excess(values) for limit in self.limits)
+        beyond = tuple(limit.excess(values) for limit in self.limits)
         if not math.isfinite(cost):
             return Judged(math.inf, math.inf, reached)
-        return Judged(cost, violation, reached)
+        return Judged(cost, math.fsum(beyond), reached, beyond)

@@ -104,11 +104,16 @@ class Plants:
         The violation is zero only where it is so on every plant, and a candidate that fails on one
         has failed.
         """
-        cost, violation, reached = zip(*found, strict=True)
-        if self.aggregate == "worst":
-            return Judged(max(cost), max(violation), min(reached))
-        share = 1.0 / len(found)
-        return Judged(share * sum(cost), share * sum(violation), share * sum(reached))
+        total, least = (max, min) if self.aggregate == "worst" else (_mean, _mean)
+        whole = all(math.isfinite(one.cost) for one in found)
+        return Judged(
+            cost=total([one.cost for one in found]),
+            violation=total([one.violation for one in found]),
+            reached=least([one.reached for one in found]),
+            beyond=tuple(map(total, zip(*(one.beyond for one in found), strict=True)))
+            if whole
+            else (),
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Return them as JSON-able data."""
@@ -119,3 +124,7 @@ class Plants:
             "aggregate": self.aggregate,
             "held_out": self.held_out,
         }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

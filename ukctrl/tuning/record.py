@@ -42,10 +42,17 @@ class Trial(NamedTuple):
     violation: float = 0.0
     """How far it is beyond the constraints, as a fraction of their bounds; infinite where a run did
     not complete."""
+    beyond: tuple[float, ...] = ()
+    """The same, constraint by constraint."""
     each: tuple[float, ...] = ()
     """Cost on each plant, where there are several."""
     message: str = ""
     """Why a run ended early."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        lists = {"beyond": list(self.beyond), "each": list(self.each)}
+        return {**self._asdict(), "gains": dict(self.gains), **lists}
 
     @property
     def feasible(self) -> bool:
@@ -151,9 +158,6 @@ class Tuning:
                 {**gain._asdict(), "tuned": self.best.gains[gain.path]} for gain in self.gains
             ],
             "at_border": list(self.at_border),
-            "trials": [
-                {**trial._asdict(), "gains": dict(trial.gains), "each": list(trial.each)}
-                for trial in self.trials
-            ],
+            "trials": [trial.to_dict() for trial in self.trials],
         }
         return {key: finite_or_none(value) for key, value in data.items()}
