@@ -135,10 +135,12 @@ def holm(p: Sequence[float]) -> list[float]:
     return corrected
 
 
-def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> Estimate:
     r"""Return the share of successes with Wilson's score interval; NaN without a trial.
 
     $$ \frac{\hat p + z^2/2n \pm z \sqrt{\hat p (1 - \hat p)/n + z^2/4n^2}}{1 + z^2/n} . $$
+
+    Numbers need not be whole: samples that depend on each other are worth fewer.
 
     Other than the textbook's $\hat p \pm z \sqrt{\hat p (1 - \hat p)/n}$ it has a width where all
     succeed, or none.
@@ -147,7 +149,7 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estim
         Wilson, "Probable inference, the law of succession, and statistical inference",
         J. Am. Stat. Assoc. 22, 1927.
     """
-    if trials == 0:
+    if trials <= 0:
         return Estimate(*[float("nan")] * 3)
     from scipy.special import ndtri
 
@@ -156,8 +158,8 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estim
     middle = (share + 0.5 * z2 / trials) / (1.0 + z2 / trials)
     inner = share * (1.0 - share) / trials + 0.25 * z2 / trials**2
     half = float(np.sqrt(z2 * inner)) / (1.0 + z2 / trials)
-    low = 0.0 if successes == 0 else middle - half
-    return Estimate(share, low, 1.0 if successes == trials else middle + half)
+    low = 0.0 if successes <= 0 else middle - half
+    return Estimate(share, low, 1.0 if successes >= trials else middle + half)
 
 
 def quantile(ordered: Array, level: float) -> float:

@@ -12,6 +12,7 @@ from ukctrl.cli.comparing import compare
 from ukctrl.cli.export import export
 from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.reporting import report
 from ukctrl.cli.reproduction import reproduce
 from ukctrl.cli.sweeping import sweep
 from ukctrl.cli.tuning import tune
@@ -104,6 +105,7 @@ app.command()(compare)
 app.command()(export)
 app.command()(tune)
 app.command()(sweep)
+app.command()(report)
 app.command()(reproduce)
 
 

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ukctrl.insight.bins import Bins, bins_of
 from ukctrl.insight.runs import Axis
-from ukctrl.statistics import CONFIDENCE, Estimate, wilson
+from ukctrl.insight.worth import Family, Mask, share
+from ukctrl.statistics import CONFIDENCE, Estimate
 
 MOST_BINS = 8
 """Ranges into which a factor with many values is cut."""
 LEAST_IN_BIN = 10
 """Fewer samples in a range say too little of it, so that it is cut into fewer."""
-Mask = NDArray[np.bool_]
 
 
 class Rate(NamedTuple):
@@ -58,67 +58,76 @@ class Separation(NamedTuple):
     """Of numbers with more than two values."""
 
 
-def separations(axes: tuple[Axis, ...], good: Mask) -> tuple[Separation, ...]:
+def separations(
+    axes: tuple[Axis, ...], good: Mask, family: Family = None
+) -> tuple[Separation, ...]:
     """Return what each varied factor has to do with failing, the strongest first.
 
     Args:
         axes: The factors that vary.
         good: Which samples succeeded, shape `(n,)`.
+        family: Which samples share values of factors.
     """
     if not 0 < int(good.sum()) < len(good):
         return ()
     most = int(np.clip(len(good) // LEAST_IN_BIN, 2, MOST_BINS))
     cut = [(axis, bins_of(axis, most)) for axis in axes]
     looked_at = sum(bins.size for _, bins in cut)
-    found = [_separation(axis, bins, good, looked_at) for axis, bins in cut]
+    found = [_separation(axis, bins, good, family, looked_at) for axis, bins in cut]
     return tuple(sorted(found, key=lambda one: (not one.clear, -one.score)))
 
 
-def _separation(axis: Axis, bins: Bins, good: Mask, looked_at: int) -> Separation:
+def _separation(axis: Axis, bins: Bins, good: Mask, family: Family, looked_at: int) -> Separation:
     count = np.bincount(bins.place, minlength=bins.size)
     succeeded = np.bincount(bins.place[good], minlength=bins.size)
-    pairs = [(int(k), int(n)) for k, n in zip(succeeded, count, strict=True)]
+    inside = [bins.place == k for k in range(bins.size)]
     rates = tuple(
-        Rate(label, n, k, wilson(k, n)) for label, (k, n) in zip(bins.labels, pairs, strict=True)
+        _rate(label, good, chosen, family)
+        for label, chosen in zip(bins.labels, inside, strict=True)
     )
     strict = 1.0 - (1.0 - CONFIDENCE) / max(looked_at, 1)
-    ends = [wilson(k, n, strict) for k, n in pairs if n]
+    ends = [
+        share(good[chosen], None if family is None else family[chosen], strict)
+        for chosen in inside
+        if chosen.any()
+    ]
     return Separation(
         path=axis.path,
         rates=rates,
         bins=bins,
         score=_score(count, succeeded),
         clear=max(end.low for end in ends) > min(end.high for end in ends),
-        split=None if axis.names or len(axis.levels) < 3 else _split(axis, good),
+        split=None if axis.names or len(axis.levels) < 3 else _split(axis, good, family),
     )
 
 
 def _score(count: NDArray[np.intp], good: NDArray[np.intp]) -> float:
     n, m = int(count.sum()), int((count > 0).sum())
-    share = float(good.sum()) / n
-    total = n * share * (1.0 - share)
+    overall = float(good.sum()) / n
+    total = n * overall * (1.0 - overall)
     if n <= m or total <= 0.0:
         return 0.0
-    means = np.divide(good, count, out=np.full(len(count), share), where=count > 0)
-    between = float(np.sum(count * (means - share) ** 2))
+    means = np.divide(good, count, out=np.full(len(count), overall), where=count > 0)
+    between = float(np.sum(count * (means - overall) ** 2))
     return max(0.0, 1.0 - (1.0 - between / total) * (n - 1) / (n - m))
 
 
-def _split(axis: Axis, good: Mask) -> Split:
+def _split(axis: Axis, good: Mask, family: Family) -> Split:
     """Return the cut with the largest difference of the shares of failed and good below it."""
     place, levels = axis.places(), axis.levels
     below_good = np.cumsum(np.bincount(place[good], minlength=len(levels)))[:-1]
     below_bad = np.cumsum(np.bincount(place[~good], minlength=len(levels)))[:-1]
     apart = np.abs(below_good / good.sum() - below_bad / (~good).sum())
     cut = int(np.argmax(apart))
-    k, n = int(below_good[cut]), int(below_good[cut] + below_bad[cut])
-    rest, others = int(good.sum()) - k, len(good) - n
     if axis.log and levels[0] > 0.0:
         at = float(np.sqrt(levels[cut] * levels[cut + 1]))
     else:
         at = float(0.5 * (levels[cut] + levels[cut + 1]))
-    return Split(
-        at,
-        Rate("below", n, k, wilson(k, n)),
-        Rate("above", others, rest, wilson(rest, others)),
-    )
+    below = place <= cut
+    return Split(at, _rate("below", good, below, family), _rate("above", good, ~below, family))
+
+
+def _rate(label: str, good: Mask, chosen: Mask, family: Family) -> Rate:
+    inside = good[chosen]
+    related = None if family is None else family[chosen]
+    return Rate(label, len(inside), int(inside.sum()), share(inside, related))

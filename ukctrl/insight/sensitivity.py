@@ -40,8 +40,8 @@ LEAST = 20
 """Of fewer points no share is estimated."""
 LEAST_ROWS = 4
 """Of fewer rows of a Saltelli design, no index."""
-RESAMPLES = 200
-"""Resamples of a bootstrap."""
+RESAMPLES, LEAST_RESAMPLES, MOST_DRAWS = 200, 40, 2_000_000
+"""Resamples of a bootstrap; of many samples fewer, which tell a deviation to a tenth."""
 MOST_BINS = 20
 _SEED = 0
 """The bootstrap draws the same resamples every time, so that a report can be made again."""
@@ -229,7 +229,8 @@ def _saltelli(points: _Points, y: Array, intervals: bool) -> tuple[Shares, Share
 
 def _draws(n: int, intervals: bool) -> NDArray[np.int64]:
     """Return the places of every bootstrap resample, shape `(resamples, n)`."""
-    return np.random.default_rng(_SEED).integers(0, n, (RESAMPLES if intervals else 0, n))
+    count = int(np.clip(MOST_DRAWS // n, LEAST_RESAMPLES, RESAMPLES)) if intervals else 0
+    return np.random.default_rng(_SEED).integers(0, n, (count, n))
 
 
 def _half_width(resampled: Array) -> Array:

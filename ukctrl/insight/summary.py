@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.insight.runs import Runs, worst_where_none
+from ukctrl.insight.worth import families, worth
 from ukctrl.statistics import Estimate, quantile, quantile_interval
 
 Array = NDArray[np.float64]
@@ -119,41 +120,15 @@ def percentiles(merit: Array, runs: Runs) -> tuple[Percentile, ...]:
     all of them: how many independent samples they are worth is estimated from the spread between.
     """
     ordered = np.sort(merit)
-    family = _families(runs)
+    family = families(runs)
     found = []
     for level in LEVELS:
         value = quantile(ordered, level)
         low = high = float("nan")
         if runs.design != "grid" and len(ordered) > 1:
-            worth = None if family is None else _worth(merit <= value, family)
-            low, high = quantile_interval(ordered, level, worth)
+            low, high = quantile_interval(ordered, level, worth(merit <= value, family))
         found.append(Percentile(level, Estimate(value, low, high)))
     return tuple(found)
-
-
-def _families(runs: Runs) -> NDArray[np.intp] | None:
-    """Return which samples share values of factors; None where all are independent."""
-    if runs.design == "saltelli":
-        rows = -(-int(runs.point.max() + 1) // (len(runs.axes) + 2))
-        found: NDArray[np.intp] = runs.point % rows
-        return found
-    return runs.point if runs.repeats > 1 else None
-
-
-def _worth(below: NDArray[np.bool_], family: NDArray[np.intp]) -> float:
-    r"""Return how many independent samples have a share as certain as this one.
-
-    With $N$ families of $n_j$ of the $n$ samples and $e_j$ the sum of $[y \le q] - p$ in each,
-    $\widehat{\operatorname{var}} = \frac{N}{N-1} \sum_j e_j^2 / n^2$, and
-    $n_\mathrm{eff} = p (1 - p) / \widehat{\operatorname{var}}$, between $N$ and $n$.
-    """
-    n, p = len(below), float(below.mean())
-    apart = np.bincount(np.unique(family, return_inverse=True)[1], below - p)
-    families = len(apart)
-    variance = families / max(families - 1, 1) * float(np.sum(apart**2)) / n**2
-    if variance <= 0.0:
-        return float(families)
-    return float(np.clip(p * (1.0 - p) / variance, families, n))
 
 
 def reasons(runs: Runs) -> tuple[Reason, ...]:

@@ -1,0 +1,79 @@
+"""What a study shows, at the terminal: a table of metrics and a few sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+
+if TYPE_CHECKING:
+    from ukctrl.insight import Insight, StudyReport, Summary
+
+LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "green"}
+SHOWN = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
+"""Metrics that are shown beside the cost; the page has all of them."""
+LEVELS = (0.5, 0.95, 0.99)
+MOST_FACTORS = 6
+"""Factors that are named."""
+
+
+def show_study_report(report: StudyReport, folder: Path, as_json: bool) -> None:
+    """Print what a study shows, and where its report is."""
+    from ukctrl.insight.record import to_dict
+    from ukctrl.insight.words import verdicts
+
+    insight = report.insight
+    if as_json:
+        found = to_dict(insight, report.replays, folder)
+        write_json({"folder": str(folder), "finished": insight.study.finished, **found})
+        return
+    study, runs = insight.study, insight.runs
+    name = clean(str(study.scenario.get("name") or study.scenario.get("title") or "study"))
+    done = int(runs.completed.sum())
+    style = "bold green" if done == len(runs) else "bold yellow" if done else "bold red"
+    told = f"{done} of {len(runs)} samples completed"
+    lines: list[Line] = [[Part(name, "bold"), ": ", Part(told, style)]]
+    lines += hanging("  ", _design(insight), text_style="dim")
+    rows = [_row(insight, one) for one in _chosen(insight)]
+    if rows:
+        heads = ["metric", "", *(f"{100.0 * level:g} %" for level in LEVELS), "worst"]
+        lines += table([[Part(head, "dim") for head in heads], *rows], "<<>>>>")
+    for verdict in verdicts(insight, report.replays):
+        style = LEVEL_STYLE.get(verdict.level, "dim")
+        lines += hanging(f"  {verdict.subject:<10}", verdict.text, style)
+    lines += files(folder, ("report", "report.html"), ("table", "study.csv"))
+    if not study.finished:
+        lines += hanging("", "The same command with --resume goes on from here.")
+    show(lines)
+
+
+def _design(insight: Insight) -> str:
+    study = insight.study
+    paths = [axis.path for axis in insight.strongest] or [f.path for f in study.factors]
+    rest = len(paths) - MOST_FACTORS
+    varied = ", ".join(paths[:MOST_FACTORS]) + (f", and {rest} more" if rest > 0 else "")
+    repeats = f", {study.repeats} repeats" if study.repeats > 1 else ""
+    return (
+        f"design {study.design}{repeats}, seed {study.seed}; varied: {varied or 'the seed alone'}"
+    )
+
+
+def _chosen(insight: Insight) -> list[Summary]:
+    named = {one.metric: one for one in insight.summaries}
+    cost = insight.overall
+    return [
+        *([cost] if cost.known else []),
+        *(named[name] for name in SHOWN if name in named and name != cost.metric),
+    ]
+
+
+def _row(insight: Insight, one: Summary) -> Sequence[Part | str]:
+    from ukctrl.pretty import unit_text
+
+    unit = unit_text(insight.unit_of(one.metric))
+    values = [one.percentile(level).value for level in LEVELS]
+    cells = [Part("failed", "red") if math.isinf(v) else Part(f"{v:.4g}") for v in values]
+    return [Part(one.metric, "cyan"), Part(unit, "dim"), *cells, Part(f"{one.worst:.4g}")]
