@@ -24,8 +24,6 @@ LAYERS = {
     "Theorems on plain arrays": "kernels levels large uk pseudoinverse motion",
     "Robots and constraints": "robot reference constraints nonideal reaction",
     "States that obey them": "dynamics projection start linear jets relative_degree",
-    "Controllers": "control",
-    "States that obey them": "dynamics projection start linear",
     "Controllers": "control fuzzy",
     "Between loop and bench": "effects",
     "Scenarios": "scenario loading",
