@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
-from typing import NamedTuple, final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.robot import Robot
 from ukctrl.start import solve_start
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 PLAN_RTOL, PLAN_ATOL = 1e-10, 1e-12
 """Tolerances of the integration from knot to knot."""
@@ -34,12 +38,20 @@ class Nominal:
         v: Velocities, shape ``(k, nv)``.
         a: Accelerations, shape ``(k, nv)``.
         u: Inputs, shape ``(k, nu)``.
+        breaks: Times at which the input has a corner; knots should be there.
     """
 
     def __init__(
-        self, robot: Robot, times: Vector, q: Matrix, v: Matrix, a: Matrix, u: Matrix
+        self,
+        robot: Robot,
+        times: Vector,
+        q: Matrix,
+        v: Matrix,
+        a: Matrix,
+        u: Matrix,
+        breaks: Sequence[float] = (),
     ) -> None:
-        from scipy.interpolate import CubicHermiteSpline, CubicSpline
+        from scipy.interpolate import CubicHermiteSpline
 
         self.robot, self.times, self.q, self.v, self.u = robot, times, q, v, u
         self.step = float(times[1] - times[0])
@@ -49,7 +61,7 @@ class Nominal:
             ahead.append(xi)
             ends.append(np.linalg.solve(robot.integrate_jacobian(q[k], xi), v[k + 1]))
         self._ahead, self._ends = np.array(ahead), np.array(ends)
-        self._v, self._u = CubicHermiteSpline(times, v, a), CubicSpline(times, u)
+        self._v, self._u = CubicHermiteSpline(times, v, a), _parted(times, u, breaks)
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return ``q`` and ``v`` at a time; beyond the ends, those of the nearest end."""
@@ -64,6 +76,19 @@ class Nominal:
     def input(self, t: float) -> Vector:
         """Return ``u`` at a time; beyond the ends, that of the nearest end."""
         return np.asarray(self._u(min(max(t, float(self.times[0])), float(self.times[-1]))))
+
+
+def _parted(times: Vector, u: Matrix, breaks: Sequence[float]) -> PPoly:
+    """Return the cubic spline through inputs, of its own between one break and the next."""
+    from scipy.interpolate import CubicSpline, PPoly
+
+    step = float(times[1] - times[0])
+    inner = {round((t - float(times[0])) / step) for t in breaks}
+    ends = [0, *sorted(k for k in inner if 0 < k < len(times) - 1), len(times) - 1]
+    parts = [CubicSpline(times[a : b + 1], u[a : b + 1]).c for a, b in itertools.pairwise(ends)]
+    # Few knots make a polynomial of less degree, whose coefficients of t^3 and t^2 are missing.
+    full = [np.concatenate([np.zeros((4 - len(c), *c.shape[1:])), c]) for c in parts]
+    return PPoly(np.concatenate(full, axis=1), times)
 
 
 def by_joint_motion(task: Task, step: float) -> Nominal:

@@ -8,8 +8,16 @@ spectral method (`SampledJets`), which tells how exact it is.
 
 from ukctrl.jets.base import Jets
 from ukctrl.jets.formulas import FormulaJets, formula_jets
-from ukctrl.jets.paths import check_smooth
+from ukctrl.jets.paths import breaks, check_smooth
 from ukctrl.jets.sampled import SampledJets
 from ukctrl.jets.select import jets_of
 
-__all__ = ["FormulaJets", "Jets", "SampledJets", "check_smooth", "formula_jets", "jets_of"]
+__all__ = [
+    "FormulaJets",
+    "Jets",
+    "SampledJets",
+    "breaks",
+    "check_smooth",
+    "formula_jets",
+    "jets_of",
+]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.certify import raise_if_singular
 from ukctrl.constraints import Expression, JointFollows, Stack
 from ukctrl.constraints.joints import derived_rows
 from ukctrl.expression import Motion, compile_function, parse
@@ -222,6 +223,10 @@ class FormulaJets(Jets):
         self._motion, self._B = motion, B
         self._names = _Names(tuple(self.robot.coordinates), self.robot.nu)
         self._blocks = tuple(_blocks(stack))
+        # What is compiled is shared by all that ask for the same; here it is at hand.
+        self._stages: list[Compiled] = []
+        self._rows: dict[tuple[int, int], Compiled] = {}
+        self._followed: tuple[float, int, list[Matrix | None]] = (np.nan, -1, [])
 
     def within(self, order: int) -> bool:
         """Whether derivatives up to an order are short enough to be worth their formulas."""
@@ -237,11 +242,17 @@ class FormulaJets(Jets):
         found[:2] = [q, v][: order + 1]
         levels = [q.tolist(), v.tolist()]
         pushes = [*U.tolist(), *([[0.0] * self.robot.nu] * max(0, order - 1 - len(U)))]
+        from scipy.linalg import lapack
+
         M: Matrix = np.reshape(self._motion.dynamics(*levels, t)[: n * n], (n, n))
+        root, info = lapack.dpotrf(M, lower=1)
+        raise_if_singular(-info)
         for k in range(order - 1):
-            stage = _compiled_stage(self._motion, self._B, self._names, k)
-            s = stage(*levels, *pushes[: k + 1], t)
-            found[k + 2] = -np.linalg.solve(M, np.array(s))
+            if k == len(self._stages):
+                self._stages.append(_compiled_stage(self._motion, self._B, self._names, k))
+            s = self._stages[k](*levels, *pushes[: k + 1], t)
+            found[k + 2] = lapack.dpotrs(root, s, lower=1)[0]
+            found[k + 2] *= -1.0
             levels.append(found[k + 2].tolist())
         return found
 
@@ -250,16 +261,29 @@ class FormulaJets(Jets):
         x = self.motion(t, q, v, U, max(highest, 1))
         levels = x.tolist()
         found = np.empty((order + 1, len(self.stack)))
-        for block in self._blocks:
+        for block, r in zip(self._blocks, self._paths(t, order), strict=True):
             if block.joints:
                 found[:, block.where] = x[: order + 1, list(block.joints)]
             else:
-                rows = _compiled_rows(block.rows, self._names, order, block.level)
-                flat = rows(*levels[: order + block.level + 1], t)
+                flat = self._compiled(block, order)(*levels[: order + block.level + 1], t)
                 found[:, block.where] = np.reshape(flat, (order + 1, -1))
-            if block.path is not None:
-                found[:, block.where] -= block.path.derivatives(t, order)
+            if r is not None:
+                found[:, block.where] -= r
         return found
+
+    def _compiled(self, block: _Block, order: int) -> Compiled:
+        key = block.where.start, order
+        if key not in self._rows:
+            self._rows[key] = _compiled_rows(block.rows, self._names, order, block.level)
+        return self._rows[key]
+
+    def _paths(self, t: float, order: int) -> list[Matrix | None]:
+        """Return the derivatives of what each block follows; a time is asked for many times."""
+        if self._followed[:2] != (t, order):
+            paths = (block.path for block in self._blocks)
+            r = [None if path is None else path.derivatives(t, order) for path in paths]
+            self._followed = t, order, r
+        return self._followed[2]
 
 
 def _blocks(stack: Stack) -> Sequence[_Block]:

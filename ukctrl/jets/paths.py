@@ -75,6 +75,12 @@ def osculating(constraints: Sequence[Constraint]) -> tuple[list[Constraint], lis
     return replaced, found
 
 
+def breaks(constraints: Sequence[Constraint], first: float, last: float) -> list[float]:
+    """Return the times within a span at which a derivative of some path may jump [s], in order."""
+    every = (path for constraint in constraints for _, path in paths(constraint))
+    return sorted({t for path in every for t in path.breaks(first, last)})
+
+
 def check_smooth(stack: Stack, orders: Sequence[int]) -> None:
     """Refuse paths that jump in a derivative that their rows need to be continuous.
 

@@ -62,6 +62,10 @@ class Reference(abc.ABC):
         """How many derivatives are continuous at all times; infinite where all are."""
         return 2.0
 
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order."""
+        return []
+
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size).
 

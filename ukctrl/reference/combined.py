@@ -82,6 +82,19 @@ class TimeScaled(Reference):
         clock = math.inf if self.clock is None else self.clock.smoothness
         return min(self.path.smoothness, clock)
 
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order.
+
+        Of a clock that is a path, those of the clock alone.
+        """
+        if self.clock is not None:
+            return self.clock.breaks(first, last)
+        rate = 1.0 if self.rate is None else self.rate
+        if rate == 0.0:
+            return []
+        ends = sorted(rate * (t - self.delay) for t in (first, last))
+        return sorted(t / rate + self.delay for t in self.path.breaks(*ends))
+
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         if self.clock is None:
@@ -154,6 +167,13 @@ class Repeated(Reference):
         found = np.flatnonzero(jumps > limit)
         return min(self.path.smoothness, float(found[0]) if found.size else math.inf)
 
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order."""
+        T, inner = self.period, [0.0, *self.path.breaks(0.0, self.period)]
+        turns = range(math.floor(first / T), math.ceil(last / T) + 1)
+        times = (turn * T + t for turn in turns for t in inner)
+        return [t for t in times if first < t < last]
+
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         turn = math.floor(t / self.period)
@@ -196,6 +216,10 @@ class Stacked(Reference):
     def smoothness(self) -> float:
         """How many derivatives are continuous at all times; infinite where all are."""
         return min(part.smoothness for part in self.parts)
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order."""
+        return sorted({t for part in self.parts for t in part.breaks(first, last)})
 
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""

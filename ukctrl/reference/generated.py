@@ -162,6 +162,17 @@ class Pieces(NamedTuple):
         found = np.flatnonzero(jumps > CONTINUOUS * size)
         return float(found[0] - 1) if found.size else math.inf
 
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which pieces meet, or begin and end [s]."""
+        times = self.times.tolist()
+        if self.repeat:
+            period = times[-1] - times[0]
+            turns = range(
+                math.floor((first - times[0]) / period), math.ceil((last - times[0]) / period)
+            )
+            times = [t + turn * period for turn in turns for t in times[:-1]]
+        return [t for t in times if first < t < last]
+
     def _taylor(self, index: int, t: float) -> NDArray[np.float64]:
         """Return a piece as a polynomial about another instant, shape ``(powers, size)``."""
         piece, h = self.coefficients[index], t - float(self.times[:-1][index])
@@ -190,6 +201,10 @@ class PiecewiseReference(Reference):
     def smoothness(self) -> float:
         """How many derivatives are continuous at all times; infinite where all are."""
         return self.pieces.smoothness
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which pieces meet, or begin and end [s]."""
+        return self.pieces.breaks(first, last)
 
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""

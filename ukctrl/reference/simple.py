@@ -103,6 +103,11 @@ class Line(Reference):
         pieces = self._pieces
         return math.inf if pieces is None else pieces.smoothness
 
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which it begins or ends [s]."""
+        pieces = self._pieces
+        return [] if pieces is None else pieces.breaks(first, last)
+
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         pieces = self._pieces
@@ -226,6 +231,11 @@ class Polynomial(Reference):
         """How many derivatives are continuous at all times; infinite where all are."""
         pieces = self._pieces
         return math.inf if pieces is None else pieces.smoothness
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which it begins or ends [s]."""
+        pieces = self._pieces
+        return [] if pieces is None else pieces.breaks(first, last)
 
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""

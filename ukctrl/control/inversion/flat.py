@@ -15,14 +15,17 @@ from ukctrl.dynamics import Dynamics, Gains
 from ukctrl.errors import InputError, StartError, UkctrlError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Seconds, spec
-from ukctrl.jets import check_smooth, jets_of
+from ukctrl.jets import breaks, check_smooth, jets_of
 from ukctrl.relative_degree import DerivativeArray, Together, relative_degrees, together
 from ukctrl.threads import one_blas_thread
 
 ROUNDS = 60
 """Most Newton steps at one knot."""
-SOLVED = 1e-11
-"""A Newton step this small, in scaled unknowns, is the last."""
+SOLVED, NEARLY = 1e-11, 1e-8
+"""Scaled Newton steps this small are the last: at once, or once they stop shrinking."""
+QUICK = 0.2
+"""Steps must shrink by this factor each, or the Jacobian is worked out again."""
+TINY = 1e-300
 STRIDE = 0.5
 """Longest Newton step that is taken whole, in scaled unknowns."""
 KEPT = 1e-9
@@ -91,9 +94,8 @@ class _FlatOutputs:
         jets = jets_of(self._stack, self._order, task.rank)
         state = task.start, task.q, task.v
         self._array = DerivativeArray(jets, self._dynamics, *state)
-        count = (self._order + 1) * len(self._stack)
-        self._rows = np.ones(count, dtype=bool)
-        self._rows[:] = (np.arange(self._order + 1)[:, None] <= orders).ravel()
+        self._rows = (np.arange(self._order + 1)[:, None] <= orders).ravel()
+        self._inverse: Matrix | None = None
 
     def motion(self, step: float) -> Nominal:
         """Return the motion, with knots as close as its cubic pieces need."""
@@ -105,9 +107,11 @@ class _FlatOutputs:
                 f"controller.along.step must be at least {task.duration / MAX_KNOTS:.1e} s; "
                 f"got {step:g} s."
             )
+        corners = breaks(task.servo, task.start, task.start + task.duration)
+        step = _dividing(step, [t - task.start for t in corners])
         for _ in range(HALVINGS):
             knots, times = self._along(step)
-            nominal = self._nominal(times, knots)
+            nominal = self._nominal(times, knots, corners)
             if self._between(nominal, knots) <= BETWEEN:
                 break
             step *= 0.5
@@ -137,42 +141,55 @@ class _FlatOutputs:
         """Return the state and the input at a time, by Newton's method from a guess."""
         array, order = self._array, self._order
         q, v, U = guess
-        size = np.inf
+        size, fresh = np.inf, False
         for _ in range(ROUNDS):
             try:
                 values = self._kept(array.values(t, q, v, U, order))
-                J = self._kept(array.jacobian(t, q, v, U, order))
-            except (UkctrlError, ArithmeticError):
+                if self._inverse is None:
+                    self._inverse, fresh = self._inverted(t, q, v, U), True
+            except (UkctrlError, ArithmeticError, np.linalg.LinAlgError):
                 break
-            lengths = np.linalg.norm(J, axis=1)
-            lengths[lengths == 0.0] = 1.0
-            z = -np.linalg.lstsq(J / lengths[:, None], values / lengths, rcond=KEPT)[0]
+            z = -self._inverse @ values
             if not np.isfinite(z).all():
                 break
             before, size = size, float(np.abs(z[: 2 * self.robot.nv + self.robot.nu]).max())
-            q, v, U = array.moved(q, v, U, z * min(1.0, STRIDE / max(np.abs(z).max(), 1e-300)))
-            if size < SOLVED or (size < 1e-8 and size >= 0.5 * before):
+            if size > QUICK * before and size > NEARLY and not fresh:
+                self._inverse = None  # that of a knot too far back
+                size = np.inf
+                continue
+            fresh = False
+            q, v, U = array.moved(q, v, U, z * min(1.0, STRIDE / max(np.abs(z).max(), TINY)))
+            if size < SOLVED or (size < NEARLY and size >= 0.5 * before):
                 return _Knot(q, v, U)
+            if size > STRIDE:
+                self._inverse = None
         raise StartError(
             f"the servo rows and their derivatives must fix a state near the last one at t = "
             f"{t:.6g} s; Newton's method found none. Start near the path, and lead it around "
             "states where the inputs lose the rows."
         )
 
+    def _inverted(self, t: float, q: Vector, v: Vector, U: Matrix) -> Matrix:
+        """Return what turns values into the smallest step that makes them zero."""
+        J = self._kept(self._array.jacobian(t, q, v, U, self._order))
+        lengths = np.linalg.norm(J, axis=1)
+        lengths[lengths == 0.0] = 1.0
+        inverse: Matrix = np.linalg.pinv(J / lengths[:, None], rcond=KEPT) / lengths
+        return inverse
+
     def _kept(self, values: Vector) -> Vector:
         """Leave out the derivatives beyond those that each row needs."""
         count = len(self._rows)
         return np.concatenate([values[:count][self._rows], values[count:]])
 
-    def _nominal(self, times: Vector, knots: list[_Knot]) -> Nominal:
+    def _nominal(self, times: Vector, knots: list[_Knot], corners: list[float]) -> Nominal:
         a = []
         for t, knot in zip(times.tolist(), knots, strict=True):
             self._dynamics.move(t, knot.q, knot.v)
             a.append(self._dynamics.acceleration(knot.U[0]))
         q, v = np.array([knot.q for knot in knots]), np.array([knot.v for knot in knots])
-        return Nominal(
-            self.robot, times, q, v, np.array(a), np.array([knot.U[0] for knot in knots])
-        )
+        u = np.array([knot.U[0] for knot in knots])
+        return Nominal(self.robot, times, q, v, np.array(a), u, corners)
 
     def _between(self, nominal: Nominal, knots: list[_Knot]) -> float:
         """Return how far the cubic pieces are off in the middle of the busiest intervals."""
@@ -191,6 +208,19 @@ class _FlatOutputs:
             ])  # fmt: skip
             worst = max(worst, float(np.abs(off).max()))
         return worst
+
+
+def _dividing(step: float, gaps: list[float]) -> float:
+    """Return a step, the given one or a little shorter, that all gaps are multiples of."""
+    if not gaps:
+        return step
+    fewest = int(np.ceil(gaps[0] / step - 1e-9))
+    for count in range(fewest, 3 * fewest + 1):
+        tried = gaps[0] / count
+        parts = np.array(gaps) / tried
+        if np.abs(parts - np.round(parts)).max() < 1e-7:
+            return tried
+    return step
 
 
 def _flat(task: Task, dynamics: Dynamics, stack: Stack) -> Together:
