@@ -90,7 +90,7 @@ def check(scenario: Scenario) -> Check:
     sampled = sampling(loop)
     seen = Seen(motion=motion, ranks=ranks, feasibility=demands, sampling=sampled)
     judged = judge(scenario, row_checks, seen)
-    problems.extend(judged.problems)
+    problems.extend(text for text in judged.problems if not any(said in text for said in problems))
     notes.extend(judged.notes)
     return Check(
         scenario=scenario.name or scenario.title,

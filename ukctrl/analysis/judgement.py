@@ -21,8 +21,11 @@ from ukctrl.control.allocation import Bounded, Chen, LeastNorm
 from ukctrl.errors import quoted
 from ukctrl.scenario import Scenario
 
-NEAR, VERY_NEAR = 0.02, 1e-3
-"""Singular values of unit rows that are worth a note, and a warning."""
+NEAR, VERY_NEAR, THROUGH = 0.02, 1e-3, 1e-5
+"""Singular values of unit rows that are worth a note, worth a warning, and that no integrator
+passes under a law without damping."""
+AT_END = 0.05
+"""A singular value that is least so shortly before the motion ends says nothing new [s]."""
 SLIPPERY = 0.8
 """Rubber on dry concrete holds up to about this coefficient of friction."""
 OFF = 1e-6
@@ -74,7 +77,8 @@ def judge(scenario: Scenario, rows: tuple[RowCheck, ...], seen: Seen) -> Judged:
             "keeps them as nearly as it can."
         )
     if seen.ranks is not None:
-        _of_ranks(seen.ranks, rows, grave, said, controller.needs_grip)
+        stopped = float(seen.motion.t[-1]) if stop is not None else None
+        _of_ranks(seen.ranks, rows, grave, said, controller.needs_grip, stopped)
     if seen.feasibility is not None:
         _of_limits(seen.feasibility, grave, said, controller)
     if seen.sampling is not None:
@@ -83,7 +87,12 @@ def judge(scenario: Scenario, rows: tuple[RowCheck, ...], seen: Seen) -> Judged:
 
 
 def _of_ranks(
-    ranks: Ranks, rows: tuple[RowCheck, ...], grave: list[str], said: Judged, needs_grip: bool
+    ranks: Ranks,
+    rows: tuple[RowCheck, ...],
+    grave: list[str],
+    said: Judged,
+    needs_grip: bool,
+    stopped: float | None,
 ) -> None:
     off = [row.name for row in rows if row.name in ranks.unmoved and abs(row.phi) > OFF]
     if off:
@@ -92,7 +101,9 @@ def _of_ranks(
             "freedom that the passive constraints leave changes them."
         )
     servo, grip, passive = ranks.servo, ranks.grip, ranks.passive
-    if servo.lowest < servo.highest:
+    if stopped is not None and servo.worst_at >= stopped - AT_END:
+        pass  # the end of the motion itself, which is told already
+    elif servo.lowest < servo.highest:
         grave.append(
             f"the servo rows lose their independence at t = {servo.lowest_at:.4g} s, most row "
             f"'{servo.worst_row}': a singular position, where {servo.highest - servo.lowest} of "
@@ -100,6 +111,7 @@ def _of_ranks(
         )
     elif servo.highest and servo.worst < NEAR:
         where = said.warnings if servo.worst < VERY_NEAR else said.notes
+        where = grave if servo.worst < THROUGH else where
         where.append(
             f"the motion comes near a singular position at t = {servo.worst_at:.4g} s: the "
             f"smallest singular value falls to {servo.worst:.2g}, most in row "
