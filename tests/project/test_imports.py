@@ -29,7 +29,8 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder "
-        "provenance loop simulation batch sweep tuning free_motion lti analysis handover "
+        "provenance loop simulation batch sweep tuning free_motion lti internal analysis "
+        "handover "
         "testing"
     ),
     "What they tell": (

@@ -78,13 +78,16 @@ class Linearizer:
     Args:
         robot: The robot.
         rank: When passive rows count as dependent.
+
+    Attributes:
+        positional: Indices of the passive rows that hold positions.
     """
 
     def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK) -> None:
         self.robot = robot
         # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
         self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
-        self._positional = np.flatnonzero(
+        self.positional = np.flatnonzero(
             positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
         )
         forces = robot.forces.any or robot.actuation.varies
@@ -109,7 +112,7 @@ class Linearizer:
         a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
         rtol = dynamics.rank.passive
         every = FreeDirections(dynamics.L, A_p, rtol)
-        positions = FreeDirections(dynamics.L, A_p[self._positional], rtol)
+        positions = FreeDirections(dynamics.L, A_p[self.positional], rtol)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
         more_q = more_v = np.zeros((n + 2 * len(A_p), n))
         if self._moves:

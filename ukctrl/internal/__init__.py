@@ -1,0 +1,25 @@
+r"""Internal dynamics: what a task leaves to itself.
+
+Servo rows determine as many states as their relative degrees add up to. The others move by
+themselves, or as the null space of the allocation moves them:
+
+$$ \dim = n - \sum_k r_k , $$
+
+with $n$ the states that the passive constraints leave: twice the mobility, where all of them hold
+positions. Zero dynamics is this motion with the path at rest.
+"""
+
+from ukctrl.internal.dynamics import InternalDynamics, internal_dynamics
+from ukctrl.internal.modes import Kind, Modes, modes
+from ukctrl.internal.motion import Motion
+from ukctrl.internal.near import Near
+
+__all__ = [
+    "InternalDynamics",
+    "Kind",
+    "Modes",
+    "Motion",
+    "Near",
+    "internal_dynamics",
+    "modes",
+]
