@@ -14,8 +14,9 @@ from ukctrl.internal.held import Held
 from ukctrl.internal.modes import Kind
 from ukctrl.internal.motion import Motion, motion
 from ukctrl.internal.near import Near, near_motion, near_rest
-from ukctrl.internal.rest import Search
+from ukctrl.internal.rest import Rest, Search
 from ukctrl.internal.words import Facts, verdict
+from ukctrl.lti import equilibria
 from ukctrl.relative_degree import relative_degrees
 from ukctrl.scenario import Scenario
 from ukctrl.threads import one_blas_thread
@@ -24,6 +25,8 @@ LARGEST = 60
 """Robots with more velocities than this are counted, but not linearised and not simulated."""
 LONGEST = 20.0
 """For how long the motion is followed at most [s]."""
+GUESSES = 8
+"""From how many configurations a search begins where the motors have no grip on the rows."""
 MOMENTS = 9
 """At how many times of the motion it is looked at with time standing still."""
 STILL = 1e-9
@@ -191,7 +194,7 @@ def _rests(
     """Return the states of rest, one of each family, and how many of each were found."""
     found: list[Near] = []
     count: list[int] = []
-    for rest in Search(held, grip).all(q):
+    for rest in Search(held).all(q) if grip else _anywhere(held):
         try:
             near = near_rest(held, grip, rest.q, rest.u)
         except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -207,6 +210,15 @@ def _rests(
     if len(found) > KEPT:
         notes.append(f"{len(found)} different states of rest were found; the nearest are told.")
     return tuple(found[:KEPT]), tuple(count[:KEPT])
+
+
+def _anywhere(held: Held) -> list[Rest]:
+    """Return where some input holds the robot with its rows met."""
+    try:
+        found = equilibria(held.scenario, guesses=GUESSES)
+    except InputError:
+        return []
+    return [Rest(each.point.q, each.point.u) for each in found]
 
 
 def _alike(near: Near, other: Near) -> bool:

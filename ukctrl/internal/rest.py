@@ -8,8 +8,6 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl import uk
-from ukctrl.constraints import Stack
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.internal.held import Held, Indices
@@ -29,6 +27,7 @@ AT_REST = 1e-9
 """An acceleration below this fraction of what it adds up from counts as none."""
 USUAL = 1.0
 """A usual acceleration, for states at which every force vanishes [rad/s^2 or m/s^2]."""
+LEAST_DAMPING, SMALLEST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e9
 DIFFERENCE = 1e-6
 """Step of the one-sided differences that lead the search."""
 SAME = 1e-5
@@ -46,21 +45,17 @@ class Rest(NamedTuple):
 
 @final
 class Search:
-    """Looks for states of rest.
+    """Looks for states in which the motion that keeps the rows stands still.
 
-    Where the motors have grip on all rows the input follows from them. Where it comes only through
-    further derivatives, states and inputs are sought together.
+    Which ones do may depend on the allocation, and on rows on velocities that let a robot stand
+    in some places only. `ukctrl.lti.equilibria` asks where any input at all holds a robot.
 
     Args:
-        held: The robot with its rows held, and the path stopped.
-        grip: Whether the motors have grip on all rows.
+        held: The robot with its rows held, and the path stopped; its motors have grip on them.
     """
 
-    def __init__(self, held: Held, grip: bool) -> None:
-        self._held, self._grip = held, grip
-        self._robot = held.robot
-        passive = held.dynamics.passive
-        self._kept = held.whole if grip else Stack(passive.constraints, held.robot)
+    def __init__(self, held: Held) -> None:
+        self._held, self._robot = held, held.robot
         self._snapshot = held.robot.snapshot(held.robot.neutral)
         self._t = held.frozen or 0.0
         self._still = np.zeros(held.robot.nv)
@@ -85,7 +80,7 @@ class Search:
             return
         turns = np.array(self._robot.dof_units) == "rad/s"
         reach = np.where(turns, np.pi, FAR)
-        for k in range(1, SCATTERED + 1 if len(self._kept) and len(chosen) else 1):
+        for k in range(1, SCATTERED + 1 if len(chosen) else 1):
             way = reach * spread(k, self._robot.nv)
             with contextlib.suppress(UkctrlError):
                 yield self._onto(self._robot.integrate(q, way))
@@ -96,86 +91,63 @@ class Search:
 
     def _tangent(self, q: Vector) -> tuple[Matrix, Indices]:
         """Return how all velocities follow from as many as the rows on positions leave."""
-        dynamics = self._held.dynamics
+        held, dynamics = self._held, self._held.dynamics
         dynamics.move(self._t, q, self._still)
-        A = self._held.positional
-        rows = np.vstack([dynamics.passive.rows.A, self._held.servo.write(dynamics.snapshot).A])
-        if not self._grip:
-            rows, A = dynamics.passive.rows.A, A[: len(dynamics.passive)]
-        free = FreeDirections(dynamics.L, rows[A], dynamics.rank.passive)
+        rows = np.vstack([dynamics.passive.rows.A, held.servo.write(dynamics.snapshot).A])
+        free = FreeDirections(dynamics.L, rows[held.positional], dynamics.rank.passive)
         return free.tangent(free.chosen), free.chosen
 
     def _onto(self, q: Vector, held: list[int] | None = None) -> Vector:
-        return solve_positions(self._kept, self._snapshot, q, self._t, held or [])
+        return solve_positions(self._held.whole, self._snapshot, q, self._t, held or [])
 
     def _from(self, q: Vector) -> Rest | None:
         """Return a state of rest by damped Gauss-Newton from a configuration; None if not found."""
+        damping, slopes = LEAST_DAMPING, None
         try:
-            u = self._first_input(q)
-            f, size = self._unrest(q, u)
-            N, _ = self._tangent(q)
+            f, size = self._unrest(q)
         except (UkctrlError, ArithmeticError):
             return None
-        damping = 1e-3
-        J: Matrix | None = None
         for _ in range(TRIALS):
             if np.abs(f).max(initial=0.0) <= AT_REST * max(size, USUAL):
-                return Rest(q, u if not self._grip else self._held.input(self._t, q, self._still))
+                return Rest(q, self._held.input(self._t, q, self._still))
+            if damping > MOST_DAMPING:
+                break
             try:
-                if J is None:
-                    N, _ = self._tangent(q)
-                    J = self._slopes(q, u, f, N)
+                N, J = slopes or self._slopes(q, f)
+                slopes = N, J
                 step = _damped(J, f, damping)
-                step *= min(
-                    1.0, STRIDE / max(float(np.abs(step[: N.shape[1]]).max(initial=0.0)), 1e-300)
-                )
-                trial_q = self._onto(self._robot.integrate(q, N @ step[: N.shape[1]]))
-                trial_u = u + step[N.shape[1] :]
-                trial_f, trial_size = self._unrest(trial_q, trial_u)
+                step /= max(1.0, float(np.abs(step).max(initial=0.0)) / STRIDE)
+                trial = self._onto(self._robot.integrate(q, N @ step))
+                found, its_size = self._unrest(trial)
             except (UkctrlError, ArithmeticError, np.linalg.LinAlgError):
                 damping *= 10.0
                 continue
-            if trial_f @ trial_f < f @ f:
-                q, u, f, size, J = trial_q, trial_u, trial_f, trial_size, None
-                damping = max(0.1 * damping, 1e-12)
+            if found @ found < f @ f:
+                q, f, size, slopes = trial, found, its_size, None
+                damping = max(0.1 * damping, SMALLEST_DAMPING)
             else:
                 damping *= 10.0
-            if damping > 1e9:
-                return None
         return None
 
-    def _first_input(self, q: Vector) -> Vector:
-        if self._grip:
-            return np.zeros(0)
-        dynamics = self._held.dynamics
-        dynamics.move(self._t, q, self._still)
-        return uk.least_squares_input(dynamics.G, -dynamics.a_free)
-
-    def _unrest(self, q: Vector, u: Vector) -> tuple[Vector, float]:
+    def _unrest(self, q: Vector) -> tuple[Vector, float]:
         """Return what keeps a state from being one of rest, and what accelerations add up from."""
         held, dynamics = self._held, self._held.dynamics
-        if self._grip:
-            u = held.input(self._t, q, self._still)
-        else:
-            dynamics.move(self._t, q, self._still)
-            held.servo.write(dynamics.snapshot)
-        a = dynamics.acceleration(u)
-        size = float(
-            np.abs(dynamics.a_free).max(initial=0.0) + np.abs(dynamics.G * u).max(initial=0.0)
-        )
-        # Rows on velocities may ask for some at rest; those on positions hold where they are kept.
+        u = held.input(self._t, q, self._still)
+        a_free, G = np.abs(dynamics.a_free), np.abs(dynamics.G)
+        size = float(a_free.max(initial=0.0) + (G * np.abs(u)).max(initial=0.0))
         rows, passive = held.servo.rows, dynamics.passive
-        slip = rows.beta[~held.servo.holonomic]
-        error = rows.phi[:0] if self._grip else rows.phi[held.servo.holonomic]
+        slip = rows.beta[~held.servo.holonomic]  # rows on velocities may ask for some at rest
         slide = passive.rows.beta[~passive.holonomic]
-        return np.concatenate([a, slip, slide, error]), size
+        return np.concatenate([dynamics.acceleration(u), slip, slide]), size
 
-    def _slopes(self, q: Vector, u: Vector, f: Vector, N: Matrix) -> Matrix:
+    def _slopes(self, q: Vector, f: Vector) -> tuple[Matrix, Matrix]:
+        """Return the directions that the rows leave, and how the unrest changes along them."""
+        N, chosen = self._tangent(q)
+
         def at(x: Vector) -> Vector:
-            moved = self._robot.integrate(q, N @ x[: N.shape[1]])
-            return self._unrest(moved, u + x[N.shape[1] :])[0]
+            return self._unrest(self._robot.integrate(q, N @ x))[0]
 
-        return one_sided(at, f, N.shape[1] + len(u))
+        return N, one_sided(at, f, len(chosen))
 
 
 def one_sided(values: Callable[[Vector], Vector], at_zero: Vector, size: int) -> Matrix:

@@ -11,6 +11,7 @@ from ukctrl.factor import Vector
 from ukctrl.internal.modes import Kind, time_constant
 from ukctrl.internal.motion import Motion, judge
 from ukctrl.internal.near import Near
+from ukctrl.relative_degree.words import PLANNED
 from ukctrl.robot import Robot
 
 STEADY = 1e-6
@@ -18,8 +19,7 @@ STEADY = 1e-6
 HERE = 1e-4
 """A start this near to a state of rest is at it [rad or m, per s]."""
 INSTEAD = (
-    'Follow it with a motion worked out before the run, kind = "stable_inversion", or hold other '
-    "rows."
+    f'Follow a motion worked out before the run, {PLANNED} "stable_inversion", or hold others.'
 )
 """What to do about a pole that no input moves while the rows hold."""
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
