@@ -1,4 +1,4 @@
-"""Fuzzy numbers, their averages and the optimal gain, each by a route that the code does not take."""
+"""Fuzzy numbers, their averages and the optimal gain, each by a route of its own."""
 
 from __future__ import annotations
 

@@ -1,0 +1,236 @@
+"""The three ways of searching, on functions and on a run whose best gain is known."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from ukctrl import Scenario
+from ukctrl.errors import InputError
+from ukctrl.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
+from ukctrl.tuning.methods import SEARCH, Ended, Explored
+from ukctrl.tuning.methods.base import height
+
+GAINS = (Gain("a", 1.0, 0.1, 10.0), Gain("b", 5.0, -10.0, 10.0, "uniform"))
+FOUND = {"rtol": 0.0, "atol": 0.05}  # of a range, by 200 candidates
+
+
+def explored(judge, method, *, candidates=200, seed=3, gains=GAINS):
+    """Search with a function instead of simulations."""
+
+    def attempt(chosen, stage):
+        return [judge(dict(each))._replace(gains=dict(each), stage=stage) for each in chosen]
+
+    def search():
+        space.card()
+        SEARCH[method](space)
+
+    space = Explored(gains, candidates, seed, attempt)
+    with pytest.raises(Ended):
+        search()
+    return space
+
+
+def bowl(gains):
+    """A valley that is narrow, oblique, and lowest at a = 2, b = -3."""
+    x, y = math.log(gains["a"] / 2.0), (gains["b"] + 3.0) / 5.0
+    return Trial({}, 1.0 + (x + y) ** 2 + 10.0 * (x - y) ** 2, 1.0, "completed", "card")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_bottom_of_a_valley(method):
+    space = explored(bowl, method)
+    assert len(space.trials) == 200
+    assert space.trials[0].gains == {"a": 1.0, "b": 5.0}
+    np.testing.assert_allclose(
+        space.place(space.best.gains), space.place({"a": 2.0, "b": -3.0}), **FOUND
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_keeps_to_the_ranges_and_its_budget_and_repeats_itself(method):
+    def slope(gains):
+        return Trial({}, 20.0 - gains["a"] + gains["b"], 1.0, "completed", "card")
+
+    space = explored(slope, method, candidates=117)
+    assert len(space.trials) == 117
+    for trial in space.trials:
+        assert all(gain.low <= trial.gains[gain.path] <= gain.high for gain in GAINS)
+    assert space.best.gains["a"] > 8.0
+    assert space.best.gains["b"] < -8.0
+    assert explored(slope, method, candidates=117).trials == space.trials
+    assert explored(slope, method, candidates=117, seed=4).trials != space.trials
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_flat_cost_and_one_that_always_fails_spend_their_budget_all_the_same(method):
+    for judged in (
+        Trial({}, 1.0, 1.0, "completed", "card"),
+        Trial({}, math.inf, 0.3, "diverged", "card", math.inf),
+    ):
+        space = explored(lambda gains, trial=judged: trial, method, candidates=80)
+        assert len(space.trials) == 80
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_constraint_is_met_first_and_the_cost_is_lowest_on_its_border(method):
+    # Without the constraint the best is a = 2, b = -3; with b >= 1 it lies on b = 1.
+    def judge(gains):
+        trial = bowl(gains)
+        return trial._replace(violation=max(0.0, 1.0 - gains["b"]))
+
+    best = explored(judge, method, candidates=300).best
+    assert best.feasible
+    grid = np.geomspace(0.1, 10.0, 2001)
+    least = min(bowl({"a": a, "b": 1.0}).cost for a in grid)
+    assert 1.0 <= best.gains["b"] < 1.7
+    assert best.cost < 1.2 * least
+
+
+def test_failed_runs_are_led_to_where_they_get_further():
+    def judge(gains):
+        far = gains["a"] / 10.0
+        if far < 0.6:
+            return Trial({}, math.inf, far, "diverged", "card", math.inf)
+        return Trial({}, 2.0 - far, 1.0, "completed", "card")
+
+    assert explored(judge, "simplex", candidates=40).best.gains["a"] > 9.0
+
+
+def test_cma_es_leaves_numpys_global_generator_alone():
+    np.random.seed(5)
+    before = np.random.get_state()[1].copy()
+    explored(bowl, "cma", candidates=40)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+def test_feasible_comes_before_infeasible_before_failed_whatever_the_cost():
+    def trial(cost, violation, reached):
+        return Trial({}, cost, reached, "", "card", violation)
+
+    ordered = [
+        trial(1.0, 0.0, 1.0),
+        trial(1e12, 0.0, 1.0),
+        trial(0.1, 0.01, 1.0),
+        trial(0.0, 3.0, 1.0),
+        trial(0.0, 1e6, 1.0),
+        trial(math.inf, math.inf, 0.9),
+        trial(math.inf, math.inf, 0.1),
+    ]
+    for one, other in itertools.pairwise(ordered):
+        assert one.rank < other.rank
+        assert height(one) < height(other)
+
+
+def test_a_constraint_tells_by_how_much_of_its_bound_it_is_broken():
+    objective = Objective.parse("rms_phi", ["peak_u <= 40", "settling_time < 0.5"])
+    kept = objective.judge(True, 1.0, {"rms_phi": 0.1, "peak_u": 40.0, "settling_time": 0.2})
+    assert kept == (0.1, 0.0, 1.0, (0.0, 0.0))
+    values = {"rms_phi": 0.1, "peak_u": 50.0, "settling_time": math.nan}
+    broken = objective.judge(True, 1.0, values)
+    assert broken.beyond == (0.25, 1e6)  # a run that never settles has no settling time
+    assert objective.judge(False, 0.4, {}) == (math.inf, math.inf, 0.4, ())
+    total = Limit.parse("rms_phi.tool + 0.1*rms_phi.tilt <= 2e-3")
+    assert total.left.weights == {"rms_phi.tool": 1.0, "rms_phi.tilt": 0.1}
+    assert Limit.parse("saturated_fraction <= 0").excess({"saturated_fraction": 0.2}) == 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("peak_u", "a constraint must be METRIC <= NUMBER; got 'peak_u'"),
+        ("peak_u >= 4", "less is better of every metric, so it bounds from above"),
+        ("peak_u <= high", "the bound must be a number, zero or above; got 'high'"),
+        ("peak_u <= -1", "the bound must be a number, zero or above; got '-1'"),
+        ("peek_u <= 1", "no metric named 'peek_u'; did you mean 'peak_u'"),
+        ("mean_tick_us <= 1", "is wall time"),
+    ],
+)
+def test_other_constraints_are_refused(text, says):
+    with pytest.raises(InputError) as refused:
+        Budget(simulations=5, subject_to=(text,))
+    assert says in str(refused.value)
+
+
+@pytest.fixture(name="regulator", scope="module")
+def _regulator():
+    """Joints that return from an offset: the error obeys phi'' + alpha phi' + 25 phi = 0."""
+    return Scenario.load(
+        "scara-helix",
+        {
+            "servo": [
+                {"kind": "expression", "phi": f"q{k} - {place}"}
+                for k, place in ((1, 0.6), (2, -0.9), (3, 0.5), (4, 0.02))
+            ],
+            "start": {"q": {"q1": 0.5, "q2": -1.0, "q3": 0.4, "q4": 0.0}},
+            "controller": {"use": "servo-baumgarte", "feedback": {"alpha": 30.0, "beta": 25.0}},
+            "timing": {"duration": 6.0, "sample": 0.02},
+            "integrator": {"method": "RK4", "step": 0.02},
+        },
+    )
+
+
+@pytest.mark.parametrize(("method", "simulations"), [("simplex", 30), ("evolution", 60)])
+def test_the_best_damping_of_an_error_is_that_of_the_closed_form(regulator, method, simulations):
+    # The integral of phi^2 is (zeta + 1/(4 zeta)) phi_0^2 / omega, least at zeta = 1/2.
+    over = {"controller.feedback.alpha": (0.5, 50.0)}
+    budget = Budget(simulations=simulations, over=over, only=True, method=method)
+    found = tune_all({"law": regulator}, budget)["law"]
+    alpha = found.best.gains["controller.feedback.alpha"]
+    np.testing.assert_allclose(alpha, 5.0, rtol=0.02)
+    offset = math.sqrt(3 * 0.1**2 + 0.02**2)
+    np.testing.assert_allclose(found.after, offset * math.sqrt(1.0 / 5.0 / 6.0), rtol=1e-3)
+
+
+def test_cma_es_needs_two_gains(regulator):
+    budget = Budget(
+        simulations=9, over={"controller.feedback.alpha": (1.0, 9.0)}, only=True, method="cma"
+    )
+    with pytest.raises(
+        InputError, match=r"method 'cma' needs two gains or more; 'law' has .*alpha"
+    ):
+        tune_all({"law": regulator}, budget)
+
+
+def test_plants_that_are_all_the_same_are_refused(regulator):
+    with pytest.raises(InputError, match="the 3 plants are all the same: nothing in the scenario"):
+        tune_all({"law": regulator}, Budget(simulations=9, plants=Plants(count=3)))
+
+
+def test_the_cost_over_plants_is_their_average_or_that_of_the_worst(regulator):
+    scenario = regulator.replace({"timing.duration": 0.4})
+    plants = Plants(count=4, mismatch=0.3)
+    found = {
+        how: tune_all(
+            {"law": scenario},
+            Budget(simulations=8, plants=dc.replace(plants, aggregate=how)),
+        )["law"]
+        for how in ("average", "worst")
+    }
+    mean, worst = found["average"].card, found["worst"].card
+    assert mean.each == worst.each  # the same plants
+    assert len(set(mean.each)) == 4
+    np.testing.assert_allclose(mean.cost, np.mean(mean.each), rtol=1e-12)
+    assert worst.cost == max(worst.each)
+    assert [len(one.trials) for one in found.values()] == [2, 2]  # 8 simulations, 4 for each
+
+
+def test_what_is_varied_is_spread_over_its_range_and_held_out_plants_are_others(regulator):
+    from ukctrl.sweep import Factor
+
+    plants = Plants(
+        count=8, held_out=8, vary=(Factor.parse("believed.mass_scale=0.5:1.5"),), mismatch=0.1
+    )
+    trained, held = plants.training(regulator), plants.validation(regulator)
+    scales = [np.array([p.believed.mass_scale for p in group]) for group in (trained, held)]
+    for scale in scales:
+        assert np.histogram(scale, [0.5, 0.75, 1.0, 1.25, 1.5])[0].tolist() == [2, 2, 2, 2]
+    assert not set(scales[0]) & set(scales[1])
+    assert len({plant.seed for plant in (*trained, *held)}) == 16
+    assert all(plant.effect[0].mass == 0.1 for plant in (*trained, *held))
+    (nominal,) = Plants(held_out=3, mismatch=0.2).training(regulator)
+    assert not nominal.effect
