@@ -13,6 +13,7 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.batch import Crew, Run
+from ukctrl.errors import InputError
 from ukctrl.study import compare
 from ukctrl.tuning import METHODS, Budget, Journal, Plants, tune_all
 
@@ -130,6 +131,14 @@ def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
     path.write_bytes(b"\xff\n[1]\n{}\n" + content)
     with Journal.open(path) as journal:
         assert len(journal) == 24
+
+
+def test_two_searches_do_not_write_to_one_journal(tmp_path):
+    with (
+        Journal.open(tmp_path / "journal.jsonl"),
+        pytest.raises(InputError, match="another search is writing to"),
+    ):
+        Journal.open(tmp_path / "journal.jsonl")
 
 
 SCRIPT = """

@@ -14,6 +14,7 @@ from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
+    from ukctrl.scenario import Scenario
     from ukctrl.tuning import Budget, Plants
 
 BUDGET = 100
@@ -83,6 +84,15 @@ HeldOut = Annotated[
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the search in the folder, and repeat nothing.")
 ]
+Fuzzy = Annotated[
+    str | None,
+    typer.Option(
+        "--fuzzy",
+        metavar="KEY=VALUE,...",
+        help="Choose kappa of chen_robust in closed form instead, without a simulation: "
+        '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".',
+    ),
+]
 
 
 def tune(
@@ -101,6 +111,7 @@ def tune(
     held_out: HeldOut = None,
     jobs: Jobs = None,
     resume: Resume = False,
+    fuzzy: Fuzzy = None,
     out: Out = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -108,6 +119,12 @@ def tune(
 ) -> None:
     """Search for the gains of a controller by simulation, and write them as a card."""
     base = scenario_of(scenario, controller, changes, trust)
+    folder = out or Path("out") / f"{file_name(base.name)}-tune"
+    if fuzzy is not None:
+        if over or cost or subject_to or vary or ensemble or mismatch or resume:
+            raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
+        _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
+        raise typer.Exit(0)
     from ukctrl import terminal
     from ukctrl.loop import Loop
     from ukctrl.study import tune as tune_controller
@@ -115,7 +132,7 @@ def tune(
     plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
     budget = _budget(simulations, cost, subject_to, over, method, plants)
     with terminal.stoppable(Loop.run.__code__) as stop:
-        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-tune")
+        folder_of(folder)
         shown = terminal.progress(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:
             tuned = tune_controller(
@@ -133,6 +150,20 @@ def tune(
         elif tuned.stopped and sys.stderr is not None:
             print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
     raise typer.Exit(0 if tuned.ok else 1)
+
+
+def _choose(
+    base: Scenario, fuzzy: str, scenario: str, folder: Path, *, as_json: bool, quiet: bool
+) -> None:
+    """Write the gain of least average cost over a fuzzy uncertainty, and print it."""
+    from ukctrl import terminal
+    from ukctrl.tuned.fuzzy import FuzzyChoice
+
+    with about(scenario):
+        choice = FuzzyChoice.of(base, fuzzy)
+    choice.save(folder_of(folder))
+    if not quiet:
+        terminal.show_fuzzy(choice, folder, as_json)
 
 
 def _plants(

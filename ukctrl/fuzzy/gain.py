@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.feedback.robust import ChenRobust
-from ukctrl.errors import InputError
+from ukctrl.errors import InputError, unknown_name
 from ukctrl.fuzzy.number import Fuzzy
 from ukctrl.fuzzy.quartic import positive_root
+from ukctrl.tables import parse_value
 
 Array = NDArray[np.float64]
 
@@ -36,6 +37,11 @@ class FuzzyGain:
     """$c$, of the law without: ``rho = 0``."""
     price: float
     r"""$\beta$, what the square of a gain costs [error^2 s^3]."""
+
+    def curve(self, points: int = 81) -> Array:
+        """Return gains from a hundredth of the best to a hundred times that, in even ratios."""
+        gains: Array = self.kappa * np.logspace(-2.0, 2.0, points)
+        return gains
 
     @property
     def kappa(self) -> float:
@@ -133,3 +139,42 @@ def fuzzy_gain(
     if not found.kappa > 0.0:
         raise InputError("start or uncertainty must be above zero, or every gain is too large.")
     return found
+
+
+GIVEN = ("start", "uncertainty", "horizon", "price")
+
+
+def read_fuzzy_gain(text: str, law: ChenRobust) -> FuzzyGain:
+    """Read ``start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6`` for a law.
+
+    Raises:
+        InputError: It is no such text, or `fuzzy_gain` refuses it.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if name not in GIVEN:
+            raise unknown_name("key of --fuzzy", name, GIVEN)
+        if not equals or not value or name in found:
+            raise InputError(f"--fuzzy must give '{name}' once, as {name}=VALUE; got '{text}'.")
+        found[name] = value
+    missing = [name for name in GIVEN if name not in found]
+    if missing:
+        raise InputError(
+            f"--fuzzy must give {', '.join(GIVEN)}; '{missing[0]}' is missing. Such as "
+            '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".'
+        )
+    return fuzzy_gain(
+        law,
+        start=Fuzzy.parse(found["start"]),
+        uncertainty=Fuzzy.parse(found["uncertainty"]),
+        horizon=_plain("horizon", found["horizon"]),
+        price=_plain("price", found["price"]),
+    )
+
+
+def _plain(name: str, text: str) -> float:
+    value = parse_value(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"--fuzzy: {name} must be a number; got '{text}'.")
+    return float(value)

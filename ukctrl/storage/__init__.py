@@ -21,6 +21,7 @@ from ukctrl.errors import InputError, UkctrlError
 from ukctrl.samples import AXES, FIELDS, Labels, Samples, Signal, common_unit
 from ukctrl.storage.plain import (
     finite_or_none,
+    lock,
     plain,
     publish,
     toml_text,
@@ -37,6 +38,7 @@ __all__ = [
     "dataset",
     "finite_or_none",
     "load",
+    "lock",
     "plain",
     "save",
     "toml_text",

@@ -6,6 +6,7 @@ import dataclasses as dc
 import math
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,15 @@ import numpy as np
 
 from ukctrl.errors import InputError
 
-__all__ = ["finite_or_none", "plain", "publish", "toml_text", "writable", "write_atomically"]
+__all__ = [
+    "finite_or_none",
+    "lock",
+    "plain",
+    "publish",
+    "toml_text",
+    "writable",
+    "write_atomically",
+]
 
 _NUMBERS = re.compile(r"\[\n((?:[ ]+[^\[\]{}\n\"'=,]+,\n)+)[ ]*\]")
 """A list of numbers over several lines. No text holds a line break, so none can look like it."""
@@ -95,3 +104,26 @@ def publish(temporary: Path, path: Path) -> None:
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)
     os.replace(temporary, path)
+
+
+def lock(handle: int, work: str, folder: Path) -> None:
+    """Make sure that no other process writes; the system lets go when this one ends, however.
+
+    Args:
+        handle: Of the open file.
+        work: What would be writing there, such as ``sweep``, for the message.
+        folder: Where.
+
+    Raises:
+        InputError: Another process writes to it.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(
+            f"another {work} is writing to '{folder}'; wait for it, or give another folder."
+        ) from None

@@ -7,7 +7,6 @@ before the next line is written, and the sample is run again.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.errors import InputError
+from ukctrl.storage import lock
 from ukctrl.sweep.row import Row
 
 SYNC_SECONDS = 2.0
@@ -45,7 +45,7 @@ class Journal:
         except OSError as error:
             raise InputError(f"cannot write to '{path}': {error.strerror}.") from error
         try:
-            _lock(self._file.fileno(), path)
+            lock(self._file.fileno(), "sweep", path.parent)
             self._file.truncate(self._read())
         except BaseException:
             self._file.close()
@@ -122,17 +122,3 @@ def read_rows(path: Path, count: int) -> dict[int, Row]:
             if 0 <= sample < count:
                 found.setdefault(sample, Row.from_line(line))
     return dict(sorted(found.items()))
-
-
-def _lock(handle: int, path: Path) -> None:
-    """Make sure that no other process writes; the system lets go when this one ends, however."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(
-            f"another sweep is writing to '{path.parent}'; wait for it, or give another folder."
-        ) from None

@@ -14,7 +14,7 @@ from ukctrl.terminal.summaries import (
     show_workspace,
 )
 from ukctrl.terminal.sweeping import show_study, sweep_progress
-from ukctrl.terminal.tuning import show_tuned
+from ukctrl.terminal.tuning import show_fuzzy, show_tuned
 
 __all__ = [
     "clean",
@@ -24,6 +24,7 @@ __all__ = [
     "show_comparison",
     "show_conformance",
     "show_export",
+    "show_fuzzy",
     "show_reproduction",
     "show_result",
     "show_study",

@@ -11,6 +11,7 @@ from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table
 
 if TYPE_CHECKING:
     from ukctrl.tuned import Tuned
+    from ukctrl.tuned.fuzzy import FuzzyChoice
 
 LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "bold green"}
 MOST_METRICS = 8
@@ -89,3 +90,27 @@ def _row(what: str, where: str, row: dict[str, str]) -> list[Part | str]:
         Part(row["change"], "dim"),
         "",
     ]
+
+
+def show_fuzzy(choice: FuzzyChoice, folder: Path, as_json: bool) -> None:
+    """Print the optimal gain of a fuzzy uncertainty, and what other prices would give."""
+    if as_json:
+        write_json(choice.to_dict())
+        return
+    from ukctrl.pretty import number
+
+    lines: list[Line] = hanging("", choice.scenario.title, text_style="bold")
+    lines += hanging(f"  {'kappa':<8}", f"{number(choice.kappa, 4)} 1/s in closed form; the "
+                     f"card's is {number(choice.before, 4)}")  # fmt: skip
+    lines += hanging(f"  {'for':<8}", choice.given, text_style="dim")
+    heads = ("price", "kappa", "cost", "transient", "steady", "effort")
+    rows: list[Sequence[Part | str]] = [[Part(head, "dim") for head in heads]]
+    for line in choice.to_dict()["prices"]:
+        style = "bold" if line["price"] == choice.found.price else ""
+        rows.append([Part(number(line[head], 4), style) for head in heads])
+    lines += table(rows, ">>>>>>")
+    lines += files(
+        folder, ("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png"),
+        ("card", f"{choice.name}.toml"),
+    )  # fmt: skip
+    show(lines)

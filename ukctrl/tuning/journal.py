@@ -19,7 +19,7 @@ from ukctrl.batch import Outcome
 from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS
 from ukctrl.scenario import Scenario
-from ukctrl.storage import finite_or_none, write_atomically
+from ukctrl.storage import finite_or_none, lock
 
 FILE = "journal.jsonl"
 
@@ -78,14 +78,21 @@ class Journal:
         journal = Journal(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            content = path.read_bytes() if path.exists() else b""
+            file = path.open("ab+")
+        except OSError as error:
+            raise InputError(f"cannot keep a journal in '{path}': {error.strerror}.") from error
+        try:
+            lock(file.fileno(), "search", path.parent)
+            file.seek(0)
+            content = file.read()
             whole = content[: content.rfind(b"\n") + 1]
             for line in whole.splitlines():
                 journal._read(line)
-            journal._file = path.open("ab")
-            journal._file.truncate(len(whole))
-        except OSError as error:
-            raise InputError(f"cannot keep a journal in '{path}': {error.strerror}.") from error
+            file.truncate(len(whole))
+        except BaseException:
+            file.close()
+            raise
+        journal._file = file
         return journal
 
     def _read(self, line: bytes) -> None:
@@ -148,9 +155,7 @@ class Journal:
         if self._path is None or self._file is None:
             return
         try:
-            self._file.close()
-            write_atomically(self._path, b"")
-            self._file = self._path.open("ab")
+            self._file.truncate(0)
         except OSError as error:
             raise InputError(f"cannot empty '{self._path}': {error.strerror}.") from error
 
