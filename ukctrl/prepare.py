@@ -16,7 +16,7 @@ from ukctrl.errors import InputError, unknown_name
 from ukctrl.expression import constant
 from ukctrl.factor import Vector
 from ukctrl.files import blaming
-from ukctrl.integrate import Adaptive, FixedStep, Integrator, System
+from ukctrl.integrate import Adaptive, FixedStep, Held, HeldStep, Integrator, System
 from ukctrl.projection import Projector
 from ukctrl.robot import Robot
 from ukctrl.scenario import Believed, Scenario, Stabilisation, StartState
@@ -218,13 +218,25 @@ def passive_gains(stabilisation: Stabilisation, chosen: Integration) -> Gains:
     return Gains(2.0 * rate, rate * rate)
 
 
-def integrator(scenario: Scenario, system: System, truth: Dynamics) -> Integrator:
-    """Return the integrator that a scenario asks for."""
+def integrator(
+    scenario: Scenario, system: System, truth: Dynamics, held: Held | None = None
+) -> Integrator:
+    """Return the integrator that a scenario asks for.
+
+    Args:
+        scenario: What asks.
+        system: The closed loop.
+        truth: The plant.
+        held: Where an input is held and nothing comes between it and the motors, what returns it.
+    """
     chosen, robot = scenario.integrator, truth.robot
     projected = scenario.stabilisation.kind == "projection" and len(truth.passive) > 0
     correction = Projector(truth) if projected else None
     if chosen.step is not None:
-        return FixedStep(system, robot, chosen.method, chosen.step, correction)
+        quick = None
+        if held is not None and HeldStep.suits(truth):
+            quick = HeldStep(truth, held, chosen.method)
+        return FixedStep(system, robot, chosen.method, chosen.step, correction, quick)
     return Adaptive(
         system,
         robot,

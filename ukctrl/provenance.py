@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,7 @@ def provenance(
 def origin() -> dict[str, Any]:
     """Return which versions computed something, on what machine, and when."""
     return {
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {"python": platform.python_version(), **dict(_versions())},
         "machine": f"{platform.system()} {platform.machine()}",
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -84,14 +86,15 @@ def _passive(
     return {"stabilisation": chosen, "passive": passive}
 
 
-def _versions() -> dict[str, str]:
+@functools.cache  # they take as long to look up as a short run
+def _versions() -> Mapping[str, str]:
     found = {}
     for package in PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
-    return found
+    return MappingProxyType(found)
 
 
 def beyond_limits(robot: Robot, time: Vector, q: Matrix, v: Matrix) -> list[str]:

@@ -195,8 +195,7 @@ class Workers:
                 raise InputError(_NOT_STARTED)
         self._workers[place] = _Worker()
         for number in numbers[:1]:
-            lost = Lost(f"the process that ran it died, with exit code {code}.", died=True)
-            yield number, lost, took
+            yield number, Lost(f"the process that ran it died, {_cause(code)}.", died=True), took
         for number in numbers[1:]:
             yield number, NOT_BEGUN, 0.0
 
@@ -228,6 +227,12 @@ class Workers:
         while self.busy and time.monotonic() < until:
             with contextlib.suppress(InputError):
                 yield from ((number, value) for number, value, _ in self.finished(0.1))
+
+
+def _cause(code: int) -> str:
+    """Return what a process died of, in words."""
+    names = {int(each): each.name for each in signal.Signals}
+    return f"of signal {names[-code]}" if -code in names else f"with exit code {code}"
 
 
 @final

@@ -9,5 +9,15 @@ from __future__ import annotations
 from ukctrl.integrate.adaptive import Adaptive
 from ukctrl.integrate.base import IntegrationFailed, Integrator, State, System
 from ukctrl.integrate.fixed_step import FixedStep
+from ukctrl.integrate.held import Held, HeldStep
 
-__all__ = ["Adaptive", "FixedStep", "IntegrationFailed", "Integrator", "State", "System"]
+__all__ = [
+    "Adaptive",
+    "FixedStep",
+    "Held",
+    "HeldStep",
+    "IntegrationFailed",
+    "Integrator",
+    "State",
+    "System",
+]

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, final
 
 import numpy as np
 
+from ukctrl.compiled import compiled
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.robot import Robot
@@ -94,10 +95,23 @@ class Integrator(abc.ABC):
 
 def check_bounded(t: float, state: State) -> None:
     """Raise `IntegrationFailed` when the state is no longer finite and bounded."""
-    speed = np.abs(state.v).max(initial=0.0)
-    if speed < SPEED_LIMIT and np.isfinite(state.q).all() and np.isfinite(state.memory).all():
+    if bounded(state.q, state.v, state.memory, SPEED_LIMIT):
         return
+    speed = np.abs(state.v).max(initial=0.0)
     raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")
+
+
+@compiled
+def bounded(q: Vector, v: Vector, memory: Vector, limit: float) -> bool:
+    """Return whether all is finite, and no speed reaches the limit."""
+    fine = True
+    for i in range(len(v)):
+        fine = fine and abs(v[i]) < limit
+    for i in range(len(q)):
+        fine = fine and np.isfinite(q[i])
+    for i in range(len(memory)):
+        fine = fine and np.isfinite(memory[i])
+    return fine
 
 
 def crossing(guard: Guard, state: Callable[[float], State], before: float, after: float) -> float:

@@ -96,7 +96,13 @@ class Loop:
         self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
-        self._plants.integrated_by(scenario, self)
+        alone = self._sampled and self._direct
+        self._plants.integrated_by(scenario, self, self._held_now if alone else None)
+
+    def _held_now(self) -> Vector:
+        """Return the input that a zero-order hold keeps."""
+        assert self.held is not None  # it is from the first tick on
+        return self.held
 
     def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
         """Return the start on the law's own motion, and how far that is from the given state."""

@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl.certify import RankPolicy
 from ukctrl.dynamics import Dynamics, Gains
 from ukctrl.effects.conditions import Plant
-from ukctrl.integrate import Integrator, State, System
+from ukctrl.integrate import Held, Integrator, State, System
 from ukctrl.prepare import integrator
 from ukctrl.scenario import Scenario
 
@@ -30,9 +30,11 @@ class Plants:
         self._integrators: tuple[Integrator, ...] = ()
         self._at = 0
 
-    def integrated_by(self, scenario: Scenario, system: System) -> None:
-        """Make the integrators of a closed loop."""
-        self._integrators = tuple(integrator(scenario, system, each) for each in self._dynamics)
+    def integrated_by(self, scenario: Scenario, system: System, held: Held | None) -> None:
+        """Make the integrators of a closed loop; ``held`` is as for `prepare.integrator`."""
+        self._integrators = tuple(
+            integrator(scenario, system, each, held) for each in self._dynamics
+        )
 
     @property
     def dynamics(self) -> Dynamics:

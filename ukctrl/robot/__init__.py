@@ -22,6 +22,7 @@ from ukctrl.robot.spec import (
     Wrench,
 )
 from ukctrl.robot.structure import Site
+from ukctrl.robot.terms import RigidTerms
 
 __all__ = [
     "DryFriction",
@@ -40,6 +41,7 @@ __all__ = [
     "Perturbation",
     "PlantFunctions",
     "PointMotion",
+    "RigidTerms",
     "Robot",
     "RobotFile",
     "Site",

@@ -37,10 +37,10 @@ class RigidSnapshot(Snapshot):
         self._model, self._data, self._aux = model, data, None
         nv = robot.nv
         # The transpose of Eigen's column-major memory is C-contiguous.
-        self.M = _view(data.M, (nv, nv), data)
-        self.nle = _view(data.nle, (nv,), data)
-        self.Jt = _view(data.J, (nv, 6), data)
-        self.dJt = _view(data.dJ, (nv, 6), data)
+        self.M = borrowed(data.M, (nv, nv), data)
+        self.nle = borrowed(data.nle, (nv,), data)
+        self.Jt = borrowed(data.J, (nv, 6), data)
+        self.dJt = borrowed(data.dJ, (nv, 6), data)
         self.rotations, self.translations = _placements(data, model.njoints)
         super().__init__(robot, q, v, t)
 
@@ -129,7 +129,7 @@ def _address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _view(array: Any, shape: tuple[int, ...], owner: Any) -> NDArray[np.float64]:
+def borrowed(array: Any, shape: tuple[int, ...], owner: Any) -> NDArray[np.float64]:
     """Return the memory of an Eigen matrix as a C-contiguous array of a shape.
 
     Given explicitly, the shape is right for one velocity too, where Pinocchio's binding makes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ def cluster(address: str, *, timeout: float = ANSWER_SECONDS) -> Iterator[Cluste
         ) from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say ourselves what is wrong
     try:
+        _knock(address, timeout)
         connect: Any = distributed.Client
         client = connect(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -63,6 +65,20 @@ def cluster(address: str, *, timeout: float = ANSWER_SECONDS) -> Iterator[Cluste
             )
         _check_versions(client.run(_versions, on_error="return"))
         yield Cluster(client.get_executor(pure=False), room)
+
+
+def _knock(address: str, timeout: float) -> None:
+    """Look whether anybody is there: a client that waits in vain complains long after.
+
+    Raises:
+        OSError: Nobody is; ValueError: it is no address.
+    """
+    from distributed.comm.addressing import get_address_host_port, parse_address
+
+    if parse_address(address)[0] in ("tcp", "tls"):
+        host: Any = get_address_host_port
+        with socket.create_connection(host(address), timeout):
+            pass
 
 
 def _versions() -> dict[str, str]:
