@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import pickle
 import signal
@@ -92,7 +93,7 @@ class _Shift:
     def work(self, tasks: Sequence[Callable[[Callable[[float], None]], Any]]) -> None:
         """Compute the tasks, and send each value as soon as it is there."""
         for task in tasks:
-            self._last = time.monotonic()
+            self._last = -math.inf
             if self._is_over():
                 return
             self._pipe.send(self._computed(task))

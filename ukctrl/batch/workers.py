@@ -28,6 +28,9 @@ OVERTIME_SECONDS = 2.0
 """How much longer than granted a task may take before its process is ended [s]: most find out
 themselves that they are late."""
 
+FIRST_SECONDS = 120.0
+"""How much longer the first task of a process may take until it is under way [s]: what it needs has
+to be loaded, and may have to be compiled."""
 MOST_STILLBORN = 20
 """So many processes may be killed in a row before they begin."""
 
@@ -57,6 +60,7 @@ class _Worker:
         self.since = 0.0
         self.fraction = 0.0
         self.ready = False
+        self.fresh = True
         with _no_interrupts():
             self.process.start()
         theirs.close()
@@ -68,8 +72,14 @@ class _Worker:
 
     def next(self) -> int:
         """Return the task that it was at, now that this is over, and begin with the next."""
-        self.since, self.fraction = time.monotonic(), 0.0
+        self.since, self.fraction, self.fresh = time.monotonic(), 0.0, False
         return self.tasks.popleft()
+
+    def at(self, fraction: float) -> None:
+        """Note how much of its task is done."""
+        if self.fresh:
+            self.since, self.fresh = time.monotonic(), False
+        self.fraction = fraction
 
     def end(self) -> None:
         """End the process, gently where it listens."""
@@ -170,7 +180,7 @@ class Workers:
                 yield from self._buried(place)
                 continue
             if kind == "at":
-                worker.fraction = value
+                worker.at(value)
             elif kind == "ready":
                 worker.ready, self._stillborn = True, 0
                 with contextlib.suppress(OSError):
@@ -204,7 +214,8 @@ class Workers:
         now = time.monotonic()
         for place, worker in enumerate(self._workers):
             took = now - worker.since
-            if not (worker.ready and worker.tasks and took > granted + OVERTIME_SECONDS):
+            extra = OVERTIME_SECONDS + (FIRST_SECONDS if worker.fresh else 0.0)
+            if not (worker.ready and worker.tasks and took > granted + extra):
                 continue
             if worker.pipe.poll():  # it has something to say, perhaps that it is done
                 continue

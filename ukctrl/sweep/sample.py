@@ -112,12 +112,14 @@ class Sample:
             return Finished(self.failed(str(error)))
         except Exception as error:  # a fault in a user's code must not cost the other samples
             return Finished(self.failed(blame(error) or f"{type(error).__name__}: {error}"))
-        until = math.inf if base.timeout is None else time.monotonic() + base.timeout
+        since: float | None = None
         late = False
 
         def watched(fraction: float) -> None:
-            nonlocal late
-            if time.monotonic() > until:
+            nonlocal since, late
+            now = time.monotonic()
+            since = now if since is None else since  # what comes before is loading and compiling
+            if base.timeout is not None and now - since > base.timeout:
                 late = True
                 raise KeyboardInterrupt
             watch(fraction)

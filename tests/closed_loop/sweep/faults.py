@@ -1,0 +1,44 @@
+"""A sensor that fails in the middle of a run, in the way that it is told to."""
+
+import os
+import signal
+import sys
+import time
+
+from ukctrl.effects import Sensor, SensorEffect
+from ukctrl.errors import InputError
+from ukctrl.fields import spec
+
+
+@spec
+class Fault(SensorEffect):
+    what: str = "nothing"
+    scale: float = 1.0
+
+    def attach(self, bench, rng):
+        if self.what == "refuses":
+            raise InputError("the fault does not fit.")
+        return Faulty(self.what)
+
+
+class Faulty(Sensor):
+    def __init__(self, what):
+        self.what = what
+
+    def read(self, t, q, v):
+        match self.what if t > 0.02 else "nothing":
+            case "crashes":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case "exits":
+                sys.exit(7)
+            case "raises":
+                raise LookupError("no reading is left")
+            case "runs out of memory":
+                raise MemoryError
+            case "hangs":
+                time.sleep(1000.0)
+            case "waits":
+                time.sleep(0.01)
+            case "diverges":
+                return q, v + 1e7 * t
+        return q, v

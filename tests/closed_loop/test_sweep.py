@@ -1,0 +1,278 @@
+"""Studies survive what happens to them: samples that go wrong, and being killed at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ukctrl import Scenario
+from ukctrl.sweep import cluster, sweep
+
+MANY = ("--vary", "effect.0.what=waits", "--vary", "effect.0.scale=1:2:120", "-j", "2")
+"""120 samples of about a third of a second."""
+KILLS = 20
+PATIENCE = 120.0
+"""Longer than this counts as hanging [s]."""
+
+
+@pytest.fixture
+def task(tmp_path):
+    for name in ("task.toml", "faults.py"):
+        shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
+    return tmp_path / "task.toml"
+
+
+def command(task: Path, out: Path, *options: str) -> list[str]:
+    """Return the command line of a sweep of the task."""
+    cli = [sys.executable, "-m", "ukctrl.cli"]
+    return [*cli, "sweep", str(task), "--trust", "--out", str(out), *options]
+
+
+def run(task: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Sweep the task in a process of its own."""
+    return subprocess.run(
+        command(task, out, *options), capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def lines(out: Path) -> Counter[int]:
+    """Return how often the journal of a folder records each sample."""
+    journal = out / "journal.jsonl"
+    if not journal.exists():
+        return Counter()
+    whole = journal.read_bytes().splitlines(keepends=True)
+    return Counter(json.loads(line)["sample"] for line in whole if line.endswith(b"\n"))
+
+
+def children(parent: int) -> list[int]:
+    """Return the worker processes of a process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            name = (entry / "cmdline").read_text()
+        except OSError:
+            continue
+        if int(fields[1]) == parent and fields[0] != "Z" and "spawn_main" in name:
+            found.append(int(entry.name))
+    return found
+
+
+def alive(process: int) -> bool:
+    """Return whether a process is still there, and not only waiting to be buried."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def end(process: int, number: int) -> None:
+    """Send a signal to a process that may have gone by itself."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)
+
+
+def table(folder):
+    with (folder / "study.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def gone(processes):
+    """Wait until processes have ended, and say whether they did."""
+    return until(lambda: not any(alive(process) for process in processes), patience=10.0)
+
+
+def more_than(recorded, out, sweeping):
+    """Wait until a sweep has recorded more samples, or has ended."""
+    return until(lambda: sum(lines(out).values()) > recorded or sweeping.poll() is not None)
+
+
+def until(condition, patience=PATIENCE):
+    """Wait until something holds, and say whether it ever did."""
+    end_of_it = time.monotonic() + patience
+    while time.monotonic() < end_of_it:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def outcomes(task, out, *faults):
+    """Sweep over faults, and return status and message of each sample."""
+    vary = ("--vary", f"effect.0.what={','.join(faults)}", "--timeout", "1", "-j", "2")
+    done = run(task, out, *vary)
+    assert done.returncode == 0, done.stderr
+    assert lines(out) == dict.fromkeys(range(len(faults)), 1)
+    return [(row["status"], row["message"]) for row in table(out)]
+
+
+def test_a_sample_that_goes_wrong_costs_no_other_and_says_why(task, tmp_path):
+    found = outcomes(task, tmp_path / "out", "nothing", "crashes", "hangs", "refuses", "nothing")
+    assert found == [
+        ("completed", ""),
+        ("failed", "the process that ran it died, of signal SIGSEGV."),
+        ("timed_out", "it took longer than 1 s."),
+        ("failed", "effect[0]: the fault does not fit."),
+        ("completed", ""),
+    ]
+
+
+@pytest.mark.slow
+def test_so_does_any_other_fault(task, tmp_path):
+    faults = ["exits", "raises", "runs out of memory", "diverges", "nothing"]
+    exits, raises, memory, diverges, nothing = outcomes(task, tmp_path / "out", *faults)
+    assert exits == ("failed", "the process that ran it died, with exit code 7.")
+    assert "no reading is left" in raises[1]
+    assert memory[0] == "interrupted"
+    assert "MemoryError" in memory[1]
+    assert diverges[0] == "diverged"
+    assert nothing == ("completed", "")
+
+
+def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(task, tmp_path):
+    scenario = Scenario.load(task, trust=True)
+    factors = ["effect.0.what=nothing", "effect.0.scale=1:2:30"]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    sweep(scenario, factors, folder=whole, trust=True)
+    vary = [option for factor in factors for option in ("--vary", factor)]
+    sweeping = subprocess.Popen(command(task, out, *vary, "-j", "2"), stderr=subprocess.DEVNULL)
+    assert more_than(2, out, sweeping)
+    workers = children(sweeping.pid)
+    sweeping.kill()
+    sweeping.wait()
+    assert gone(workers)
+    recorded = (out / "journal.jsonl").read_bytes()
+    (out / "journal.jsonl").write_bytes(recorded + b'{"sample": 29, "values": {"effect.0.sc')
+    with_the_rest = sweep(scenario, factors, folder=out, resume=True, trust=True)
+    assert with_the_rest.finished
+    assert (out / "journal.jsonl").read_bytes().startswith(recorded)
+    assert lines(out) == dict.fromkeys(range(30), 1)
+    assert (out / "study.csv").read_bytes() == (whole / "study.csv").read_bytes()
+
+
+def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(task, tmp_path):
+    out = tmp_path / "out"
+    sweeping = subprocess.Popen(
+        command(task, out, *MANY), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert until(lambda: sum(lines(out).values()) >= 2)
+    sweeping.send_signal(signal.SIGINT)
+    said, complaint = sweeping.communicate(timeout=PATIENCE)
+    assert sweeping.returncode == 1, complaint
+    assert "--resume goes on from here" in said
+    assert len(table(out)) == sum(lines(out).values())
+    assert set(lines(out).values()) == {1}
+
+
+@pytest.mark.slow
+def test_killing_workers_loses_and_repeats_nothing(task, tmp_path):
+    run(task, tmp_path / "undisturbed", *MANY)
+    out, chance = tmp_path / "out", random.Random(0)
+    sweeping = subprocess.Popen(command(task, out, *MANY), stderr=subprocess.DEVNULL)
+    killed = 0
+    while killed < KILLS:
+        # Not so late that a sample that was tried again would be among those that are killed.
+        assert sum(lines(out).values()) < 100
+        time.sleep(chance.uniform(0.2, 0.8))
+        workers = children(sweeping.pid)
+        if workers:
+            end(chance.choice(workers), signal.SIGKILL)
+            killed += 1
+    assert sweeping.wait(timeout=PATIENCE) == 0
+    assert lines(out) == dict.fromkeys(range(120), 1)
+    assert (out / "study.csv").read_bytes() == (tmp_path / "undisturbed/study.csv").read_bytes()
+
+
+@pytest.mark.slow
+def test_killing_the_sweep_itself_loses_and_repeats_nothing(task, tmp_path):
+    run(task, tmp_path / "undisturbed", *MANY)
+    out, chance = tmp_path / "out", random.Random(1)
+    for _ in range(KILLS):
+        recorded = sum(lines(out).values())
+        line = command(task, out, *MANY, *(("--resume",) if out.exists() else ()))
+        sweeping = subprocess.Popen(line, stderr=subprocess.DEVNULL)
+        assert more_than(recorded, out, sweeping)
+        time.sleep(chance.uniform(0.0, 0.3))
+        workers = children(sweeping.pid)
+        sweeping.kill()
+        sweeping.wait()
+        assert gone(workers)
+        assert set(lines(out).values()) == {1}
+    assert sum(lines(out).values()) < 120, "it was done before it was killed often enough"
+    assert run(task, out, *MANY, "--resume").returncode == 0
+    assert lines(out) == dict.fromkeys(range(120), 1)
+    assert (out / "study.csv").read_bytes() == (tmp_path / "undisturbed/study.csv").read_bytes()
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_samples(task, tmp_path):
+    peak = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, "
+        "stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
+    )
+    found = []
+    for count in (100, 2000):
+        vary = (
+            "--vary",
+            f"effect.0.scale=1:2:{count}",
+            "--set",
+            "timing.duration=0.005",
+            "-j",
+            "2",
+        )
+        line = [sys.executable, "-c", peak, *command(task, tmp_path / str(count), *vary)]
+        found.append(float(subprocess.run(line, capture_output=True, check=True).stdout))
+    assert found[1] < found[0] + 30.0, "megabytes, of some 300 that the libraries take"
+
+
+@pytest.fixture(scope="module")
+def study():
+    scenario = Scenario.load("panda-pose-sampled", {"timing.duration": 0.03})
+    return scenario, ["believed.mass_scale=0.8:1.2"]
+
+
+def test_the_table_does_not_depend_on_the_number_of_workers(study):
+    scenario, factors = study
+    first, *others = (sweep(scenario, factors, n=12, jobs=jobs) for jobs in (1, 2))
+    for other in others:
+        assert other.table.equals(first.table)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same_table(study, tmp_path):
+    from distributed import LocalCluster
+
+    scenario, factors = study
+    here = sweep(scenario, factors, n=40, jobs=4, folder=tmp_path / "here")
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        cluster(local.scheduler_address) as place,
+    ):
+        there = sweep(
+            scenario,
+            factors,
+            n=40,
+            executor=place.executor,
+            room=place.room,
+            folder=tmp_path / "there",
+        )
+    assert there.table.equals(here.table)
+    for name in ("study.csv", "study.parquet"):
+        ours, theirs = ((tmp_path / where / name).read_bytes() for where in ("here", "there"))
+        assert ours == theirs
+    assert json.loads((tmp_path / "there/study.json").read_text())["samples"] == 40
