@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.batch import Crew, Lost, Outcome, Run, repeat_seed, training_seed
+from ukctrl.batch import Care, Crew, Lost, Outcome, Run, repeat_seed, training_seed
 from ukctrl.errors import InputError
 
 
@@ -26,6 +26,15 @@ class Square:
         watch(0.5)
         if self.fault == "dies":
             os._exit(3)
+        if self.fault.startswith("/"):  # dies, but for the first time only
+            with open(self.fault, "a+") as file:
+                file.seek(0)
+                known = file.read()
+                file.write("here")
+            if not known:
+                os._exit(3)
+        if self.fault == "hangs":
+            time.sleep(1000.0)
         if self.fault == "raises":
             raise ZeroDivisionError("no number is left")
         if self.fault == "refuses":
@@ -35,6 +44,17 @@ class Square:
                 time.sleep(0.02)
                 watch(0.5)
         return self.number**2
+
+
+@dc.dataclass(frozen=True)
+class Pair:
+    """A task that says which object it shares, and with what process."""
+
+    shared: Square
+    number: int
+
+    def __call__(self, watch):
+        return self.shared.number + self.number, (os.getpid(), id(self.shared))
 
 
 def collected(tasks, progress=None, **options):
@@ -52,6 +72,34 @@ def test_a_task_that_dies_or_raises_is_lost_and_no_other():
     assert {k: v for k, v in found.items() if k not in (1, 3)} == {0: 0, 2: 4, 4: 16, 5: 25}
     assert found[1] == Lost("the process that ran it died, with exit code 3.", died=True)
     assert found[3] == Lost("ZeroDivisionError: no number is left")
+
+
+def test_a_task_that_was_lost_is_tried_again_before_it_is_blamed(tmp_path):
+    tasks = [Square(k) for k in range(8)]
+    tasks[2], tasks[5] = Square(2, str(tmp_path / "once")), Square(5, "dies")
+    finished, found = collected(tasks, jobs=2, care=Care(retries=1, batch=1.0))
+    assert finished
+    assert {k: v for k, v in found.items() if k != 5} == {k: k**2 for k in range(8) if k != 5}
+    assert found[5].died
+
+
+@pytest.mark.slow
+def test_a_task_that_never_ends_is_ended_and_no_other():
+    tasks = [Square(0), Square(1, "hangs"), Square(2), Square(3)]
+    care = Care(isolated=True, timeout=0.2, batch=1.0)
+    _, found = collected(tasks, jobs=1, care=care)
+    assert found.pop(1) == Lost("it took longer than 0.2 s.", overdue=True)
+    assert found == {0: 0, 2: 4, 3: 9}
+
+
+def test_what_tasks_share_is_sent_once_to_each_process():
+    shared = Square(7)
+    tasks = [Pair(shared, k) for k in range(6)]
+    with Crew(2, care=Care(batch=1.0), shared=shared) as crew:
+        found = {}
+        crew.gather(tasks, found.__setitem__)
+    assert {k: number for k, (number, _) in found.items()} == {k: 7 + k for k in range(6)}
+    assert len({where for _, where in found.values()}) <= 2  # one object a process
 
 
 def test_tasks_that_no_other_process_can_have_are_done_here():
