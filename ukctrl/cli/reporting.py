@@ -103,7 +103,7 @@ def _study(
             progress=progress,
         )
     if not quiet:
-        terminal.show_study_report(found, home, as_json)
+        terminal.show_study(found.insight, home, as_json, found.replays)
 
 
 def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:

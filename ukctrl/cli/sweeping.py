@@ -64,6 +64,10 @@ Timeout = Annotated[
     typer.Option("--timeout", metavar="SECONDS", help="How long one run may take; absent: ever."),
 ]
 
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="Keep the table alone; ukctrl report DIR makes a page.")
+]
+
 
 def sweep(
     scenario: ScenarioName,
@@ -79,12 +83,13 @@ def sweep(
     resume: Resume = False,
     keep: KeepOption = "none",
     timeout: Timeout = None,
+    no_report: NoReport = False,
     out: Out = None,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a scenario many times with some of its values varied, and keep a table of the runs.
+    """Run a scenario many times with some of its values varied; keep a table, and report it.
 
     Killed at any moment, the same command with --resume goes on without losing or repeating a run.
     """
@@ -92,6 +97,7 @@ def sweep(
     if not vary and points is None and repeats == 1:
         raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
     from ukctrl import catalog, terminal
+    from ukctrl.insight import Insight, write_study_report
     from ukctrl.loop import Loop
     from ukctrl.sweep import sweep as run_sweep
 
@@ -118,9 +124,23 @@ def sweep(
                 trust=trust,
                 progress=stop.watch(progress),
             )
+        if study.table.empty:
+            if not quiet:
+                terminal.show_unstarted(study, as_json)
+            raise typer.Exit(1)
+        replays = None
+        if no_report:
+            insight = Insight.of(study, trust=trust)
+        else:
+            # What the user has stopped is reported as far as it is, without further runs.
+            replaying = terminal.progress("replay", quiet or as_json, "runs")
+            with replaying as replayed:
+                _, insight, replays = write_study_report(
+                    study, folder, again=study.finished, trust=trust, progress=replayed
+                )
         stop.hold()
         if not quiet:
-            terminal.show_study(study, folder, as_json)
+            terminal.show_study(insight, folder, as_json, replays)
     raise typer.Exit(0 if study.finished else 1)
 
 

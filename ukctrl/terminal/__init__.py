@@ -7,7 +7,7 @@ from ukctrl.terminal.conformance import show_conformance
 from ukctrl.terminal.export import show_export
 from ukctrl.terminal.lines import clean, write, write_json
 from ukctrl.terminal.stop import progress, stoppable, working
-from ukctrl.terminal.studies import show_study_report
+from ukctrl.terminal.studies import show_study, show_unstarted
 from ukctrl.terminal.summaries import (
     show_catalogue,
     show_result,
@@ -28,8 +28,8 @@ __all__ = [
     "show_reproduction",
     "show_result",
     "show_study",
-    "show_study_report",
     "show_tuned",
+    "show_unstarted",
     "show_workspace",
     "stoppable",
     "sweep_progress",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
 
 if TYPE_CHECKING:
-    from ukctrl.insight import Insight, StudyReport, Summary
+    from ukctrl.insight import Insight, Replay, Summary
+    from ukctrl.sweep import Study
 
 LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "green"}
 SHOWN = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
@@ -18,36 +19,61 @@ SHOWN = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u",
 LEVELS = (0.5, 0.95, 0.99)
 MOST_FACTORS = 6
 """Factors that are named."""
+RESUME = "The same command with --resume goes on from here."
 
 
-def show_study_report(report: StudyReport, folder: Path, as_json: bool) -> None:
-    """Print what a study shows, and where its report is."""
+def show_study(
+    insight: Insight, folder: Path, as_json: bool, replays: Sequence[Replay] | None = None
+) -> None:
+    """Print what a study shows, and where its files are.
+
+    Args:
+        insight: What it shows.
+        folder: Where its files are.
+        as_json: Whether a program reads it.
+        replays: Samples that were run again for the report; None where there is no report.
+    """
     from ukctrl.insight.record import to_dict
     from ukctrl.insight.words import verdicts
 
-    insight = report.insight
     if as_json:
-        found = to_dict(insight, report.replays, folder)
+        found = to_dict(insight, replays or (), folder)
         write_json({"folder": str(folder), "finished": insight.study.finished, **found})
         return
     study, runs = insight.study, insight.runs
-    name = clean(str(study.scenario.get("name") or study.scenario.get("title") or "study"))
     done = int(runs.completed.sum())
     style = "bold green" if done == len(runs) else "bold yellow" if done else "bold red"
     told = f"{done} of {len(runs)} samples completed"
-    lines: list[Line] = [[Part(name, "bold"), ": ", Part(told, style)]]
+    lines: list[Line] = [[Part(_name(study), "bold"), ": ", Part(told, style)]]
     lines += hanging("  ", _design(insight), text_style="dim")
     rows = [_row(insight, one) for one in _chosen(insight)]
     if rows:
         heads = ["metric", "", *(f"{100.0 * level:g} %" for level in LEVELS), "worst"]
         lines += table([[Part(head, "dim") for head in heads], *rows], "<<>>>>")
-    for verdict in verdicts(insight, report.replays):
+    for verdict in verdicts(insight, replays or ()):
         style = LEVEL_STYLE.get(verdict.level, "dim")
         lines += hanging(f"  {verdict.subject:<10}", verdict.text, style)
-    lines += files(folder, ("report", "report.html"), ("table", "study.csv"))
+    if replays is not None:
+        lines += files(folder, ("report", "report.html"))
+    lines += files(folder, ("table", "study.csv"))
     if not study.finished:
-        lines += hanging("", "The same command with --resume goes on from here.")
+        lines.append([RESUME])
     show(lines)
+
+
+def show_unstarted(study: Study, as_json: bool) -> None:
+    """Print that no sample of a study is finished."""
+    if as_json:
+        write_json(
+            {"finished": False, "samples": {"planned": study.about.plan.count, "finished": 0}}
+        )
+        return
+    told = Part("no sample is finished", "bold yellow")
+    show([[Part(_name(study), "bold"), ": ", told], [RESUME]])
+
+
+def _name(study: Study) -> str:
+    return clean(str(study.scenario.get("name") or study.scenario.get("title") or "study"))
 
 
 def _design(insight: Insight) -> str:

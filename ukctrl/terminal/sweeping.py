@@ -1,4 +1,4 @@
-"""What `sweep` shows: how far it is, and what came of the runs."""
+"""How far a sweep is, while it runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import sys
 import textwrap
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, final
 
-from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+from ukctrl.terminal.lines import clean
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from ukctrl.sweep import Tally
 
-    from ukctrl.sweep import Study, Tally
-
-STATUS_STYLE = {"completed": "green", "failed": "red", "timed_out": "red"}
 TITLE_WIDTH = 28
 """Width of the title beside the progress bar."""
 QUIET_SECONDS = 1.0
@@ -28,11 +24,6 @@ LINE_SECONDS = 30.0
 """Interval of the lines that stand in for a bar where there is no terminal [s]."""
 SPAN_SECONDS = 20.0
 """The speed shown is that of the last so many seconds [s]."""
-MOST_REASONS = 5
-"""Different reasons of failure that are shown."""
-SHOWN = ("rms_phi", "peak_phi", "final_phi", "settling_time", "effort", "peak_u", "work")
-"""Metrics that are shown; all of them are in the table."""
-QUANTILES = (0.0, 0.5, 0.95, 1.0)
 
 
 @final
@@ -132,88 +123,3 @@ def _duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def show_study(study: Study, folder: Path, as_json: bool) -> None:
-    """Print what came of a sweep."""
-    if as_json:
-        write_json(_data(study, folder))
-        return
-    found, total = study.table, study.about.plan.count
-    counts = _counts(found)
-    name = clean(str(study.scenario.get("name") or study.scenario.get("title") or "study"))
-    verdict = Part("finished", "bold green") if study.finished else Part("stopped", "bold yellow")
-    lines: list[Line] = [[Part(name, "bold"), ": ", verdict]]
-    told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing"
-    lines += hanging("  ", f"{len(found)} of {total} samples: {told}")
-    varied = ", ".join(factor.path for factor in study.factors) or "the seed alone"
-    lines += hanging("  ", f"design {study.design}, seed {study.seed}; varied: {varied}",
-                     text_style="dim")  # fmt: skip
-    rows: list[Sequence[Part | str]] = _metric_rows(found)
-    if rows:
-        head = [Part(text, "dim") for text in ("metric", "least", "median", "95 %", "most")]
-        lines += table([head, *rows], "<>>>>")
-    for status, message, count, sample in _reasons(found)[:MOST_REASONS]:
-        times = f"{count} samples, the first is {sample}" if count > 1 else f"sample {sample}"
-        lines += hanging(f"{clean(status)}: ", f"{message} ({times})", STATUS_STYLE.get(status, ""))
-    lines += files(folder, ("table", "study.csv"), ("", "study.parquet"))
-    if not study.finished:
-        lines += hanging("", "The same command with --resume goes on from here.")
-    show(lines)
-
-
-def _data(study: Study, folder: Path) -> dict[str, Any]:
-    return {
-        "folder": str(folder),
-        "scenario": study.scenario.get("name", ""),
-        "design": study.design,
-        "seed": study.seed,
-        "factors": [factor.to_dict() for factor in study.factors],
-        "samples": study.about.plan.count,
-        "recorded": len(study.table),
-        "finished": study.finished,
-        "statuses": _counts(study.table),
-        "reasons": [
-            {"status": status, "message": message, "count": count, "first": sample}
-            for status, message, count, sample in _reasons(study.table)
-        ],
-        "metrics": {
-            name: dict(zip(("least", "median", "q95", "most"), values, strict=True))
-            for name in study.table.columns[study.table.columns.get_loc("reached") + 1 :]
-            if (values := _quantiles(study.table, name))
-        },
-    }
-
-
-def _counts(found: pd.DataFrame) -> dict[str, int]:
-    counts = found["status"].value_counts(sort=False)
-    ordered = sorted(counts.items(), key=lambda item: (item[0] != "completed", str(item[0])))
-    return {str(status): int(count) for status, count in ordered}
-
-
-def _reasons(found: pd.DataFrame) -> list[tuple[str, str, int, int]]:
-    """Return status, message, number and first sample of what did not complete, most first."""
-    failed = found[found["status"] != "completed"]
-    groups = failed.groupby(["status", "message"], sort=False)["sample"]
-    told = [(str(s), str(m), len(group), int(group.min())) for (s, m), group in groups]
-    return sorted(told, key=lambda entry: (-entry[2], entry[3]))
-
-
-def _metric_rows(found: pd.DataFrame) -> list[Sequence[Part | str]]:
-    rows: list[Sequence[Part | str]] = []
-    for name in SHOWN:
-        values = _quantiles(found, name)
-        if values:
-            rows.append([Part(name, "cyan"), *(f"{value:.4g}" for value in values)])
-    return rows
-
-
-def _quantiles(found: pd.DataFrame, name: str) -> list[float]:
-    """Return quantiles over the runs that completed; nothing where none has the metric."""
-    import numpy as np
-
-    if name not in found:
-        return []
-    values = found.loc[found["status"] == "completed", name].to_numpy(dtype=np.float64)
-    values = values[np.isfinite(values)]
-    return [float(value) for value in np.quantile(values, QUANTILES)] if len(values) else []

@@ -294,8 +294,23 @@ def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     from ukctrl import terminal
 
     report = write_study_report(swept, tmp_path, again=False)
-    terminal.show_study_report(report, tmp_path, as_json=False)
+    terminal.show_study(report.insight, tmp_path, False, report.replays)
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
-    terminal.show_study_report(report, tmp_path, as_json=True)
+    terminal.show_study(report.insight, tmp_path, True)
     assert json.loads(capsys.readouterr().out)["finished"] is True
+
+
+def test_a_sweep_from_the_command_line_leaves_its_report(tmp_path, capsys):
+    arguments = ["sweep", "two-mass-spring", "--set", "timing.duration=0.2", "--vary", "seed=1,2"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--out", str(tmp_path / "with"), "--jobs", "1"])
+    assert ended.value.code == 0
+    assert "report.html" in capsys.readouterr().out
+    assert "The worst, sample 0, run again gives" in page_of(tmp_path / "with")
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--out", str(tmp_path / "without"), "--jobs", "1", "--no-report"])
+    assert ended.value.code == 0
+    assert "report.html" not in capsys.readouterr().out
+    assert not (tmp_path / "without" / "report.html").exists()
+    assert (tmp_path / "without" / "study.csv").is_file()
