@@ -7,10 +7,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ukctrl import catalog
+from ukctrl.errors import InputError
 from ukctrl.sweep import Study
 
 SCENARIO = "scenario.toml"
 """The base scenario, beside the page."""
+NAMED: Mapping[str, catalog.Kind] = {
+    "controller.use": "controllers",
+    "robot": "robots",
+    "robot.use": "robots",
+}
+"""Values that are names of files."""
 
 
 def command_of(study: Study, sample: int, folder: Path) -> str:
@@ -22,10 +30,26 @@ def command_of(study: Study, sample: int, folder: Path) -> str:
         folder: Where the base scenario stands.
     """
     changes = study.about.plan.changes(sample)
+    for path, kind in NAMED.items():
+        if isinstance(changes.get(path), str):
+            changes[path] = _found(str(changes[path]), kind, study.about.beside, folder / SCENARIO)
     pairs = " ".join(
         f"--set {shlex.quote(f'{path}={written(value)}')}" for path, value in changes.items()
     )
     return f"ukctrl run {shlex.quote(str(folder / SCENARIO))} {pairs}"
+
+
+def _found(name: str, kind: catalog.Kind, beside: Path | None, scenario: Path) -> str:
+    """Return a name, or its file where the scenario beside the page would not find it."""
+    try:
+        file = catalog.find(kind, name, beside)
+    except InputError:  # the sample failed for it
+        return name
+    try:
+        same = catalog.find(kind, name, scenario) == file
+    except InputError:
+        same = False
+    return name if same else str(file)
 
 
 def written(value: object) -> str:

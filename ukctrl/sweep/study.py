@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from ukctrl import catalog
 from ukctrl.errors import InputError
 from ukctrl.provenance import origin
 from ukctrl.scenario import Scenario
@@ -39,12 +40,17 @@ class About:
     """Its samples."""
     versions: Mapping[str, str]
     """Versions of what computes it; other ones may give other last bits."""
+    beside: Path | None = None
+    """File that names among the values are relative to; None: the catalogue has them all."""
 
     @staticmethod
-    def of(scenario: Scenario, plan: Plan) -> About:
+    def of(scenario: Scenario, plan: Plan, beside: Path | None = None) -> About:
         """Describe a study that this version computes."""
         table = plain(scenario.to_table(), "scenario")
-        return About(scenario=table, plan=plan, versions=origin()["versions"])
+        own = None if beside is None else beside.resolve()
+        if own is not None and own.is_relative_to(catalog.root()):
+            own = None
+        return About(scenario=table, plan=plan, versions=origin()["versions"], beside=own)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -53,6 +59,7 @@ class About:
             "scenario": self.scenario,
             **self.plan.to_dict(),
             "versions": dict(self.versions),
+            **({} if self.beside is None else {"beside": str(self.beside)}),
         }
 
     def write(self, folder: Path) -> None:
@@ -82,8 +89,13 @@ class About:
                 "version of ukctrl that wrote it."
             )
         try:
-            plan = Plan.from_dict(data)
-            return About(scenario=data["scenario"], plan=plan, versions=data["versions"])
+            plan, beside = Plan.from_dict(data), data.get("beside")
+            return About(
+                scenario=data["scenario"],
+                plan=plan,
+                versions=data["versions"],
+                beside=None if beside is None else Path(str(beside)),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"'{path}' is no readable study: {error!r}.") from error
 
@@ -159,7 +171,8 @@ class Study:
         if not 0 <= sample < count:
             raise InputError(f"sample must be from 0 to {count - 1}; got {sample}.")
         base = Scenario.from_toml(toml_text(self.scenario), trust=trust)
-        return base.replace(self.about.plan.changes(sample), trust=trust)
+        changes = self.about.plan.changes(sample)
+        return base.replace(changes, beside=self.about.beside, trust=trust)
 
     @staticmethod
     def load(folder: str | Path) -> Study:

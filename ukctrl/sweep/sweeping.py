@@ -118,7 +118,7 @@ def sweep(
         keep_all=kept.what == "all",
         keep_failed=kept.what == "failed",
     )
-    about = About.of(scenario, plan)
+    about = About.of(scenario, plan, beside)
     care = Care(
         isolated=isolated or jobs != 1, retries=RETRIES, timeout=timeout, batch=BATCH_SECONDS
     )

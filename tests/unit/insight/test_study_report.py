@@ -314,3 +314,25 @@ def test_a_sweep_from_the_command_line_leaves_its_report(tmp_path, capsys):
     assert "report.html" not in capsys.readouterr().out
     assert not (tmp_path / "without" / "report.html").exists()
     assert (tmp_path / "without" / "study.csv").is_file()
+
+
+def test_a_card_of_ones_own_is_found_again(tmp_path, monkeypatch, capsys):
+    from ukctrl.workspace import create
+
+    home = tmp_path / "home"
+    create(home)
+    card = (home / "controllers" / "my-controller.toml").read_text()
+    (home / "controllers" / "mine.toml").write_text(card)
+    arguments = ["sweep", str(home / "scenarios" / "my-scenario.toml"), "--set"]
+    arguments += ["timing.duration=0.05", "--vary", "controller.use=mine,my-controller"]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--out", "study", "--jobs", "1", "--json"])
+    assert ended.value.code == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [entry["exact"] for entry in told["replays"]] == [True]
+    _, *again = shlex.split(told["worst"][0]["command"])
+    with pytest.raises(SystemExit) as ended:
+        main([*again, "--out", "run", "--json"])
+    assert ended.value.code == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["rms_phi"] == told["worst"][0]["cost"]
