@@ -13,7 +13,7 @@ from ukctrl.terminal.summaries import (
     show_result,
     show_workspace,
 )
-from ukctrl.terminal.sweeping import show_study, sweep_progress
+from ukctrl.terminal.sweeping import sweep_progress
 from ukctrl.terminal.tuning import show_fuzzy, show_tuned
 
 __all__ = [
