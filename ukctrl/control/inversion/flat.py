@@ -27,7 +27,7 @@ QUICK = 0.2
 """Steps must shrink by this factor each, or the Jacobian is worked out again."""
 TINY = 1e-300
 STRIDE = 0.5
-"""Longest Newton step that is taken whole, in scaled unknowns."""
+"""Longest Newton step of the state that is taken whole, in scaled unknowns."""
 KEPT = 1e-9
 """Singular values that a Newton step inverts, beside the largest."""
 BETWEEN = 1e-7
@@ -158,10 +158,11 @@ class _FlatOutputs:
                 size = np.inf
                 continue
             fresh = False
-            q, v, U = array.moved(q, v, U, z * min(1.0, STRIDE / max(np.abs(z).max(), TINY)))
+            moved = float(np.abs(z[: 2 * self.robot.nv]).max())  # what is not affine
+            q, v, U = array.moved(q, v, U, z * min(1.0, STRIDE / max(moved, TINY)))
             if size < SOLVED or (size < NEARLY and size >= 0.5 * before):
                 return _Knot(q, v, U)
-            if size > STRIDE:
+            if moved > STRIDE:
                 self._inverse = None
         raise StartError(
             f"the servo rows and their derivatives must fix a state near the last one at t = "
