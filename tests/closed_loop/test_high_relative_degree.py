@@ -6,6 +6,8 @@ on the load, all differentiated by sympy; and cranes written by hand as Newton's
 Cartesian coordinates, integrated under the inputs that were found.
 """
 
+import dataclasses as dc
+
 import numpy as np
 import pytest
 
@@ -228,7 +230,9 @@ def in_text():
 
 def test_outputs_of_a_robot_that_is_no_formula_are_inverted_by_the_measured_derivatives():
     """Elastic joints, whose springs are no formulas, against the same arm written in text."""
-    measured, exact = (Flat(step=0.01).solve(elastic_arm(along)) for along in (True, False))
+    exact = Flat(step=0.01).solve(elastic_arm(False))
+    q, v = exact.state(0.6)
+    measured = Flat(step=0.01).solve(dc.replace(elastic_arm(True), q=q + 0.01, v=v))
     for t in (0.6, 0.613, 0.627, 0.64):
         (q, v), (expected_q, expected_v) = measured.state(t), exact.state(t)
         np.testing.assert_allclose(q, expected_q, **SOLVED)

@@ -96,6 +96,7 @@ class _FlatOutputs:
         self._array = DerivativeArray(jets, self._dynamics, *state)
         self._rows = (np.arange(self._order + 1)[:, None] <= orders).ravel()
         self._inverse: Matrix | None = None
+        self._first: _Knot | None = None
 
     def motion(self, step: float) -> Nominal:
         """Return the motion, with knots as close as its cubic pieces need."""
@@ -121,9 +122,11 @@ class _FlatOutputs:
         task, array = self.task, self._array
         count = max(4, int(np.ceil(task.duration / step - 1e-9)) + 1)
         times = np.asarray(task.start + step * np.arange(count), dtype=np.float64)
-        U = np.zeros((array.pushes(self._order), self.robot.nu))
-        U[0] = array.hold
-        knots = [self._solved(float(times[0]), _Knot(task.q, task.v, U))]
+        if self._first is None:
+            U = np.zeros((array.pushes(self._order), self.robot.nu))
+            U[0] = array.hold
+            self._first = self._solved(float(times[0]), _Knot(task.q, task.v, U))
+        knots = [self._first]
         for before, t in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
             knots.append(self._solved(t, self._ahead(before, knots[-1], t - before)))
         return knots, times
