@@ -7,8 +7,9 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.control.base import Command, Law, Task
+from ukctrl.control.inversion import Inversion
 from ukctrl.control.nominal import Nominal
-from ukctrl.control.planned import Planned, PlannedLaw
+from ukctrl.control.planned import USUAL_STEP, Planned, PlannedLaw
 from ukctrl.control.riccati import (
     Weight,
     deviation_weight,
@@ -61,9 +62,13 @@ class _Tvlqr(PlannedLaw):
         super().__init__(spec, task)
         self._period = task.period
         times = self.nominal.times
-        if task.period is not None:
-            count = max(1, int(np.ceil(task.duration / task.period - 1e-9)))
-            times = np.asarray(task.start + task.period * np.arange(count + 1), dtype=np.float64)
+        every = task.period
+        if every is None and isinstance(spec.along, Inversion):
+            # Its knots may be finer than gains need, and begin before the run.
+            every = max(self.nominal.step, USUAL_STEP)
+        if every is not None:
+            count = max(1, int(np.ceil(task.duration / every - 1e-9)))
+            times = np.asarray(task.start + every * np.arange(count + 1), dtype=np.float64)
         self._start, self._step = float(times[0]), float(times[1] - times[0])
         self.K = self._gains(spec, times)
         """Gains at the knots, or at the ticks where the input is held, shape ``(k, nu, n)``."""

@@ -206,7 +206,11 @@ class Loop:
         s = self.truth.snapshot
         t, q, v = s.t, s.q, s.v
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
-            t, q, v = self.t0, self.state.q, self.state.v  # a trial step had left all bounds
+            # A trial step had left all bounds; the last sample is near where it began.
+            t, q, v = self.t0, self.state.q, self.state.v
+            if k := self.recorder.count:
+                kept = self.recorder.arrays
+                t, q, v = self._reached(), kept["q"][k - 1], kept["v"][k - 1]
         told = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {told}" if told else ""
 

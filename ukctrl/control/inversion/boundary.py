@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NamedTuple, final
+from collections.abc import Callable
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -19,8 +20,14 @@ CONVERGED = 1e-9
 """A Newton step that is smaller than this fraction of the unknowns is the last."""
 GROWTH = 3.0
 """By so much the equations' residual may grow in a step of Newton's method."""
+QUICK = 0.05
+"""A step that leaves a smaller part of it is followed by one with the same derivative."""
 SHORTEST = 0.2
 """The smallest part of such a step that is tried."""
+
+
+Block = tuple[int, int, Matrix]
+"""A block of the derivative: its first row, its first column, and the block."""
 
 
 class NoMotion(InputError):
@@ -61,6 +68,18 @@ class Horizon:
             for k in range(count)
         ]
 
+    def creeping(self, q: Matrix, u: Matrix) -> list[Stages]:
+        """Return steps through states of rest, one at each step's start and one at the end."""
+        robot, nodes = self._equations.robot, self._scheme.nodes[:, None]
+        found = []
+        for k in range(len(q) - 1):
+            way = robot.difference(q[k], q[k + 1])
+            xi = np.append(0.0, self._scheme.nodes)[:, None] * way
+            v = np.tile(way / self._h, (self._s + 1, 1))
+            inputs = (1.0 - nodes) * u[k] + nodes * u[k + 1]
+            found.append(Stages(self._t + k * self._h, q[k], xi, v, inputs))
+        return found
+
     def solve(self, guess: list[Stages], ends: tuple[End, End]) -> list[Stages]:
         """Return the steps that solve the DAE.
 
@@ -71,25 +90,20 @@ class Horizon:
         Raises:
             NoMotion: Newton's method does not converge; the worst time and row are named.
         """
-        from scipy.sparse.linalg import splu
-
         self._take(guess)
-        rest, whole = self._assembled(ends)
+        rest = self._assembled(ends)
+        sizes, fresh = np.ones(len(rest)), True
         for _ in range(MAX_ITERATIONS):
-            sizes: Vector = np.asarray(abs(whole).max(axis=1).todense()).ravel()
-            sizes[sizes == 0.0] = 1.0
-            scaled = whole.multiply(1.0 / sizes[:, None]).tocsc()
-            try:
-                change = -splu(scaled).solve(rest / sizes)
-            except RuntimeError as error:  # exactly singular
-                raise self._failed(str(error)) from None
+            if fresh:
+                solve, sizes = self._factored(ends)
+            change = -solve(rest / sizes)
             before, old = float(np.abs(rest / sizes).max()), (self._xi, self._v, self._u)
             part = 1.0
             while True:
                 self._xi, self._v, self._u = self._moved(old, part * change)
                 after = np.inf
                 with contextlib.suppress(UkctrlError, np.linalg.LinAlgError):
-                    rest, whole = self._assembled(ends)
+                    rest = self._assembled(ends)
                     after = float(np.abs(rest / sizes).max())
                 if after <= max(CONVERGED, GROWTH * before):
                     break
@@ -99,7 +113,31 @@ class Horizon:
             moved = float(np.abs(change).max()) / (1.0 + float(np.abs(self._v).max()))
             if moved <= CONVERGED and part == 1.0:
                 return self._steps()
+            fresh = after > QUICK * before
         raise self._failed()
+
+    def _factored(self, ends: tuple[End, End]) -> tuple[Callable[[Vector], Vector], Vector]:
+        """Return what solves with the derivative of all equations, and the sizes of its rows."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        blocks: list[Block] = []
+        rest = self._assembled(ends, blocks)
+        rows = [np.repeat(r + np.arange(len(b)), b.shape[1]) for r, _, b in blocks]
+        columns = [np.tile(c + np.arange(b.shape[1]), len(b)) for _, c, b in blocks]
+        values = np.concatenate([b.ravel() for _, _, b in blocks])
+        at = np.concatenate(rows), np.concatenate(columns)
+        sizes = np.zeros(len(rest))
+        np.maximum.at(sizes, at[0], np.abs(values))
+        sizes[sizes == 0.0] = 1.0
+        shape = (len(rest), self._count * self._size)
+        whole = coo_array((values / sizes[at[0]], at), shape)
+        try:
+            factor = splu(whole.tocsc())
+        except RuntimeError as error:  # exactly singular
+            raise self._failed(str(error)) from None
+        solve: Callable[[Vector], Vector] = factor.solve
+        return solve, sizes
 
     def _take(self, guess: list[Stages]) -> None:
         """Begin at a guess, with each step's own start as its base."""
@@ -124,51 +162,51 @@ class Horizon:
         inputs = by_step[:, 2 * n * (s + 1) :].reshape(self._count, s, -1)
         return old[0] + states[..., :n], old[1] + states[..., n:], old[2] + inputs
 
-    def _assembled(self, ends: tuple[End, End]) -> tuple[Vector, Any]:
-        """Return all equations, and their derivative as a sparse matrix."""
-        from scipy.sparse import coo_array
-
+    def _assembled(self, ends: tuple[End, End], blocks: list[Block] | None = None) -> Vector:
+        """Return what is left of all equations; append the blocks of their derivative if asked."""
         equations, s, h = self._equations, self._s, self._h
         n, m, D = equations.n, equations.m, self._scheme.D
         size, state = self._size, 2 * n
         rests: list[Vector] = []
-        blocks: list[tuple[int, int, Matrix]] = []
         top = 0
 
         def add(rest: Vector, *parts: tuple[int, Matrix]) -> None:
             nonlocal top
             rests.append(rest)
-            blocks.extend((top, column, part) for column, part in parts)
+            if blocks is not None:
+                blocks.extend((top, column, part) for column, part in parts)
             top += len(rest)
 
         first, last = ends
         add(*self._end(first, 0, 0))
+        by_slope = np.zeros((state + m, state))
+        by_slope[:n, :n] = np.eye(n)
         for k in range(self._count):
             left = k * size
             if k:
                 add(*self._joined(k))
-            xi, v = self._xi[k], self._v[k]
+            xi, v, u, base = self._xi[k], self._v[k], self._u[k], self._bases[k]
             slopes = np.stack([D @ xi, D @ v], axis=1)
             for i in range(s):
                 t = self._t + h * (k + self._scheme.nodes[i])
-                terms, by = equations.derivative(
-                    t, self._bases[k], xi[i + 1], v[i + 1], self._u[k, i]
-                )
-                rest, own = equations.residual(h, terms, by, slopes[i])
+                if blocks is None:
+                    terms = equations.at(t, base, xi[i + 1], v[i + 1], u[i])
+                    add(equations.left(h, terms, slopes[i], equations.projection()))
+                    continue
+                terms, by = equations.derivative(t, base, xi[i + 1], v[i + 1], u[i])
                 P = equations.projection()
-                by_slope = np.zeros((state + m, state))
-                by_slope[:n, :n], by_slope[n : n + len(P), n:] = np.eye(n), P
-                parts = [(left + state * j, D[i, j] * by_slope) for j in range(s + 1)]
-                parts.append((left + state * (i + 1), own[:, :state]))
-                parts.append((left + state * (s + 1) + m * i, own[:, state:]))
-                add(rest, *parts)
+                own = equations.own(h, by, P)
+                by_slope[n : n + len(P), n:] = P
+                parts = np.kron(D[i], by_slope)
+                parts[:, state * (i + 1) : state * (i + 2)] += own[:, :state]
+                inputs = left + state * (s + 1) + m * i
+                add(
+                    equations.left(h, terms, slopes[i], P),
+                    (left, parts),
+                    (inputs, own[:, state:]),
+                )
         add(*self._end(last, self._count - 1, s))
-        rows = [np.repeat(r + np.arange(len(b)), b.shape[1]) for r, _, b in blocks]
-        columns = [np.tile(c + np.arange(b.shape[1]), len(b)) for _, c, b in blocks]
-        values = np.concatenate([b.ravel() for _, _, b in blocks])
-        shape = (top, self._count * size)
-        whole = coo_array((values, (np.concatenate(rows), np.concatenate(columns))), shape)
-        return np.concatenate(rests), whole.tocsr()
+        return np.concatenate(rests)
 
     def _end(self, end: End, k: int, node: int) -> tuple[Vector, tuple[int, Matrix]]:
         robot, n = self._equations.robot, self._equations.n

@@ -75,7 +75,8 @@ def begin(equations: Equations, task: Task, q: Vector, v: Vector, t: float) -> B
     dynamics.move(t, q, v)
     u = least_squares_input(dynamics.G, -dynamics.a_free)
     system = about(task, t, q, v, u)
-    count = len(internal(system.A, system.B, system.C).rate)
+    # Off its passive constraints the robot moves as well, back to them: the guess is on them.
+    count = len(internal(system.A, system.B, system.C).rate) + 2 * equations.n - len(system.A)
     length = min(LENGTH * system.clock, LONGEST)
     worst = "the rows' equations cannot be evaluated there"
     for _ in range(SHORTENED):

@@ -151,24 +151,25 @@ class Equations:
         found: Matrix = Vt[self.m :] @ self.dynamics.snapshot.M
         return found
 
-    def residual(self, h: float, terms: Terms, by: Matrix, slopes: Matrix) -> tuple[Vector, Matrix]:
-        """Return what a stage leaves of the projected equations, and how its unknowns change it.
-
-        The part of the slopes in that change is left to the caller: it enters the first ``n``
-        equations as it is, and the next ones by `projection`.
+    def left(self, h: float, terms: Terms, slopes: Matrix, P: Matrix) -> Vector:
+        """Return what a stage leaves of the projected equations, shape ``(2 n + m,)``.
 
         Args:
             h: Length of the step [s].
             terms: Of the stage.
-            by: Their derivative.
             slopes: Derivatives of ``xi`` and ``v`` in the unit step, shape ``(2, n)``.
+            P: The `projection` there.
         """
-        n, m, P = self.n, self.m, self.projection()
-        rest = [
-            slopes[0] - h * terms.rate,
-            P @ (slopes[1] - h * terms.a),
-            h * terms.row,
-            terms.c,
-        ]
-        own = [-h * by[:n], -h * (P @ by[n : 2 * n]), h * by[2 * n : 2 * n + m], by[2 * n + m :]]
-        return np.concatenate(rest), np.vstack(own)
+        slope_xi, slope_v = slopes
+        along = P @ (slope_v - h * terms.a)
+        return np.concatenate([slope_xi - h * terms.rate, along, h * terms.row, terms.c])
+
+    def own(self, h: float, by: Matrix, P: Matrix) -> Matrix:
+        """Return how a stage's own unknowns change what it leaves, but for the slopes.
+
+        These enter the first ``n`` equations as they are, and the next ones by ``P``.
+        """
+        n, m = self.n, self.m
+        rate, a, row, c = np.split(by, [n, 2 * n, 2 * n + m])
+        found: Matrix = np.vstack([-h * rate, -h * (P @ a), h * row, c])
+        return found

@@ -110,11 +110,12 @@ class Marcher:
                 for i, node in enumerate(nodes.tolist()):
                     at = t + self._h * node
                     terms, by = equations.derivative(at, q, xi[i + 1], w[i + 1], u[i])
-                    rest[i], whole[i, :, i] = equations.residual(self._h, terms, by, slopes[i])
+                    P = equations.projection()
+                    rest[i] = equations.left(self._h, terms, slopes[i], P)
+                    whole[i, :, i] = equations.own(self._h, by, P)
                     by_slope = self._scheme.D[i, 1:, None]
-                    P = equations.projection()[:, None, :]
                     whole[i, :n, :, :n] += np.eye(n)[:, None, :] * by_slope
-                    whole[i, n : n + len(P), :, n : 2 * n] += P * by_slope
+                    whole[i, n : n + len(P), :, n : 2 * n] += P[:, None, :] * by_slope
                 change = -_solved(whole.reshape(s * size, -1), rest.ravel()).reshape(s, size)
             except np.linalg.LinAlgError:
                 raise self._failed(t, terms, "its matrix is singular") from None

@@ -16,7 +16,7 @@ from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.uk import least_squares_input
 
-TAIL = 1e-6
+TAIL = 1e-4
 """Part of the motion that is left at the ends of the horizon. The conditions there are exact to
 first order, so that what they miss is of the order of its square."""
 AXIS = 1e-5

@@ -22,6 +22,9 @@ from ukctrl.factor import Vector
 from ukctrl.fields import Count, Seconds, spec
 from ukctrl.start import solve_start
 
+FEW = 2
+"""A polynomial through no more stages than this is not continued to the start."""
+
 
 def some_stages(value: int) -> int:
     """Check a number of stages."""
@@ -96,6 +99,8 @@ def dense(
     nodes = radau(stages).nodes
     places = np.arange(1, stages + 1) / stages
     of_state, of_input = interpolation(np.append(0.0, nodes), places), interpolation(nodes, places)
+    if stages > FEW:  # the first polynomial knows better than what it was started from
+        u0 = (interpolation(nodes, np.zeros(1)) @ steps[0].u)[0]
     knots: list[tuple[Vector, Vector, Vector]] = [(q0, v0, u0)]
     for made in steps:
         for xi, v, u in zip(of_state @ made.xi, of_state @ made.v, of_input @ made.u, strict=True):

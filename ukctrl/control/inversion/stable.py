@@ -80,10 +80,16 @@ class StableInversion(Inversion):
         q = solve_positions(every, robot.snapshot(task.q), task.q, task.start)
         q, u = rest(equations, q, task.start)
         count = max(1, math.ceil((until - task.start) / self.step - 1e-9))
+        if count * self.stages > MAX_KNOTS:
+            raise InputError(
+                f"controller.along.step must be at least "
+                f"{(until - task.start) * self.stages / MAX_KNOTS:.1e} s; got {self.step:g} s."
+            )
         step = (until - task.start) / count
-        end_q, end_u = q, u
+        way = [(q, u)]
         for k in range(count):
-            end_q, end_u = rest(equations, end_q, task.start + (k + 1) * step, end_u)
+            way.append(rest(equations, way[-1][0], task.start + (k + 1) * step, way[-1][1]))
+        end_q, end_u = way[-1]
         first = side(task, task.start, q, u, "start")
         last = side(task, until, end_q, end_u, "end")
         if first.unstable.shape[1] != last.unstable.shape[1]:
@@ -96,8 +102,14 @@ class StableInversion(Inversion):
         stands(equations, q, task.start, -before * step, "start")
         stands(equations, end_q, until, after * step, "end")
         horizon = Horizon(equations, task.start - before * step, step, self.stages)
-        resting = horizon.resting(q, u, before + count + after)
-        steps = continued(horizon, equations, task, resting, first, until)
+        way = [(q, u)] * before + way + [(end_q, end_u)] * after
+        ends = End(q, first.leaving()), End(end_q, last.watched)
+        try:
+            creeping = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
+            steps = horizon.solve(creeping, ends)
+        except NoMotion:
+            resting = horizon.resting(q, u, len(way) - 1)
+            steps = continued(horizon, equations, task, resting, ends[0], until)
         q0 = robot.integrate(steps[0].base, steps[0].xi[0])
         nominal = dense(equations, steps, q0, steps[0].v[0], u, step)
         if not task.planned:
@@ -157,17 +169,16 @@ def continued(
     equations: Equations,
     task: Task,
     resting: list[Stages],
-    first: Side,
+    begin: End,
     until: float,
 ) -> list[Stages]:
-    """Return the motion of the whole task, by way of shorter ones where Newton's method needs it.
+    """Return the motion of the whole task, by way of shorter ones.
 
     Raises:
         InputError: There is none, or none can be reached so.
     """
     q, u = resting[0].base, resting[0].u[0]
-    begin = End(q, first.leaving())
-    done, stride, steps = 0.0, 1.0, resting
+    done, stride, steps = 0.0, 0.5, resting
     end_q, end_u = q, u
     try:
         while done < 1.0:
