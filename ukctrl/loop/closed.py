@@ -203,7 +203,7 @@ class Loop:
 
     def _why(self, error: InfeasibleConstraint) -> str:
         """Return what the relative degree says about the rows, where it says something."""
-        s = self.truth.snapshot
+        s = self.belief.snapshot  # where the law was asked last
         t, q, v = s.t, s.q, s.v
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             # A trial step had left all bounds; the last sample is near where it began.
@@ -278,6 +278,7 @@ class Loop:
         late: deque[Vector] = deque()
         command: Command | None = None
         seen, ticked = (plant.q, plant.v), self.t0
+        asked = self.belief is self.truth or not self._direct  # of the true robot, at a tick
         for span in spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes):
             start, outputs = span.start, span.outputs
             if span.changes:
@@ -287,7 +288,8 @@ class Loop:
                     law_memory = law_memory + (start - ticked) * command.memory_rate
                 ticked, seen = start, met.sense(start, plant.q, plant.v)
                 law_memory = self._settled(start, State(*seen, law_memory)).memory
-                self.truth.move(start, plant.q, plant.v)
+                if asked:
+                    self.truth.move(start, plant.q, plant.v)
                 lent = self._timed(start, State(*seen, law_memory))
                 # The law may lend its own arrays, which its next step overwrites.
                 command = Command(lent.u.copy(), np.array(lent.memory_rate))

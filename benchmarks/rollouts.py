@@ -1,0 +1,155 @@
+"""Time many rollouts of a 7-joint arm at 1 kHz beside the script that a user would write.
+
+    python benchmarks/rollouts.py [--json FILE] [--samples N] [--rounds N] [--memory]
+
+Both run 2 s of scenarios/panda-pose-sampled.toml with masses that are off by up to 10 %, on 1, 2
+and all cores, in turn, round by round; before that both must give the same motion. A rate is that
+of the fastest round, a ratio the median of the rounds' ratios. The processes of both are started
+before their time is taken, and have run once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from naive_rollouts import NaivePanda, rollout
+
+from ukctrl import Robot, Scenario, simulate
+from ukctrl.batch import Care, Crew
+from ukctrl.sweep import Plan
+from ukctrl.sweep.sample import Base, Samples
+
+NAME = "panda-pose-sampled"
+SAME = 1e-8
+"""Largest difference of positions that count as the same [rad]; errors are defined alike to second
+order only."""
+COUNTS = (100, 1000, 10_000)
+SHARE = 8
+"""Samples of each core in the round that warms up."""
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def agree(scenario: Scenario, urdf: str) -> float:
+    """Return the largest difference of the positions, with the masses of the file [rad]."""
+    ours = simulate(scenario.replace({"effect": []}))
+    q, v = ours["q"][0], ours["v"][0]
+    theirs, _ = NaivePanda(urdf, np.ones(7)).run(q, v, scenario.timing.duration, 1e-3, 10)
+    return float(np.abs(ours["q"][:-1] - theirs[:, :7]).max())
+
+
+def timed(work: Callable[[int], object], count: int) -> float:
+    """Return how many samples a second the work makes."""
+    began = time.perf_counter()
+    work(count)
+    return count / (time.perf_counter() - began)
+
+
+def with_sweep(scenario: Scenario, jobs: int) -> tuple[Crew, Callable[[int], object]]:
+    """Return what makes so many samples as `ukctrl sweep` does."""
+    base = Base(scenario=scenario, plan=Plan.of([], repeats=1_000_000, seed=0))
+    crew = Crew(jobs, care=Care(isolated=True, retries=1, batch=1.0), shared=base)
+
+    def work(count: int) -> None:
+        done: list[int] = []
+        crew.gather(Samples(base, range(count)), lambda k, value: done.append(k))
+        assert len(done) == count
+
+    return crew, work
+
+
+def measure(
+    scenario: Scenario, urdf: str, jobs: int, samples: int, rounds: int
+) -> dict[str, float]:
+    """Time both on so many cores."""
+    start = simulate(scenario.replace({"timing.duration": 0.01}))
+    q, v, duration = start["q"][0], start["v"][0], scenario.timing.duration
+    crew, ours = with_sweep(scenario, jobs)
+    with crew, get_context("spawn").Pool(jobs) as pool:
+
+        def theirs(count: int) -> None:
+            tasks = ((urdf, k, q, v, duration) for k in range(count))
+            for _ in pool.imap_unordered(rollout, tasks, chunksize=4):
+                pass
+
+        for warm in (ours, theirs):
+            warm(SHARE * jobs)
+        found = []
+        for _ in range(rounds):
+            share = max(4 * jobs, samples // 4)
+            found.append((timed(ours, samples), timed(theirs, share)))
+    return {
+        "ukctrl": max(a for a, _ in found),
+        "script": max(b for _, b in found),
+        "ratio": statistics.median(a / b for a, b in found),
+    }
+
+
+PEAK = """
+import resource, subprocess, sys, time
+began = time.perf_counter()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+wall = time.perf_counter() - began
+print(wall, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def memory(count: int) -> dict[str, float]:
+    """Sweep so many short samples from the command line; return wall time and peak memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = [sys.executable, "-m", "ukctrl.cli", "sweep", NAME, "--repeats", str(count)]
+        line += ["--set", "timing.duration=0.01", "--out", folder, "--quiet"]
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, *line], stdout=subprocess.PIPE, text=True, check=True
+        )
+    wall, peak = (float(part) for part in done.stdout.split())
+    return {"samples": count, "seconds": wall, "peak_mb": peak / 1024.0}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--samples", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory", action="store_true", help="also measure the peak memory")
+    given = parser.parse_args()
+    for library in ("OPENBLAS", "MKL", "OMP"):  # one thread for each of the processes to come
+        os.environ[f"{library}_NUM_THREADS"] = "1"
+    scenario = Scenario.load(NAME)
+    urdf = str(Path(str(Robot.load("panda").path)).parent / "panda.urdf")
+    off = agree(scenario, urdf)
+    if not off < SAME:
+        sys.exit(f"the motions differ by {off:.1e} rad; there is nothing to compare.")
+    print(f"largest difference of the motions: {off:.1e} rad; load {os.getloadavg()[0]:.1f}")
+    found: dict[str, object] = {"difference": off}
+    print(f"{'cores':>6}{'ukctrl':>12}{'script':>12}{'ratio':>8}   [rollouts/s]")
+    for jobs in sorted({1, 2, cores()}):
+        times = measure(scenario, urdf, jobs, given.samples, given.rounds)
+        found[str(jobs)] = times
+        print(f"{jobs:>6}{times['ukctrl']:>12.1f}{times['script']:>12.1f}{times['ratio']:>8.2f}")
+    if given.memory:
+        print(f"{'samples':>8}{'seconds':>10}{'peak MB':>10}")
+        found["memory"] = [memory(count) for count in COUNTS]
+        for row in found["memory"]:  # type: ignore[attr-defined]
+            print(f"{row['samples']:>8}{row['seconds']:>10.1f}{row['peak_mb']:>10.1f}")
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
