@@ -140,7 +140,7 @@ def _frame(axes: Axes, x: Ticks, y: Ticks) -> None:
             set_scale("log")
         set_limits(float(edges[0]), float(edges[-1]))
         if ticks.named:
-            names = [panels.short(label, 14) for label in ticks.labels]
+            names = [panels.short(label, max(8, 56 // len(ticks.labels))) for label in ticks.labels]
             options: dict[str, Any] = {"rotation": 90, "va": "center"} if side == "y" else {}
             set_ticks(range(len(names)), names, **options)
         elif log:

@@ -201,7 +201,7 @@ class _Cloud:
         axes.set_xlabel("")
         if self.log:
             axes.set_yscale("log")
-        log_x = log_x and bool((x > 0.0).all()) and spread_over_decades(x)
+        log_x = log_x and bool((x > 0.0).all())
         spread = np.log10(x) if log_x else x
         dots = _some(np.flatnonzero(finite), self.merit)
         shift = np.zeros(len(x))
@@ -226,7 +226,9 @@ class _Cloud:
         span = float(np.ptp(spread)) or 1.0
         ends = np.array([spread.min() - 0.03 * span, spread.max() + 0.03 * span])
         if names:
-            axes.set_xticks(range(len(names)), [panels.short(text, 16) for text in names])
+            axes.set_xticks(
+                range(len(names)), [panels.short(text, max(8, 64 // len(names))) for text in names]
+            )
             ends = np.array([-0.5, len(names) - 0.5])
         axes.set_xlim(*(10.0**ends if log_x else ends))
         failed = _some(np.flatnonzero(~finite), self.merit)
