@@ -67,8 +67,7 @@ def crane(load, t):
     x, y = (p + share * f for p, f in zip(load[:2], force[:2], strict=True))
     size = sympy.sqrt(sum(f**2 for f in force))
     rope = share * size
-    torque = DRUM * (size - WINCH / DRUM**2 * rope.diff(t, 2))
-    return x, y, rope, force, torque
+    return x, y, rope, force, size - WINCH / DRUM**2 * rope.diff(t, 2)
 
 
 CHAIN_DATA = {
@@ -91,9 +90,9 @@ def crane_solution(name, times):
     if name == "crane-planar":
         t, x = rest_to_rest(0, 5, 0, 4, 4)
         _, z = rest_to_rest(-4, -2, 0, 4, 4)
-        s, _, rope, force, torque = crane((x, sympy.Integer(0), z), t)
+        s, _, rope, force, winch = crane((x, sympy.Integer(0), z), t)
         theta = sympy.atan2(x - s, -z)
-        values = [s, rope, theta, TROLLEY * s.diff(t, 2) + force[0], torque]
+        values = [s, rope, theta, TROLLEY * s.diff(t, 2) + force[0], winch]
         found = evaluated(t, values, np.minimum(times, 4.0 - 1e-12))
         return found[:, :3], found[:, 3:]
     t, x = rest_to_rest(0, 5, 0, 5, 4)
@@ -104,11 +103,11 @@ def crane_solution(name, times):
         (2.5, 6.1, rest_to_rest(-2, -3.5, 2.5, 2.5, 4)),
     ]
     for first, last, (_, z) in legs:
-        cart_x, cart_y, rope, force, torque = crane((x, y, z), t)
+        cart_x, cart_y, rope, force, winch = crane((x, y, z), t)
         a, b = sympy.atan2(x - cart_x, -z), sympy.asin((y - cart_y) / rope)
         values = [cart_x, cart_y, rope, a, b]
         values += [(BRIDGE + TROLLEY) * cart_x.diff(t, 2) + force[0]]
-        values += [TROLLEY * cart_y.diff(t, 2) + force[1], torque]
+        values += [TROLLEY * cart_y.diff(t, 2) + force[1], winch]
         part = times[(times >= first) & (times < last)]
         rows.append(evaluated(t, values, np.minimum(part, 5.0 - 1e-12)))
     found = np.vstack(rows)
@@ -175,13 +174,13 @@ def test_the_load_follows_its_path_by_the_inputs_alone_in_newtons_equations():
     def rate(t, w):
         cart, load, rope = w[:2], w[2:5], w[5]
         cart_v, load_v, rope_v = w[6:8], w[8:11], w[11]
-        Fx, Fy, torque = nominal.input(t)
+        Fx, Fy, winch = nominal.input(t)
         arm, arm_v = np.array([*cart, 0.0]) - load, np.array([*cart_v, 0.0]) - load_v
         e = arm / rope
         # arm' arm = rope^2 twice differentiated; every acceleration is linear in the tension T.
         free = np.array([Fx, Fy]) / masses
         pull = -e[:2] / masses
-        haul = -torque / DRUM / (WINCH / DRUM**2)
+        haul = -winch / (WINCH / DRUM**2)
         left = e @ (np.array([*pull, 0.0]) - e / MASS) - 1.0 / (WINCH / DRUM**2)
         right = haul + (rope_v**2 - arm_v @ arm_v) / rope - e @ np.array([*free, G])
         T = right / left

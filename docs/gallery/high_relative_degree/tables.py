@@ -1,0 +1,79 @@
+"""The tables of the page: what the plain law is told, and the runs beside the closed forms."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from solutions import SOLUTIONS
+
+from ukctrl.loop import Loop
+from ukctrl.relative_degree import relative_degrees, whole_degree
+from ukctrl.reproduce.markdown import error, table
+from ukctrl.result import Result
+from ukctrl.scenario import Scenario
+from ukctrl.simulation import simulate
+
+SLOW = True
+PLAIN = {"controller": {"use": "servo-baumgarte"}}
+FEEDFORWARD = {"controller": {"use": "feedforward-flat"}}
+
+
+@functools.cache
+def run(name: str, alone: bool = False) -> Result:
+    """Return a run: as the scenario says, or by the input of the flat motion alone."""
+    scenario = Scenario.load(name)
+    return simulate(scenario.replace(FEEDFORWARD) if alone else scenario)
+
+
+def refused() -> str:
+    """Return what is told to who tries the plain law."""
+    rows = []
+    for name in SOLUTIONS:
+        loop = Loop(Scenario.load(name).replace(PLAIN))
+        q, v, _ = loop.state
+        servo = loop.recorder.servo
+        alone = relative_degrees(loop.truth, servo, loop.t0, q, v)
+        whole = whole_degree(loop.truth, servo, loop.t0, q, v, alone)
+        if whole is None or whole.orders is None:
+            raise RuntimeError(f"{name}: the rows together have no relative degree.")
+        rows.append([
+            f"`{name}`", str(whole.states), str(loop.robot.nu),
+            f"{whole.channels} of {len(servo)}" if whole.extended else "each its own",
+            ", ".join(map(str, whole.orders)), str(whole.internal),
+        ])  # fmt: skip
+    head = ["scenario", "states", "inputs", "channels of the rows", "relative degree together"]
+    return table([*head, "internal states"], rows)
+
+
+def solved() -> str:
+    """Return how far the runs are from the closed forms."""
+    rows = []
+    for name, solution in SOLUTIONS.items():
+        for alone in (False, True):
+            found = run(name, alone)
+            q, u = solution(found.data["time"].values)
+            peak = float(np.abs(u).max())
+            rows.append([
+                f"`{name}`", "flat, input alone" if alone else f"`{_card(name)}`",
+                error(found.metric("peak_phi")),
+                error(float(np.abs(found.data["q"].values - q).max())),
+                error(float(np.abs(found.data["u"].values - u).max()) / peak), f"{peak:.4g} N",
+            ])  # fmt: skip
+    head = ["scenario", "controller", "largest error of the rows [m]"]
+    head += ["q to the closed form [m, rad]", "u to it, part of its peak", "peak"]
+    return table(head, rows)
+
+
+def _card(name: str) -> str:
+    return "tvlqr-flat" if name.startswith("crane") else "io-linearisation"
+
+
+def message() -> str:
+    """Return what a run of the plain law on the crane says."""
+    found = simulate(Scenario.load("crane-planar").replace(PLAIN))
+    return found.message.split(") ", 1)[-1].split(". ", 1)[-1]
+
+
+TABLES = {"refused": refused, "solved": solved}
+FACTS = {"message": message}
