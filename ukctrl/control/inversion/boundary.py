@@ -30,10 +30,6 @@ Block = tuple[int, int, Matrix]
 """A block of the derivative: its first row, its first column, and the block."""
 
 
-class NoMotion(InputError):
-    """Newton's method does not converge from the guess that it has."""
-
-
 class End(NamedTuple):
     """What must hold at an end: ``conditions @ (dq, dv) = 0`` about a state at rest."""
 
@@ -60,14 +56,6 @@ class Horizon:
         self._bases, self._count = np.zeros((0, 0)), 0
         self._xi = self._v = self._u = np.zeros((0, 0, 0))
 
-    def resting(self, q: Vector, u: Vector, count: int) -> list[Stages]:
-        """Return steps at rest."""
-        nothing = np.zeros((self._s + 1, self._equations.n))
-        return [
-            Stages(self._t + k * self._h, q, nothing, nothing, np.tile(u, (self._s, 1)))
-            for k in range(count)
-        ]
-
     def creeping(self, q: Matrix, u: Matrix) -> list[Stages]:
         """Return steps through states of rest, one at each step's start and one at the end."""
         robot, nodes = self._equations.robot, self._scheme.nodes[:, None]
@@ -88,7 +76,7 @@ class Horizon:
             ends: What must hold at the ends; together as many conditions as a state has numbers.
 
         Raises:
-            NoMotion: Newton's method does not converge; the worst time and row are named.
+            InputError: Newton's method does not converge; the worst time and row are named.
         """
         self._take(guess)
         rest = self._assembled(ends)
@@ -235,7 +223,7 @@ class Horizon:
             found.append(Stages(t, self._bases[k], self._xi[k], self._v[k], self._u[k]))
         return found
 
-    def _failed(self, why: str = "") -> NoMotion:
+    def _failed(self, why: str = "") -> InputError:
         stack, worst, at = self._equations.stack, -1.0, (0.0, 0)
         for k in range(self._count):
             try:
@@ -248,7 +236,7 @@ class Horizon:
             miss = np.abs(np.nan_to_num(terms.row, nan=np.inf))
             if miss.max() > worst:
                 worst, at = float(miss.max()), (self._t + self._h * (k + 1), int(miss.argmax()))
-        return NoMotion(
+        return InputError(
             f"stable_inversion finds no bounded motion: Newton's method does not converge; at t = "
             f"{at[0]:.4g} s row '{stack.names[at[1]]}' is left with an acceleration error of "
             f"{worst:.2g}. {why + '. ' if why else ''}Make the path slower or smoother, or shorten "

@@ -69,8 +69,6 @@ class Equations:
         self.stack = Stack(task.servo, robot)
         self.n, self.m = robot.nv, len(self.stack)
         self._plain = robot.is_euclidean
-        self._share, self._home = 1.0, task.q
-        self._away: dict[float, tuple[Vector, Vector]] = {}
         if self.m != robot.nu:
             raise InputError(
                 f"{kind} needs a task with as many rows as the robot has inputs; got {self.m} "
@@ -80,7 +78,6 @@ class Equations:
 
     def at(self, t: float, base: Vector, xi: Vector, v: Vector, u: Vector) -> Terms:
         """Return the terms at a state; `dynamics` and `stack` are left there."""
-        away = self._left(t) if self._share < 1.0 else None  # it writes the rows elsewhere first
         self.dynamics.move(t, self.robot.integrate(base, xi), v)
         a = self.dynamics.acceleration(u)
         rows = self.stack.write(self.dynamics.snapshot)
@@ -88,32 +85,7 @@ class Equations:
         if not self._plain:
             rate = np.asarray(np.linalg.solve(self.robot.integrate_jacobian(base, xi), v))
         c = np.where(self.stack.holonomic, rows.phi, rows.beta)
-        row = rows.A @ a - rows.b
-        if away is not None:
-            c, row = c - away[0], row - away[1]
-        return Terms(rate, a, row, c)
-
-    def relax(self, share: float, home: Vector) -> None:
-        r"""Ask from now on for a part of the way alone.
-
-        The rows then read $c(q, v, t) = (1 - s)\, c(q_0, 0, t)$: at $s = 0$ resting at home keeps
-        them, at $s = 1$ they are the task's.
-
-        Args:
-            share: The part $s$.
-            home: The configuration $q_0$.
-        """
-        self._share, self._home = share, home
-        self._away.clear()
-
-    def _left(self, t: float) -> tuple[Vector, Vector]:
-        """Return what relaxed rows ask for at a time instead of zero."""
-        if t not in self._away:
-            snapshot = self.robot.snapshot(self._home, None, t)
-            rows, rest = self.stack.write(snapshot), 1.0 - self._share
-            c = np.where(self.stack.holonomic, rows.phi, rows.beta)
-            self._away[t] = (rest * c, -rest * rows.b)
-        return self._away[t]
+        return Terms(rate, a, rows.A @ a - rows.b, c)
 
     def derivative(
         self, t: float, base: Vector, xi: Vector, v: Vector, u: Vector

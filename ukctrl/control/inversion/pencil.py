@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from ukctrl.constraints import Stack
 from ukctrl.control.base import Task
-from ukctrl.differences import jacobian
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.linear import Linearization, Linearizer
+from ukctrl.linear import Linearization, Linearizer, output_matrix
 
 RANK = 1e-8
 """A smaller singular value counts as zero, in a system scaled to about 1."""
@@ -113,14 +112,8 @@ def about(task: Task, t: float, q: Vector, v: Vector, u: Vector) -> About:
     """
     robot = task.robot
     linear = Linearizer(robot, task.rank).at(t, q, v, u)
-    stack, snapshot, n = Stack(task.servo, robot), robot.snapshot(q), robot.nv
-
-    def errors(d: Vector) -> Vector:
-        snapshot.move(robot.integrate(q, d[:n]), v + d[n:], t)
-        rows = stack.write(snapshot)
-        return np.where(stack.holonomic, rows.phi, rows.beta)
-
-    C = jacobian(errors, 2 * n) @ linear.full
+    stack = Stack(task.servo, robot)
+    C = output_matrix(stack, linear, t) @ linear.full
     clock = 1.0 / max(1.0, float(np.abs(linear.poles()).max(initial=0.0)))
     count = len(linear.positions)
     scale = np.ones(len(linear.A))

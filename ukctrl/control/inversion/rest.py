@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.base import Task
-from ukctrl.control.inversion.boundary import NoMotion
 from ukctrl.control.inversion.equations import Equations
 from ukctrl.control.inversion.pencil import about, internal
 from ukctrl.errors import InputError
@@ -38,7 +37,7 @@ def rest(
     The path is taken as standing still at its place at a time.
 
     Raises:
-        NoMotion: There is none; the worst row, or velocity, is named.
+        InputError: There is none; the worst row, or velocity, is named.
     """
     robot, dynamics, n, m = equations.robot, equations.dynamics, equations.n, equations.m
     still, xi = np.zeros(n), np.zeros(n)
@@ -62,7 +61,7 @@ def rest(
         q, u = robot.integrate(q, step[:n]), u + step[n:]
     worst = int(np.argmax(np.abs(np.nan_to_num(off, nan=np.inf))))
     names = (*(f"the acceleration of '{dof}'" for dof in robot.dofs), *equations.stack.names)
-    raise NoMotion(
+    raise InputError(
         f"the robot must be able to rest on the path at t = {t:.4g} s; {names[worst]} is left at "
         f"{off[worst]:.2g}. Let the path begin and end where the forces balance."
     )

@@ -11,9 +11,8 @@ from pydantic import AfterValidator
 from ukctrl.constraints import Stack
 from ukctrl.control.base import Task
 from ukctrl.control.inversion.base import Inversion
-from ukctrl.control.inversion.boundary import End, Horizon, NoMotion
+from ukctrl.control.inversion.boundary import End, Horizon
 from ukctrl.control.inversion.equations import Equations
-from ukctrl.control.inversion.marching import Stages
 from ukctrl.control.inversion.rest import Side, rest, side, stands
 from ukctrl.control.inversion.servo_dae import dense, some_stages
 from ukctrl.control.joint_motion import MAX_KNOTS
@@ -26,8 +25,6 @@ from ukctrl.start import solve_positions
 
 LONGEST = 1000.0
 """More than so many times the length of the run is not gone before or after it."""
-SHORTEST = 1.0 / 64.0
-"""The way to the whole motion is not taken in smaller parts."""
 
 
 @spec
@@ -40,7 +37,8 @@ class StableInversion(Inversion):
     its beginning the state must lie among those that leave the rest there for growing time, at its
     end among those that come to rest; both are taken from the linear part.
 
-    The path must stand still at both ends, at places where the robot can rest.
+    The path must stand still at both ends, and the robot must be able to rest wherever it leads:
+    Newton's method begins with a motion through states of rest.
 
     References:
         Devasia, Chen, Paden, "Nonlinear inversion-based output tracking", IEEE Trans. Autom.
@@ -104,12 +102,8 @@ class StableInversion(Inversion):
         horizon = Horizon(equations, task.start - before * step, step, self.stages)
         way = [(q, u)] * before + way + [(end_q, end_u)] * after
         ends = End(q, first.leaving()), End(end_q, last.watched)
-        try:
-            creeping = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
-            steps = horizon.solve(creeping, ends)
-        except NoMotion:
-            resting = horizon.resting(q, u, len(way) - 1)
-            steps = continued(horizon, equations, task, resting, ends[0], until)
+        creeping = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
+        steps = horizon.solve(creeping, ends)
         q0 = robot.integrate(steps[0].base, steps[0].xi[0])
         nominal = dense(equations, steps, q0, steps[0].v[0], u, step)
         if not task.planned:
@@ -162,39 +156,3 @@ class StableInversion(Inversion):
             f"start.t = {task.start - lead:.3g} or less (and the duration longer by as much), or "
             "on the motion with start.planned = true."
         )
-
-
-def continued(
-    horizon: Horizon,
-    equations: Equations,
-    task: Task,
-    resting: list[Stages],
-    begin: End,
-    until: float,
-) -> list[Stages]:
-    """Return the motion of the whole task, by way of shorter ones.
-
-    Raises:
-        InputError: There is none, or none can be reached so.
-    """
-    q, u = resting[0].base, resting[0].u[0]
-    done, stride, steps = 0.0, 0.5, resting
-    end_q, end_u = q, u
-    try:
-        while done < 1.0:
-            share = min(1.0, done + stride)
-            equations.relax(share, q)
-            try:
-                near_q, near_u = rest(equations, end_q, until, end_u)
-                last = side(task, until, near_q, near_u, "end")
-                steps = horizon.solve(steps, (begin, End(near_q, last.watched)))
-            except NoMotion:
-                stride *= 0.5
-                if stride < SHORTEST:
-                    raise
-                continue
-            done, end_q, end_u = share, near_q, near_u
-            stride *= 2.0
-    finally:
-        equations.relax(1.0, q)
-    return steps
