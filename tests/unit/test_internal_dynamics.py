@@ -1,5 +1,7 @@
 """Internal dynamics beside closed forms and reduced coordinates, written by hand."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -416,10 +418,39 @@ def test_a_path_that_moves_is_judged_by_the_motion():
     found = internal_dynamics(task("cart_pole", wave, start={"pole": np.pi}))
     assert found.path_moves
     assert found.kind == "runs_away"
-    assert "With the path held at rest, 'pole' drifts away" in found.verdict
+    assert "along the path it goes away as well" in found.verdict
     np.testing.assert_allclose(found.motion.rate, CART_POLE, rtol=0.05)
 
 
 def test_without_rows_there_is_no_internal_dynamics():
     with pytest.raises(InputError, match="this scenario has no"):
         internal_dynamics(Scenario.load("projectile"))
+
+
+def test_check_warns_of_what_runs_away_from_a_law_that_keeps_its_rows():
+    from ukctrl.analysis import check
+
+    found = check(task("cart_pole", held("cart", 0.0), start={"pole": "180*deg"}))
+    assert found.verdict == "warnings"
+    assert [text for text in found.warnings if "'pole' drifts away" in text]
+    internal = json.loads(json.dumps(found.to_dict(), allow_nan=False))["internal"]
+    assert (internal["kind"], internal["dimension"]) == ("runs_away", 2)
+    np.testing.assert_allclose(internal["rests"][0]["poles"], [[CART_POLE, 0], [-CART_POLE, 0]])
+
+
+def test_check_draws_and_tells_what_is_left(tmp_path, capsys):
+    from ukctrl.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "quadrotor-attitude", "--out", str(tmp_path)])
+    told = " ".join(capsys.readouterr().out.split())
+    assert ended.value.code == 0
+    assert "internal 4 states of 12: the task is followed, but 'root_vx' drifts off" in told
+    assert (tmp_path / "internal.png").stat().st_size > 10_000
+
+
+def test_a_figure_of_nothing_is_refused():
+    from ukctrl import plot
+
+    with pytest.raises(InputError, match="must leave something to itself"):
+        plot.internal_dynamics(internal_dynamics(Scenario.load("scara-helix")))

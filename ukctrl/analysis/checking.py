@@ -8,6 +8,7 @@ from ukctrl.analysis.along import ranks_along
 from ukctrl.analysis.feasible import feasibility
 from ukctrl.analysis.found import Check, RowCheck, Way
 from ukctrl.analysis.judgement import Seen, judge
+from ukctrl.analysis.left import internal, of_internal
 from ukctrl.analysis.motion import motion_of
 from ukctrl.analysis.sampling import sampling
 from ukctrl.errors import InfeasibleConstraint, UkctrlError, quoted
@@ -92,6 +93,9 @@ def check(scenario: Scenario) -> Check:
     judged = judge(scenario, row_checks, seen)
     problems.extend(text for text in judged.problems if not any(said in text for said in problems))
     notes.extend(judged.notes)
+    left, remark = internal(loop)
+    notes.extend(remark)
+    judged.warnings.extend(of_internal(left, scenario.controller))
     return Check(
         scenario=scenario.name or scenario.title,
         robot=loop.robot.name,
@@ -120,6 +124,7 @@ def check(scenario: Scenario) -> Check:
         ranks=ranks,
         feasibility=demands,
         sampling=sampled,
+        internal=left,
         curves=curves,
         loads=loads,
         findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),

@@ -12,6 +12,7 @@ from ukctrl.analysis.feasible import Feasibility, Loads
 from ukctrl.analysis.motion import Kind, Stop
 from ukctrl.analysis.sampling import Sampling
 from ukctrl.constraints import Integrability
+from ukctrl.internal import InternalDynamics
 from ukctrl.uk import RankReport
 
 Verdict = Literal["ready", "warnings", "not ready"]
@@ -101,6 +102,9 @@ class Check:
     """What the motion takes of motors, joints and ground; None without one."""
     sampling: Sampling | None
     """The control period against the error dynamics; None where the law's error is not linear."""
+    internal: InternalDynamics | None
+    """What the servo rows leave to itself, and what becomes of it; None without servo rows, of a
+    large robot, and where it is not known."""
     findings: tuple[str, ...]
     """What the model's audit says."""
     problems: tuple[str, ...]
@@ -132,9 +136,11 @@ class Check:
         Args:
             curves: Whether to add the curves over time.
         """
-        bare = dc.replace(self, curves=None, loads=None)
+        bare = dc.replace(self, curves=None, loads=None, internal=None)
         table = {"verdict": self.verdict, "ok": self.ok, **_plain(dc.asdict(bare))}
         del table["curves"], table["loads"]
+        if self.internal is not None:
+            table["internal"] = _plain(self.internal.to_dict())
         if self.velocity_rows is not None:
             table["velocity_rows"]["degree"] = self.velocity_rows.degree
         if curves and self.curves is not None and self.loads is not None:

@@ -34,7 +34,10 @@ def check(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="DIR", help="Write check.png and check.json there, too."
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write check.png, internal.png and check.json there, too.",
         ),
     ] = None,
     trust: Trust = False,
@@ -69,12 +72,15 @@ def check(
 
 
 def _write(found: Check, folder: Path) -> None:
-    """Write the figure, where there is a motion, and everything as JSON."""
+    """Write the figures, where there is something to draw, and everything as JSON."""
     from ukctrl import plot
     from ukctrl.plot import style
+    from ukctrl.plot.internal import drawable
     from ukctrl.storage import write_atomically
 
     if found.curves is not None:
         write_atomically(folder / "check.png", style.png(plot.check(found)))
+    if found.internal is not None and drawable(found.internal):
+        write_atomically(folder / "internal.png", style.png(plot.internal_dynamics(found.internal)))
     content = json.dumps(found.to_dict(curves=True), indent=1, allow_nan=False)
     write_atomically(folder / "check.json", f"{content}\n".encode())

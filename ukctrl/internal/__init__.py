@@ -9,12 +9,13 @@ with $n$ the states that the passive constraints leave: twice the mobility, wher
 positions. Zero dynamics is this motion with the path at rest.
 """
 
-from ukctrl.internal.dynamics import InternalDynamics, internal_dynamics
+from ukctrl.internal.dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.internal.modes import Kind, Modes, modes
 from ukctrl.internal.motion import Motion
 from ukctrl.internal.near import Near
 
 __all__ = [
+    "LARGEST",
     "InternalDynamics",
     "Kind",
     "Modes",

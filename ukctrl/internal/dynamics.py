@@ -164,7 +164,8 @@ def internal_dynamics(
     if whole and dimension and (moves or (v.any() and not rests)):
         along = _along(held, run, q, v, notes)
     facts = Facts(
-        robot=held.robot, q=q, states=states, dimension=dimension, free=free, grip=whole,
+        robot=held.robot, q=q, states=states, dimension=dimension, rows=grip.independent,
+        free=free, grip=whole,
         moves=moves, rests=rests, along=along, motion=run,
     )  # fmt: skip
     kind, said = verdict(facts)

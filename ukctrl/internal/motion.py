@@ -18,7 +18,7 @@ PUSH = 1e-4
 SAMPLES = 201
 """Times at which the motion is kept."""
 RTOL, ATOL = 1e-8, 1e-10
-MAX_EVALUATIONS = 10_000
+MAX_EVALUATIONS = 20_000
 """A motion that takes more than this is broken off."""
 GONE = 1e4
 """A speed or a deviation beyond this is one that has run away [rad or m, per s]."""

@@ -18,8 +18,10 @@ STEADY = 1e-6
 """A linear system that changes less than this fraction along a motion is that of a steady one."""
 HERE = 1e-4
 """A start this near to a state of rest is at it [rad or m, per s]."""
+LEAVES = 3.0
+"""A motion that gets this many times farther from a state of rest than it began leaves it."""
 INSTEAD = (
-    f'Follow a motion worked out before the run, {PLANNED} "stable_inversion", or hold others.'
+    f'Follow a motion worked out before the run, {PLANNED} "stable_inversion", or hold other rows.'
 )
 """What to do about a pole that no input moves while the rows hold."""
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
@@ -38,6 +40,8 @@ class Facts(NamedTuple):
     q: Vector
     states: int
     dimension: int
+    rows: int
+    """Independent servo rows."""
     free: int
     grip: bool
     moves: bool
@@ -49,7 +53,14 @@ class Facts(NamedTuple):
 def verdict(facts: Facts) -> tuple[Kind | None, str]:
     """Return what becomes of the motion that a task leaves, and the same in words."""
     if facts.dimension == 0:
-        return "none", "the task determines the whole motion: there is no internal dynamics."
+        said = "the task determines the whole motion: there is no internal dynamics."
+        if facts.rows > facts.robot.nu:
+            said += (
+                f" It asks for {facts.rows} independent rows of "
+                f"{facts.robot.nu} motor{'' if facts.robot.nu == 1 else 's'}, which can keep no "
+                "more than a state of rest."
+            )
+        return "none", said
     if facts.free >= facts.dimension and not facts.grip:
         return "none", f"nothing is left to itself: {_free(facts)}."
     if facts.along and (facts.moves or not _accelerates(facts.motion)):
@@ -63,7 +74,7 @@ def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
     """Judge a task at rest: where the start is at rest by its poles, else by the motion too."""
     near, run = facts.rests[0], facts.motion
     place = _place(facts.robot, near, facts.q)
-    if not place or run is None or run.fate == "ended":
+    if not place or run is None or run.fate == "ended" or _leaves(facts, near):
         kind, words = near.modes.kind, fate(near)
         said = [f"the task is followed, {words}."]
         if place:
@@ -87,7 +98,11 @@ def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
     first, run = facts.along[0], facts.motion
     decides = first
     kind: Kind
-    if _steady(facts.along) or run is None or run.fate == "ended":
+    if facts.rests and _leaves(facts, facts.rests[0]):
+        decides = facts.rests[0]
+        kind, said = decides.modes.kind, [f"the task is followed, {fate(decides)}."]
+        said.append("That is with the path held at rest; along the path it goes away as well.")
+    elif _steady(facts.along) or run is None or run.fate == "ended":
         kind, said = first.modes.kind, [f"the task is followed, {fate(first)}."]
         if not _steady(facts.along):
             said.append("That is with time standing still at the start, which proves nothing.")
@@ -99,7 +114,7 @@ def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
         if facts.rests:
             said.append(f"With the path held at rest, {_short(decides)}.")
     if run is not None and run.ended:
-        said.append(f"The motion ends early: {run.ended}")
+        said.append(f"The motion ends early: {run.ended.rstrip('.')}.")
     return kind, " ".join([*said, *_advice(decides, facts, kind)])
 
 
@@ -121,7 +136,7 @@ def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
     seconds = run.times[-1] - run.times[0]
     said = [f"the task is followed, {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}."]
     if run.ended:
-        said.append(f"The motion ends early: {run.ended}")
+        said.append(f"The motion ends early: {run.ended.rstrip('.')}.")
     if facts.free and kind in BAD:
         said.append(NULL_SPACE)
     return kind, " ".join(said)
@@ -196,10 +211,8 @@ def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
         return "drifts", f"but '{name}' drifts off steadily once it is pushed: {grown}"
     if run.fate == "settles":
         return "settles", f"and what it leaves comes back after a push: {grown}"
-    return (
-        "swings",
-        f"and '{name}' stays near its motion after a push, without coming back: {grown}",
-    )
+    kind: Kind = "swings" if near.modes.kind == "swings" else "stays"
+    return kind, f"and '{name}' stays near its motion after a push, but does not come back"
 
 
 def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:
@@ -217,6 +230,17 @@ def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:
     elif kind == "runs_away":
         said.append(INSTEAD)
     return said
+
+
+def _leaves(facts: Facts, near: Near) -> bool:
+    """Tell whether the motion goes away from a state of rest that it begins near to."""
+    run, robot = facts.motion, facts.robot
+    if near.modes.kind != "runs_away" or run is None or not run.moved.size:
+        return False
+    internal = [robot.dofs.index(name) for name in run.coordinates]
+    away = robot.difference(near.q, facts.q)[internal]
+    farthest = float(np.linalg.norm(away + run.moved, axis=1).max())
+    return farthest > LEAVES * max(float(np.linalg.norm(away)), HERE)
 
 
 def _steady(along: tuple[Near, ...]) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from ukctrl.errors import unknown_name
 from ukctrl.plot.bench import measured
 from ukctrl.plot.check import check
+from ukctrl.plot.internal import internal_dynamics
 from ukctrl.plot.series import energy, errors, grip, inputs, motion, passive, signals
 from ukctrl.plot.spatial import path
 from ukctrl.result import Result
@@ -32,6 +33,7 @@ __all__ = [
     "errors",
     "grip",
     "inputs",
+    "internal_dynamics",
     "measured",
     "motion",
     "passive",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ukctrl.analysis.along import RankAlong
     from ukctrl.analysis.feasible import Feasibility
     from ukctrl.analysis.uses import Use
+    from ukctrl.internal import InternalDynamics
     from ukctrl.uk import RankReport
 
 MOST_ROWS, MOST_INPUTS, MOST_USES = 20, 12, 10
@@ -50,7 +51,8 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
     for text in notes:
         lines += hanging("note: ", text, "bold")
     if folder is not None:
-        drawn = [("figure", "check.png")] if found.curves is not None else []
+        names = ("check.png", "internal.png")
+        drawn = [("figure", name) for name in names if (folder / name).is_file()]
         lines += [[""], *files(folder, *drawn, ("data", "check.json"))]
     show(lines)
 
@@ -76,12 +78,20 @@ def _facts(found: Check) -> Iterator[tuple[str, str]]:
         yield "velocity rows", found.velocity_rows.sentence()
     if found.sampling is not None:
         yield "error", _error(found)
+    if found.internal is not None and found.internal.verdict not in found.warnings:
+        yield "internal", _left(found.internal)
     if found.moved:
         yield "start", moved_text(found.moved)
     if found.rows and found.inputs:
         first = list(found.inputs.items())[:MOST_INPUTS]
         listed = ", ".join(f"{name} = {value:.4g}" for name, value in first)
         yield "first input", listed + _more(len(found.inputs) - len(first))
+
+
+def _left(found: InternalDynamics) -> str:
+    if not found.dimension:
+        return f"nothing: {found.verdict}"
+    return f"{_count(found.dimension, 'state')} of {found.states}: {found.verdict}"
 
 
 def _motion(found: Check) -> str:
