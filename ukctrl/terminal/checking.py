@@ -90,7 +90,7 @@ def _facts(found: Check) -> Iterator[tuple[str, str]]:
 
 def _left(found: InternalDynamics) -> str:
     if not found.dimension:
-        return f"nothing: {found.verdict}"
+        return found.verdict
     return f"{_count(found.dimension, 'state')} of {found.states}: {found.verdict}"
 
 
