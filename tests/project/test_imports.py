@@ -34,7 +34,8 @@ LAYERS = {
         "testing"
     ),
     "What they tell": (
-        "concessions verdicts plot page report insight comparison tuned study reproduce"
+        "concessions verdicts plot page report insight linear_report comparison tuned study "
+        "reproduce"
     ),
     "Commands": "workspace terminal cli",
 }

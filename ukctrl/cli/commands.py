@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ukctrl.cli.analyzing import analyze
 from ukctrl.cli.checking import check
 from ukctrl.cli.comparing import compare
 from ukctrl.cli.export import export
@@ -100,6 +101,7 @@ def run(
     raise typer.Exit(0 if result.status == "completed" else 1)
 
 
+app.command()(analyze)
 app.command()(check)
 app.command()(compare)
 app.command()(export)

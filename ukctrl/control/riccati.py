@@ -257,8 +257,9 @@ def _require_stabilisable(
         if mode is not None:
             raise GainError(
                 f"the inputs {', '.join(inputs)} must be able to make every mode decay; they have "
-                f"no grip on the one with s = {_written(pole)} 1/s, in {_named(mode, states)}. Add "
-                "an actuator, hold those freedoms, or linearise elsewhere."
+                f"no grip on the one with s = {written_pole(pole)} 1/s, in "
+                f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or "
+                "linearise elsewhere."
             )
 
 
@@ -271,7 +272,7 @@ def _require_detectable(A: Matrix, Q: Matrix, states: Sequence[str]) -> None:
         if mode is not None:
             raise GainError(
                 f"Q must weigh every mode that does not decay by itself; the one with s = "
-                f"{_written(pole)} 1/s, in {_named(mode, states)}, costs nothing."
+                f"{written_pole(pole)} 1/s, in {states_of_mode(mode, states)}, costs nothing."
             )
 
 
@@ -302,13 +303,15 @@ def _beyond(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
     return mode
 
 
-def _named(mode: Vector, states: Sequence[str]) -> str:
+def states_of_mode(mode: Vector, states: Sequence[str]) -> str:
+    """Return the states that make up most of a mode, quoted, the largest first."""
     large = np.flatnonzero(mode >= MENTIONED * mode.max())
     order = large[np.argsort(-mode[large])]
     return quoted([states[i] for i in order])
 
 
-def _written(pole: complex) -> str:
+def written_pole(pole: complex) -> str:
+    """Return a pole, or a conjugate pair, as messages have it."""
     if pole.imag == 0.0:
         return f"{pole.real:.4g}"
     return f"{pole.real:.4g} +- {pole.imag:.4g}j"

@@ -2,24 +2,48 @@ r"""Linear analysis of a scenario: its plant and its loop near a state.
 
 Near a state and an input, the plant of a scenario is $\dot x = A x + B\,\delta u$ with the errors
 of the servo rows as outputs, $y = C x$; its states are the deviations that the passive constraints
-leave (see [`ukctrl.linear`][ukctrl.linear]).
+leave (see [`ukctrl.linear`][ukctrl.linear]). The loop has the law's memory, the sensors and the
+delays as further states, and ticks where the scenario's does.
 """
 
+from ukctrl.lti.analysis import LinearAnalysis, analyze
+from ukctrl.lti.design import Design, designed, natural_frequency
 from ukctrl.lti.equilibria import Equilibrium, equilibria
 from ukctrl.lti.loop import LinearLoop, as_rates, linear_loop
+from ukctrl.lti.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.lti.modes import HiddenMode, unreached_modes, unseen_modes
+from ukctrl.lti.period import LargestPeriod, largest_period
 from ukctrl.lti.plant import LinearPlant, linear_plant
 from ukctrl.lti.point import OperatingPoint, operating_point
+from ukctrl.lti.response import frequencies, response_at
 from ukctrl.lti.zeros import invariant_zeros
 
 __all__ = [
+    "Design",
     "Equilibrium",
+    "HiddenMode",
+    "LargestPeriod",
+    "LinearAnalysis",
     "LinearLoop",
     "LinearPlant",
+    "Margins",
     "OperatingPoint",
+    "analyze",
     "as_rates",
+    "designed",
+    "disk_gain",
+    "disk_margin",
+    "disk_phase",
     "equilibria",
+    "frequencies",
     "invariant_zeros",
+    "largest_period",
     "linear_loop",
     "linear_plant",
+    "margins_at",
+    "natural_frequency",
     "operating_point",
+    "response_at",
+    "unreached_modes",
+    "unseen_modes",
 ]

@@ -8,6 +8,7 @@ $L_i$ that the margins of motor $i$ are read from.
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -130,6 +131,51 @@ def as_rates(poles: NDArray[np.complex128], period: float | None) -> NDArray[np.
     return rates
 
 
+NOISE, MIDDLE = 1e-10, 1e-6
+"""What scatters multiple poles at zero, and how near to it their mean stays all the same."""
+LONGEST_CHAIN = 4
+"""Poles at zero that hang on each other; more come in several chains."""
+
+
+def idle(rates: NDArray[np.complex128]) -> int:
+    """Return how many modes neither grow nor decay, as those of what nothing pulls back.
+
+    Rounding scatters ``k`` poles at zero over a circle of about its ``k``-th root; their mean is
+    not moved.
+    """
+    order, still, scale = _still(rates)
+    return still + int(np.count_nonzero(np.abs(order[still:].real) <= MIDDLE * scale))
+
+
+def growth_of(rates: NDArray[np.complex128]) -> float:
+    """Return the rate of the mode that grows most or decays least, 0 where it does neither [1/s].
+
+    Minus infinity where all is over at once.
+    """
+    order, still, scale = _still(rates)
+    others = order[still:].real
+    others = np.where(np.abs(others) <= MIDDLE * scale, 0.0, others)
+    most = float(others.max(initial=-math.inf))
+    return max(most, 0.0) if still else most
+
+
+def _still(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, float]:
+    """Return the finite rates by size, how many of them are zero, and the size of the largest."""
+    finite = rates[np.isfinite(rates)]
+    order = finite[np.argsort(np.abs(finite))]
+    scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
+    for k in range(len(order), 0, -1):
+        radius = 3.0 * scale * NOISE ** (1.0 / min(k, LONGEST_CHAIN))
+        if abs(order[k - 1]) < radius and abs(order[:k].mean()) < MIDDLE * scale:
+            return order, k, scale
+    return order, 0, scale
+
+
+def growth(loop: LinearLoop) -> float:
+    """Return the same of a closed loop."""
+    return growth_of(loop.rates())
+
+
 def linear_loop(
     scenario: Scenario, at: At | OperatingPoint = "start", *, period: float | None = None
 ) -> LinearLoop:
@@ -158,6 +204,8 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     seen = _biased(scenario, bench, point)
     memory = loop.law.memory if point.memory is None else point.memory
     loop.belief.move(point.t, seen.q, seen.v)
+    memory = loop.law.settled(loop.belief, memory)
+    seen = dc.replace(seen, memory=memory)
     u = loop.law.step(loop.belief, memory).u.copy()
     loop.truth.move(point.t, point.q, point.v)
     rate = loop.truth.snapshot.v @ loop.truth.snapshot.B
@@ -201,7 +249,7 @@ def _notes(scenario: Scenario, law: Law, rough: float) -> list[str]:
         elif isinstance(effect, InputEffect) and not isinstance(effect, InputDelay):
             notes.append(f"effect '{kind}' is left out: inputs count as between its bounds.")
     if law.switches:
-        notes.append("the law stays in the mode in which it starts.")
+        notes.append("the law switches; it is looked at in the mode that is due here.")
     if rough:
         notes.append(
             f"the law is not smooth here: its slopes change by {rough:.2g} of the largest with "

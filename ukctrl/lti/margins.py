@@ -36,8 +36,10 @@ from ukctrl.lti.loop import LinearLoop
 from ukctrl.lti.response import Complex, Response, frequencies, response_at
 from ukctrl.lti.structured import balanced, bound, structured
 
+NEAR = 0.01
+"""Bounds of structured singular values that are this near to the largest are not improved."""
 NOTHING = 1e-9
-"""A factor of gain that counts as zero."""
+"""A factor of gain that counts as zero, and one over it as infinite."""
 
 
 @final
@@ -122,8 +124,9 @@ def disk_margin(loop: LinearLoop, grid: Vector | None = None) -> tuple[float, fl
             rough[k] = bound(off(w), balanced(off(w)))
     values, best = np.zeros(len(grid)), 0.0
     for k in np.argsort(-rough).tolist():
-        if rough[k] <= best:
-            break  # the others are below their bounds
+        if rough[k] <= best * (1.0 + NEAR):
+            values[k] = rough[k]  # which bounds all that are left
+            break
         values[k] = structured(off(float(grid[k])))
         best = max(best, values[k])
     return _disk(lambda w: structured(off(w)), grid, values)
@@ -160,7 +163,7 @@ def _gain(
         if not value < 0.0 or not math.isfinite(value):
             continue
         k = -1.0 / value
-        if k < NOTHING:
+        if not NOTHING < k < 1.0 / NOTHING:
             continue
         if k <= 1.0:
             low = max(low, k)
@@ -176,7 +179,8 @@ def _phase(
 ) -> tuple[float, float, float]:
     """Return the phase margin [deg], where it is, and the delay margin [s]."""
     least, at, delay = math.inf, math.nan, math.inf
-    size = np.log(np.abs(values))
+    with np.errstate(divide="ignore"):
+        size = np.log(np.abs(values))
     for w in _crossings(lambda w: math.log(abs(L(w))), grid, size):
         lag = float(np.angle(-L(w)))  # how far it may turn back until it is -1
         if abs(lag) < math.radians(least):

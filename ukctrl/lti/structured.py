@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl.factor import Vector
 from ukctrl.lti.response import Complex
 
-ITERATIONS = 60
+ITERATIONS = 30
 """Of the search for the scaling that bounds a structured singular value best."""
 
 

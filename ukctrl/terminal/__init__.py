@@ -1,5 +1,6 @@
 """What the command line shows, and how it is stopped."""
 
+from ukctrl.terminal.analysing import show_analysis
 from ukctrl.terminal.checking import show_check
 from ukctrl.terminal.claims import show_reproduction
 from ukctrl.terminal.comparing import show_comparison
@@ -19,6 +20,7 @@ from ukctrl.terminal.tuning import show_fuzzy, show_tuned
 __all__ = [
     "clean",
     "progress",
+    "show_analysis",
     "show_catalogue",
     "show_check",
     "show_comparison",

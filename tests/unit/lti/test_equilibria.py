@@ -11,7 +11,9 @@ MET = {"rtol": 0.0, "atol": 1e-9}
 
 
 def test_a_pole_rests_upright_and_hanging_the_nearer_first(plants):
-    up, down = equilibria(plants.scenario(plants.cart_pole(), start={"q": {"angle": 0.4}}))
+    up, down = equilibria(
+        plants.scenario(plants.cart_pole(), start={"q": {"angle": 0.4}}), guesses=8
+    )
     np.testing.assert_allclose(up.point.q, [0.0, 0.0], **MET)
     np.testing.assert_allclose(np.cos(down.point.q[1]), -1.0, **MET)
     np.testing.assert_allclose([up.point.u[0], down.point.u[0]], 0.0, **MET)
@@ -19,7 +21,7 @@ def test_a_pole_rests_upright_and_hanging_the_nearer_first(plants):
 
 
 def test_without_the_task_the_cart_may_rest_anywhere_along_its_rail(plants):
-    up, down = equilibria(plants.scenario(plants.cart_pole()), on_task=False)
+    up, down = equilibria(plants.scenario(plants.cart_pole()), on_task=False, guesses=8)
     for each in (up, down):
         np.testing.assert_allclose(np.abs(each.directions[:, 0]), [1.0, 0.0], **MET)
 
@@ -31,7 +33,11 @@ def test_what_is_held_stays_where_it_is(plants):
     )  # fmt: skip
     np.testing.assert_allclose(near.point.q, [0.3, 0.0], **MET)
     with pytest.raises(InputError, match="must rest somewhere.*Release angle"):
-        equilibria(plants.scenario(plants.cart_pole(), start={"q": {"angle": 0.4}}), hold=["angle"])
+        equilibria(
+            plants.scenario(plants.cart_pole(), start={"q": {"angle": 0.4}}),
+            hold=["angle"],
+            guesses=4,
+        )
 
 
 def test_a_spring_and_its_weight_rest_where_they_balance():
@@ -69,7 +75,7 @@ def test_a_freedom_that_does_not_exist_is_refused(plants):
 
 
 def test_the_hanging_pole_swings_as_a_pendulum_under_a_held_cart(plants):
-    _, down = equilibria(plants.scenario(plants.cart_pole()))
+    _, down = equilibria(plants.scenario(plants.cart_pole()), guesses=8)
     swing = np.sqrt(9.81 / plants.length)
     zeros = linear_plant(plants.scenario(plants.cart_pole()), down.point).zeros()
     np.testing.assert_allclose(np.sort(zeros.imag), [-swing, swing], atol=1e-8)
