@@ -147,7 +147,8 @@ def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(task, tmp_path):
     scenario = Scenario.load(task, trust=True)
     factors = ["effect.0.what=nothing", "effect.0.scale=1:2:30"]
     whole, out = tmp_path / "whole", tmp_path / "out"
-    sweep(scenario, factors, folder=whole, trust=True)
+    options = {"beside": task, "trust": True}
+    sweep(scenario, factors, folder=whole, **options)
     vary = [option for factor in factors for option in ("--vary", factor)]
     sweeping = subprocess.Popen(command(task, out, *vary, "-j", "2"), stderr=subprocess.DEVNULL)
     assert more_than(2, out, sweeping)
@@ -157,7 +158,7 @@ def test_a_killed_sweep_goes_on_and_leaves_nobody_behind(task, tmp_path):
     assert gone(workers)
     recorded = (out / "journal.jsonl").read_bytes()
     (out / "journal.jsonl").write_bytes(recorded + b'{"sample": 29, "values": {"effect.0.sc')
-    with_the_rest = sweep(scenario, factors, folder=out, resume=True, trust=True)
+    with_the_rest = sweep(scenario, factors, folder=out, resume=True, **options)
     assert with_the_rest.finished
     assert (out / "journal.jsonl").read_bytes().startswith(recorded)
     assert lines(out) == dict.fromkeys(range(30), 1)
