@@ -1,5 +1,7 @@
 """A held input against the error dynamics: closed forms, and simulation of chain and robot."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -29,11 +31,11 @@ def after(error, period, late, x, count):
     n = r - first
     fine = 20
     step = period / fine
-    shift = np.array([
-        [step ** (j - i) / np.prod(range(1, j - i + 1)) if j >= i else 0.0 for j in range(n)]
-        for i in range(n)
-    ])  # fmt: skip
-    push = np.array([step ** (n - i) / np.prod(range(1, n - i + 1)) for i in range(n)])
+    shift = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i, n):
+            shift[i, j] = step ** (j - i) / math.factorial(j - i)
+    push = np.array([step ** (n - i) / math.factorial(n - i) for i in range(n)])
     asked, x = [], np.array(x)
     for k in range(count * fine):
         if k % fine == 0:
@@ -48,7 +50,7 @@ def after(error, period, late, x, count):
 
 
 def test_a_held_double_integrator_is_stable_below_the_smaller_of_two_periods(rng):
-    r"""By Jury's criterion on $z^2 - (2 - \alpha h - \beta h^2/2) z + 1 - \alpha h + \beta h^2/2$."""
+    r"""By Jury's criterion on $z^2 - (2 - a - b) z + 1 - a + b$, $a = \alpha h$, $b = \beta h^2/2$."""
     alpha, beta = rng.uniform(0.5, 40.0), rng.uniform(1.0, 400.0)
     expected = min(2.0 / alpha, 2.0 * alpha / beta)
     np.testing.assert_allclose(longest_period(second(alpha, beta)), expected, **ROUNDING)

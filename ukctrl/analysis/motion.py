@@ -111,12 +111,15 @@ def motion_of(loop: Loop) -> Motion:
     if not stack.holonomic.all():
         return _by_law(task, law)
     path = _walked(task, scenario.controller)
-    if path.stop is not None or _decided(task, stack, path):
+    kept = _kept(task, path.yields)
+    if path.stop is not None or _decided(task, kept, path):
         return path
     reason = _undriven(task, path)
     own = isinstance(scenario.controller, Servo) and robot.elastic is None
     if (own or (reason and scenario.controller.needs_grip)) and _full_grip(loop):
-        return dc.replace(_by_law(task, law), yields=path.yields)
+        made = dc.replace(_by_law(task, law), yields=path.yields)
+        if len(made.t) or not path.yields:  # a law in order may start where rows contradict
+            return made
     return dc.replace(path, kind="path alone", why=reason) if reason else path
 
 
@@ -284,6 +287,17 @@ def _blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str =
         t=t, why="conflict", rows=rows,
         text=f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}.",
     )  # fmt: skip
+
+
+def _kept(task: Task, yields: tuple[str, ...]) -> Stack:
+    """Return the passive rows, and those of the task that a motion keeps."""
+    servo = Stack(task.servo, task.robot)
+    kept = [
+        constraint
+        for part, constraint in zip(servo.attached, task.servo, strict=True)
+        if part.block not in yields
+    ]
+    return Stack((*passive_constraints(task.robot), *kept), task.robot)
 
 
 def _decided(task: Task, stack: Stack, path: Motion) -> bool:

@@ -1,0 +1,34 @@
+"""The table of `docs/reference/check.md` says what `check` says now."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from ukctrl import catalog
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "reference" / "check_table.py"
+QUICK = ("cart-pole-swing-up", "five-bar-relative", "scara-weak-motors", "two-mass-spring-far")
+
+
+@pytest.fixture(scope="module")
+def table():
+    spec = importlib.util.spec_from_file_location("check_table", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_scenario_of_the_catalogue_is_in_the_table(table):
+    assert list(table.rows_on_page()) == list(catalog.names("scenarios"))
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_rows_of_the_table_are_fresh(table, name):
+    assert table.rows_on_page()[name] == table.rows_of([name])[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(catalog.names("scenarios")) - set(QUICK)))
+def test_all_other_rows_are_fresh_too(table, name):
+    assert table.rows_on_page()[name] == table.rows_of([name])[name]
