@@ -25,7 +25,7 @@ from ukctrl.relative_degree import (
 from ukctrl.threads import one_blas_thread
 
 MISSED = 1e-7
-"""Part of the demand of the rows that the inputs may miss."""
+"""Part of its terms that a row may be missed by."""
 
 
 def error_polynomial(alpha: float, beta: float, degree: int) -> Vector:
@@ -135,7 +135,8 @@ class _IoLaw(Law):
         H, d = found.E / scale[:, None], demand / scale
         u = uk.least_squares_input(H, d, None, self.task.rank)
         miss = np.abs(H @ u - d)
-        bad = miss > MISSED * (np.abs(d) + np.abs(found.last) / scale + np.abs(H) @ np.abs(u))
+        usual = np.abs(H) @ (np.abs(u) + found.push)
+        bad = ~(miss <= MISSED * (np.abs(d) + np.abs(found.last) / scale + usual))  # NaN is bad
         if bad.any():
             rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
             rank = decoupled(found.E)

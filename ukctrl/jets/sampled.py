@@ -36,8 +36,8 @@ RESOLVED = 3e-14
 """Last coefficients of a polynomial that resolves its function, beside the largest."""
 FLOOR = 0.02
 """A tail that falls by no more than this from one interval to the next is made of rounding."""
-USUAL, WIDEST, NARROWEST = 0.1, 1.0, 1e-5
-"""Half lengths of the interval that are tried [s]."""
+WIDEST, NARROWEST = 0.25, 1e-5
+"""Half lengths of the interval that are tried, from the one down to the other [s]."""
 TINY, EPS = 1e-300, float(np.finfo(np.float64).eps)
 TRIES = 24
 """Most intervals that are tried at one state."""
@@ -101,7 +101,7 @@ class SampledJets(Jets):
         self._own = Stack(constraints, self.robot)
         # Along the motion the errors of passive rows stay as they are: nothing to stabilise.
         self._dynamics = Dynamics(self.robot, rank, Gains(0.0, 0.0))
-        self._h = USUAL
+        self._h = WIDEST
         self.uncertainty: Vector = np.zeros(0)
 
     def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
@@ -118,6 +118,7 @@ class SampledJets(Jets):
 
     def _along(self, found: Matrix, t: float, q: Vector, v: Vector, U: Matrix) -> None:
         """Write the derivatives from the acceleration on."""
+        self._h = WIDEST  # at every state anew: the answer depends on nothing that came before
         wider: tuple[float, Matrix, float] | None = None
         for _ in range(TRIES):
             values = self._motion(t, q, v, U, self._h)
@@ -135,10 +136,7 @@ class SampledJets(Jets):
                     break
                 continue
             self._finish(found, values[:, self.robot.nv :], max(tail, EPS))
-            if tail < 0.1 * RESOLVED:
-                self._h = min(1.2 * self._h, WIDEST)
             return
-        self._h = USUAL
         raise Unresolved(
             f"a motion from the state at t = {t:.6g} s must be smooth enough to be differentiated; "
             "it was not resolved within any time."

@@ -151,6 +151,8 @@ class Decoupling:
     r"""$L_f^{r_i} h_i$, shape ``(m,)``."""
     E: Matrix
     """Decoupling matrix, shape ``(m, nu)``."""
+    push: Vector
+    """Inputs of a usual size, which accelerate the robot as its own forces do, shape ``(nu,)``."""
 
 
 def decoupling(
@@ -179,7 +181,7 @@ def decoupling(
         U = np.zeros((1, nu))
         U[0, j] = push[j]
         E[:, j] = (jets.derivatives(t, q, v, U, order)[list(degrees), rows] - last) / push[j]
-    return Decoupling(drift, last, E)
+    return Decoupling(drift, last, E, push)
 
 
 def decoupled(E: Matrix) -> int:
