@@ -121,7 +121,8 @@ class SampledJets(Jets):
         self._h = WIDEST  # at every state anew: the answer depends on nothing that came before
         wider: tuple[float, Matrix, float] | None = None
         for _ in range(TRIES):
-            values = self._motion(t, q, v, U, self._h)
+            with np.errstate(over="ignore", invalid="ignore"):  # intervals too wide run away
+                values = self._motion(t, q, v, U, self._h)
             if values is not None:
                 size = np.abs(self._grid.coefficients @ values)
                 tail = float((size[-2:].max(axis=0) / (size.max(axis=0) + TINY)).max())
