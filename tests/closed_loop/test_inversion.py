@@ -142,7 +142,7 @@ def test_the_bounded_motion_of_the_tip_is_that_of_another_boundary_value_solver(
 def test_the_bounded_motion_of_two_motors_and_a_spring_is_that_of_another_solver():
     t = np.linspace(-0.5, 2.0, 101)
     arm = by_hand.Arm((1.0, 0.5, 0.5), (4.0, 1.0, 1.0), 5.0, 0.25, 0.5, (0, 1))
-    hand = arm.bounded(by_hand.rest_to_rest([1.0, 0.0], [1.2, 0.8], 1.0), t, -1.0, 4.0)
+    hand = arm.bounded(by_hand.rest_to_rest([1.2, -0.4], [1.2, 0.4], 1.0), t, -1.0, 4.0)
     assert_agree(planned(Scenario.load("elastic-two-link"), t), hand)
 
 
