@@ -32,6 +32,10 @@ EXPECTED = {
     "crane-planar": (3, "under", 2, 1, MIXED, {2, HIGH}, READY),
     # Bridge, trolley, rope and two angles; three motors.
     "crane-spatial": (5, "under", 3, 1, MIXED, {2, HIGH}, READY),
+    # An elastic joint without a motor behind one or two that have some; inertia couples them.
+    "elastic-arm-middle": (2, "under", 1, 1, IDEAL, {2}, READY),
+    "elastic-arm-tip": (2, "under", 1, 1, IDEAL, {2}, READY),
+    "elastic-two-link": (3, "under", 2, 2, IDEAL, {2}, READY),
     # Four bodies in the plane have 12 freedoms and six hinges take 12; as opposite links are equal,
     # one of those rows is redundant.
     "five-bar": (1, "under", 0, 0, NO_TASK, set(), READY),
@@ -47,6 +51,8 @@ EXPECTED = {
     "four-mass-chain": (4, "under", 1, 0, TANGENTIAL, {8}, READY),
     "log-spiral-particle": (2, "fully", 2, 2, IDEAL, {2}, READY),
     "log-spiral-particle-polar": (2, "fully", 2, 2, IDEAL, {2}, READY),
+    # On a level rail the car's force reaches the mass through spring and damper alone: 2 + 1.
+    "mass-on-car": (2, "under", 1, 0, TANGENTIAL, {3}, READY),
     # A vehicle in the plane with two wheels, 5, and six joints; the wheels' four rows have rank 3.
     "mobile-manipulator": (8, "fully", 8, 8, IDEAL, {2}, READY),
     # Seven links and seven motors, with springs between.

@@ -50,7 +50,10 @@ def after(error, period, late, x, count):
 
 
 def test_a_held_double_integrator_is_stable_below_the_smaller_of_two_periods(rng):
-    r"""By Jury's criterion on $z^2 - (2 - a - b) z + 1 - a + b$ with $a = \alpha h$, $2 b = \beta h^2$."""
+    r"""By Jury's criterion on the held error's polynomial.
+
+    $z^2 + (a + b - 2) z + 1 - a + b$ with $a = \alpha h$ and $b = \beta h^2/2$.
+    """
     alpha, beta = rng.uniform(0.5, 40.0), rng.uniform(1.0, 400.0)
     expected = min(2.0 / alpha, 2.0 * alpha / beta)
     np.testing.assert_allclose(longest_period(second(alpha, beta)), expected, **ROUNDING)

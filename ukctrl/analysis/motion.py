@@ -142,7 +142,11 @@ def _plan(loop: Loop) -> Motion | None:
     t, q, v = plan.times[inside], plan.q[inside], plan.v[inside]
     if len(t) < 3:
         return None
-    a = np.gradient(v, t, axis=0, edge_order=2)
+    a = np.zeros_like(v)
+    for k, at in enumerate(t.tolist()):  # a plan may have corners: its input tells more than v
+        dynamics = loop.truth_at(at)
+        dynamics.move(at, q[k], v[k])
+        a[k] = dynamics.acceleration(plan.input(at))
     return Motion(kind="plan", t=t, q=q, v=v, a=a)
 
 
