@@ -87,7 +87,9 @@ EXPECTED = {
     # Fourteen joints, closed by a grip in all six directions.
     "two-arms-carry": (8, "redundantly", 8, 8, IDEAL, {2}, READY),
     # The force is on the one mass; the other feels it through a spring: 2 + 2.
-    "two-mass-spring": (2, "under", 1, 1, IDEAL, {2}, READY),
+    # At twice its length the spring pulls the far mass, and with it both, at k l/m2 = 12.5 m/s^2:
+    # 24.4 m in 2 s, which the internal dynamics tell.
+    "two-mass-spring": (2, "under", 1, 1, IDEAL, {2}, WARNED),
     "two-mass-spring-far": (2, "under", 1, 0, TANGENTIAL, {4}, NOT_READY),
     "two-mass-spring-far-solved": (2, "under", 1, 0, TANGENTIAL, {4}, READY),
     "ur5-pose": (6, "fully", 6, 6, IDEAL, {2}, READY),

@@ -27,6 +27,7 @@ from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Matrix, Vector
 from ukctrl.loop import Loop
 from ukctrl.rowspace import mass_weighted
+from ukctrl.threads import one_blas_thread
 
 Realisation = Literal["orthogonal", "mixed", "tangential"]
 
@@ -155,6 +156,7 @@ def _held(dynamics: Dynamics) -> tuple[Matrix, Vector]:
     return Vt[:rank], np.array([sigma[rank - 1] if rank else 0.0, sigma[rank]])
 
 
+@one_blas_thread()
 def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     """Return the ranks along a motion, and the curves of their singular values."""
     knots = _Knots(loop, motion)
