@@ -15,6 +15,8 @@ from ukctrl.internal.modes import UNDAMPED, Modes, Poles, modes
 from ukctrl.linear import Linearization, output_matrix
 from ukctrl.lti import invariant_zeros
 
+PREFERRED = 1e3
+"""How much rather a position stands for a state than a rate."""
 CLOSE = 1e-4
 """Poles nearer to each other than this fraction of the quickest are taken for one."""
 
@@ -120,7 +122,9 @@ def _seen(
     from scipy.linalg import qr
 
     t, q, v, u = at
-    _, _, order = qr(found.V.T, mode="economic", pivoting=True)
+    places = np.arange(len(found.V)) < len(linear.positions)
+    telling = np.where(places, PREFERRED, 1.0)[:, None] * found.V
+    _, _, order = qr(telling.T, mode="economic", pivoting=True)
     chosen = np.sort(order[: found.V.shape[1]])
     left = modes(found.A, 0)  # its coordinates are mixed, and scaled already
     full = linear.full @ found.V[:, found.free :]
