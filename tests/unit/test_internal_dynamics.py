@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario
 from ukctrl.constraints import (
@@ -420,6 +421,56 @@ def test_a_path_that_moves_is_judged_by_the_motion():
     assert found.kind == "runs_away"
     assert "along the path it goes away as well" in found.verdict
     np.testing.assert_allclose(found.motion.rate, CART_POLE, rtol=0.05)
+
+
+def test_a_linear_periodic_motion_is_found_with_its_multipliers():
+    """The near mass is shaken at 3 rad/s; the far one answers as a damped resonator."""
+    row = Expression(name="near", phi="x1 - 0.2*sin(3*t)", unit="m")
+    scenario = task(masses("3*(v.x2 - v.x1)**2"), row, start={"x2": 0.3}, duration=6.0)
+    found = internal_dynamics(scenario, floquet=True)
+    s = 3.0j
+    answer = 0.2 * (6.0 * s + 50.0) / (2.0 * s**2 + 6.0 * s + 50.0)
+    np.testing.assert_allclose(found.periodic.q, [0.0, answer.imag], atol=1e-7)
+    np.testing.assert_allclose(found.periodic.v, [0.6, (s * answer).imag], atol=1e-7)
+    wanted = np.exp(np.roots([2.0, 6.0, 50.0]) * found.periodic.period)
+    for multiplier in wanted:
+        assert np.abs(found.periodic.multipliers - multiplier).min() < 1e-7
+    assert found.kind == "settles"
+    assert "comes to a periodic motion" in found.verdict
+
+
+def shaken(frequency):
+    """A pendulum of 0.5 m whose pivot goes up and down by 0.05 m; a motor holds it there."""
+    robot = Robot.from_lagrangian(
+        {"height": "m", "angle": "rad"},
+        "M/2*v.height**2 + m/2*(v.height**2 - 2*l*sin(angle)*v.height*v.angle + l**2*v.angle**2)",
+        "(M + m)*g*height + m*g*l*cos(angle)",
+        parameters={"M": 1.0, "m": 0.5, "l": 0.5, "g": G},
+        inputs={"F": {"height": 1.0}},
+    )
+    row = Expression(name="pivot", phi=f"height - 0.05*sin({frequency}*t)", unit="m")
+    return task(robot, row, duration=4.0 * np.pi / frequency)
+
+
+@pytest.mark.parametrize(("frequency", "kind"), [(100.0, "stays"), (40.0, "runs_away")])
+def test_shaking_holds_a_pendulum_upright_which_only_floquet_multipliers_tell(frequency, kind):
+    """Kapitza: upright holds from (0.05 w)^2 = 2 g l on, w = 62.6; by Mathieu's equation."""
+    found = internal_dynamics(shaken(frequency), floquet=True)
+    period = 2.0 * np.pi / frequency
+    np.testing.assert_allclose(found.periodic.period, period, rtol=1e-8)
+
+    def mathieu(t, x):
+        return [x[1], (G - 0.05 * frequency**2 * np.sin(frequency * t)) / 0.5 * x[0]]
+
+    flow = [
+        solve_ivp(mathieu, (0.0, period), x, method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
+        for x in np.eye(2)
+    ]
+    wanted = np.linalg.eigvals(np.array(flow).T.astype(complex))
+    for multiplier in wanted:
+        assert np.abs(found.periodic.multipliers - multiplier).min() < 1e-6
+    assert found.kind == kind
+    assert max(near.modes.poles.real.max() for near in found.along) > 10.0  # frozen, all the same
 
 
 def test_without_rows_there_is_no_internal_dynamics():

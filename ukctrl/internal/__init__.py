@@ -13,6 +13,7 @@ from ukctrl.internal.dynamics import LARGEST, InternalDynamics, internal_dynamic
 from ukctrl.internal.modes import Kind, Modes, modes
 from ukctrl.internal.motion import Motion
 from ukctrl.internal.near import Near
+from ukctrl.internal.periodic import Periodic
 
 __all__ = [
     "LARGEST",
@@ -21,6 +22,7 @@ __all__ = [
     "Modes",
     "Motion",
     "Near",
+    "Periodic",
     "internal_dynamics",
     "modes",
 ]

@@ -14,6 +14,7 @@ from ukctrl.internal.held import Held
 from ukctrl.internal.modes import Kind
 from ukctrl.internal.motion import Motion, motion
 from ukctrl.internal.near import Near, near_motion, near_rest
+from ukctrl.internal.periodic import Periodic, period_of, periodic
 from ukctrl.internal.rest import Rest, Search
 from ukctrl.internal.words import Facts, verdict
 from ukctrl.lti import equilibria
@@ -72,6 +73,8 @@ class InternalDynamics:
     motion: Motion | None
     """The motion from the start, and one that begins a little beside; None where not asked for
     or not possible."""
+    periodic: Periodic | None
+    """A periodic motion along a periodic path; None where not asked for or not found."""
     kind: Kind | None
     """What becomes of the motion that is left; None where that is not known."""
     verdict: str
@@ -89,6 +92,10 @@ class InternalDynamics:
             "notes": list(self.notes),
             "rests": [_plain(near) for near in self.rests],
             "along": [_plain(near) for near in self.along],
+            "periodic": None if self.periodic is None else {
+                "period": self.periodic.period,
+                "multipliers": [[z.real, z.imag] for z in self.periodic.multipliers.tolist()],
+            },
             "motion": None if self.motion is None else {
                 "fate": self.motion.fate, "rate": self.motion.rate,
                 "factor": None if math.isnan(self.motion.factor) else self.motion.factor,
@@ -109,7 +116,11 @@ def _plain(near: Near) -> dict[str, Any]:
 
 @one_blas_thread()
 def internal_dynamics(
-    scenario: Scenario, *, simulate: bool = True, duration: float | None = None
+    scenario: Scenario,
+    *,
+    simulate: bool = True,
+    duration: float | None = None,
+    floquet: bool = False,
 ) -> InternalDynamics:
     """Return what the rows of a scenario leave to itself, and what becomes of it.
 
@@ -120,6 +131,8 @@ def internal_dynamics(
         scenario: The scenario.
         simulate: Whether to follow the motion from the start too.
         duration: For how long [s]; absent: the scenario's, at most 20 s.
+        floquet: Whether to look for a periodic motion where the path is periodic, and for its
+            Floquet multipliers, which decide then. It takes a dozen periods and more.
 
     Raises:
         InputError: The scenario has no servo rows, or does not fit its robot.
@@ -144,7 +157,7 @@ def internal_dynamics(
         return InternalDynamics(
             scenario=name, robot=held.robot.name, states=states, reached=states - dimension,
             dimension=dimension, coordinates=names, grip=whole, free=free, path_moves=moves,
-            rests=(), families=(), along=(), motion=None, kind=None,
+            rests=(), families=(), along=(), motion=None, periodic=None, kind=None,
             verdict=f"{dimension} of {states} states are left to themselves.", notes=(note,),
         )  # fmt: skip
     rests, families = (
@@ -163,17 +176,27 @@ def internal_dynamics(
         run = motion(held, q, v, x, seconds)
     if whole and dimension and (moves or (v.any() and not rests)):
         along = _along(held, run, q, v, notes)
+    cycle: Periodic | None = None
+    if floquet and whole and moves and dimension:
+        period = period_of(held, q)
+        cycle = None if period is None else periodic(held, q, v, period)
+        if cycle is None:
+            notes.append(
+                "the path does not repeat itself within the run."
+                if period is None
+                else f"the path repeats itself after {period:.4g} s; no motion that does was found."
+            )
     facts = Facts(
         robot=held.robot, q=q, states=states, dimension=dimension, rows=grip.independent,
         free=free, grip=whole,
-        moves=moves, rests=rests, along=along, motion=run,
+        moves=moves, rests=rests, along=along, motion=run, cycle=cycle,
     )  # fmt: skip
     kind, said = verdict(facts)
     return InternalDynamics(
         scenario=name, robot=held.robot.name, states=states, reached=states - dimension,
         dimension=dimension, coordinates=names, grip=whole, free=free, path_moves=moves,
-        rests=rests, families=families, along=along, motion=run, kind=kind, verdict=said,
-        notes=tuple(notes),
+        rests=rests, families=families, along=along, motion=run, periodic=cycle, kind=kind,
+        verdict=said, notes=tuple(notes),
     )  # fmt: skip
 
 

@@ -11,11 +11,14 @@ from ukctrl.factor import Vector
 from ukctrl.internal.modes import Kind, time_constant
 from ukctrl.internal.motion import Motion, judge
 from ukctrl.internal.near import Near
+from ukctrl.internal.periodic import Periodic
 from ukctrl.relative_degree.words import PLANNED
 from ukctrl.robot import Robot
 
 STEADY = 1e-6
 """A linear system that changes less than this fraction along a motion is that of a steady one."""
+ON_CIRCLE = 1e-5
+"""A multiplier this near to the unit circle is on it."""
 HERE = 1e-4
 """A start this near to a state of rest is at it [rad or m, per s]."""
 LEAVES = 3.0
@@ -48,6 +51,7 @@ class Facts(NamedTuple):
     rests: tuple[Near, ...]
     along: tuple[Near, ...]
     motion: Motion | None
+    cycle: Periodic | None
 
 
 def verdict(facts: Facts) -> tuple[Kind | None, str]:
@@ -63,11 +67,32 @@ def verdict(facts: Facts) -> tuple[Kind | None, str]:
         return "none", said
     if facts.free >= facts.dimension and not facts.grip:
         return "none", f"nothing is left to itself: {_free(facts)}."
+    if facts.cycle is not None:
+        return _periodic(facts.cycle)
     if facts.along and (facts.moves or not _accelerates(facts.motion)):
         return _on_the_way(facts)
     if facts.rests:
         return _about_rest(facts)
     return _without_rest(facts)
+
+
+def _periodic(cycle: Periodic) -> tuple[Kind, str]:
+    """Judge a periodic motion by its multipliers."""
+    largest = float(np.abs(cycle.multipliers[0]))
+    every = f"Floquet multiplier {largest:.4g} over the period of {cycle.period:.4g} s"
+    if largest > 1.0 + ON_CIRCLE:
+        return "runs_away", (
+            "the task is followed, but the periodic motion of what it leaves is unstable: "
+            f"{every}. {INSTEAD}"
+        )
+    if largest < 1.0 - ON_CIRCLE:
+        return "settles", (
+            f"the task is followed, and what it leaves comes to a periodic motion: {every}."
+        )
+    return "stays", (
+        "the task is followed, and what it leaves stays near a periodic motion, without coming "
+        f"back to it: {every}."
+    )
 
 
 def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
