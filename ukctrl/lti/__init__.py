@@ -9,6 +9,7 @@ delays as further states, and ticks where the scenario's does.
 from ukctrl.lti.analysis import LinearAnalysis, analyze
 from ukctrl.lti.design import Design, designed, natural_frequency
 from ukctrl.lti.equilibria import Equilibrium, equilibria
+from ukctrl.lti.iosystem import loop_system, plant_system, start_of
 from ukctrl.lti.loop import LinearLoop, as_rates, linear_loop
 from ukctrl.lti.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
 from ukctrl.lti.modes import HiddenMode, unreached_modes, unseen_modes
@@ -40,10 +41,13 @@ __all__ = [
     "largest_period",
     "linear_loop",
     "linear_plant",
+    "loop_system",
     "margins_at",
     "natural_frequency",
     "operating_point",
+    "plant_system",
     "response_at",
+    "start_of",
     "unreached_modes",
     "unseen_modes",
 ]

@@ -20,6 +20,7 @@ from ukctrl.factor import Matrix, Vector
 from ukctrl.loop import Loop
 from ukctrl.lti.law import linear_law
 from ukctrl.lti.measuring import left_out, measured
+from ukctrl.lti.names import signals
 from ukctrl.lti.plant import LinearPlant, linear_plant
 from ukctrl.lti.point import At, OperatingPoint, operating_point
 from ukctrl.lti.sampling import Block, sampled_plant, series
@@ -87,21 +88,22 @@ class LinearLoop:
         import control
 
         A, b, c = self.broken_at(motor)
-        name = self.inputs[motor]
+        name = signals(self.inputs)[motor]
         return control.ss(
-            A, b[:, None], c[None], [[0.0]], dt=self.period or 0, name=f"loop at {name}",
-            states=list(self.states), inputs=[name], outputs=[f"returned {name}"],
+            A, b[:, None], c[None], [[0.0]], dt=self.period or 0, name=f"loop_at_{name}",
+            states=list(self.states), inputs=[name], outputs=[f"returned_{name}"],
         )  # fmt: skip
 
     def transfers(self) -> control.StateSpace:
         """Return the loop transfer matrix with all motors open, for python-control."""
         import control
 
-        nu = len(self.inputs)
+        names = signals(self.inputs)
+        nu = len(names)
         return control.ss(
             self.A, self.B, -self.C, np.zeros((nu, nu)), dt=self.period or 0, name="loop",
-            states=list(self.states), inputs=list(self.inputs),
-            outputs=[f"returned {name}" for name in self.inputs],
+            states=list(self.states), inputs=list(names),
+            outputs=[f"returned_{name}" for name in names],
         )  # fmt: skip
 
     def to_control(self) -> control.StateSpace:
@@ -113,7 +115,8 @@ class LinearLoop:
         D = np.zeros((len(C), self.B.shape[1]))
         return control.ss(
             self.closed, self.B, C, D, dt=self.period or 0, name="closed_loop",
-            states=list(self.states), inputs=list(self.inputs), outputs=list(self.plant.outputs),
+            states=list(self.states), inputs=list(signals(self.inputs)),
+            outputs=list(signals(self.plant.outputs)),
         )  # fmt: skip
 
 

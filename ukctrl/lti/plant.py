@@ -14,6 +14,7 @@ from ukctrl.differences import jacobian
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Matrix, Vector
 from ukctrl.linear import Linearization, Linearizer, output_matrix
+from ukctrl.lti.names import signals
 from ukctrl.lti.point import At, OperatingPoint, operating_point, plant_at
 from ukctrl.lti.zeros import invariant_zeros
 from ukctrl.scenario import Scenario
@@ -77,12 +78,12 @@ class LinearPlant:
         return invariant_zeros(self.A, self.B, self.C, self.D)
 
     def to_control(self, name: str = "plant") -> control.StateSpace:
-        """Return the system for python-control, with names."""
+        """Return the system for python-control; dots in names of signals become underscores."""
         import control
 
         return control.ss(
             self.A, self.B, self.C, self.D, name=name, states=list(self.states),
-            inputs=list(self.inputs), outputs=list(self.outputs),
+            inputs=list(signals(self.inputs)), outputs=list(signals(self.outputs)),
         )  # fmt: skip
 
 

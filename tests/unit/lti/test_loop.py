@@ -25,7 +25,7 @@ def test_at_a_motor_the_loop_returns_what_the_gains_say(plants):
     L = loop.transfer(0)
     for s in (1j, 2.0 + 1j):
         np.testing.assert_allclose(L(s), (5.0 * s + 6.0) / s**2, **CLOSED)
-    assert (L.input_labels, L.output_labels) == (["F"], ["returned F"])
+    assert (L.input_labels, L.output_labels) == (["F"], ["returned_F"])
 
 
 def test_breaking_one_motor_of_several_leaves_the_others_closed():
