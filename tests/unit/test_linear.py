@@ -10,6 +10,7 @@ from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.errors import InputError, ShapeError
 from ukctrl.linear import Linearizer, equilibrium, linearize
+from ukctrl.linear.forces import derivatives, parted
 from ukctrl.loop import Loop
 from ukctrl.robot import DryFriction, JointSpring
 from ukctrl.start import solve_positions, solve_start
@@ -289,3 +290,27 @@ def test_rows_on_velocities_hold_positions_where_they_integrate(psi, held):
 def test_wheels_that_roll_hold_no_positions():
     robot = Robot.load("mobile_ur5")
     assert not positional_rows(Stack(passive_constraints(robot), robot).attached, robot).any()
+
+
+@pytest.mark.parametrize("name", ["panda_elastic", "flexible_joint_arm", "springs"])
+def test_forces_in_joints_change_as_their_closed_forms_say(name):
+    forces = [
+        JointSpring(joint="x", stiffness=40.0, damping=3.0),
+        DryFriction(joint="angle", level=0.2, velocity_scale=0.5),
+    ]
+    robot = cart_pole(forces=forces) if name == "springs" else Robot.load(name)
+    rng = np.random.default_rng(3)
+    q, v = robot.random(rng), rng.standard_normal(robot.nv)
+    exact, others = parted(robot.forces)
+    assert exact
+    assert not others
+    snapshot = robot.snapshot(q, v)
+
+    def force(d):
+        snapshot.move(robot.integrate(q, d[: robot.nv]), v + d[robot.nv :])
+        return snapshot.f.copy()
+
+    by_q, by_v = derivatives(exact, robot.snapshot(q, v))
+    wanted = jacobian(force, 2 * robot.nv)
+    scale = 1.0 + np.abs(wanted).max()
+    np.testing.assert_allclose(np.hstack([by_q, by_v]) / scale, wanted / scale, **CLOSED)

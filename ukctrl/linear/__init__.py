@@ -14,8 +14,10 @@ slip of feet that stick; $N_v$ keeps all of them.
 
 With $r = M a + \mathrm{nle} - f - B u - A_p^\top \lambda$ and $g = A_p a - b_p$ the acceleration
 changes by $\delta a = -W\, \delta r - M^{-1} A_p^\top (A_p M^{-1} A_p^\top)^+ \delta g + G\,
-\delta u$. The derivatives of $M a + \mathrm{nle}$ are exact for rigid bodies; all others are
-central differences of sixth order along the tangent.
+\delta u$. Derivatives of rigid bodies
+and of springs, dampers and friction in joints are exact; those of plants and forces given by
+formulas, of springs between frames, of passive rows and of inputs whose grip varies are central
+differences of sixth order along the tangent, good to some $10^{-11}$.
 """
 
 from ukctrl.linear.free import FreeDirections, free_velocities

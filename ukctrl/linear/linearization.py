@@ -15,6 +15,7 @@ from ukctrl.constraints.positional import positional_rows
 from ukctrl.differences import jacobian
 from ukctrl.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.factor import Matrix, Vector
+from ukctrl.linear.forces import derivatives, parted
 from ukctrl.linear.free import FreeDirections, Indices
 from ukctrl.linear.rest import equilibrium
 from ukctrl.robot import Robot
@@ -90,8 +91,9 @@ class Linearizer:
         self.positional = np.flatnonzero(
             positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
         )
-        forces = robot.forces.any or robot.actuation.varies
-        self._moves = forces or bool(len(self._dynamics.passive))
+        self._exact, self._others = parted(robot.forces)
+        varies = bool(self._others) or robot.actuation.varies
+        self._moves = varies or bool(len(self._dynamics.passive))
 
     def at(
         self, t: float, q: Vector, v: Vector, u: Vector, like: Linearization | None = None
@@ -114,6 +116,8 @@ class Linearizer:
         every = FreeDirections(dynamics.L, A_p, rtol)
         positions = FreeDirections(dynamics.L, A_p[self.positional], rtol)
         by_q, by_v = dynamics.snapshot.force_derivatives(a)
+        f_q, f_v = derivatives(self._exact, dynamics.snapshot)
+        by_q, by_v = by_q - f_q, by_v - f_v
         more_q = more_v = np.zeros((n + 2 * len(A_p), n))
         if self._moves:
             more_q, more_v = self._differences(a, u)
@@ -135,7 +139,10 @@ class Linearizer:
         )  # fmt: skip
 
     def _differences(self, a: Vector, u: Vector) -> tuple[Matrix, Matrix]:
-        """Return how ``[-f - B u - A_p' lam; A_p a - b_p; A_p v - c]`` changes with q and v."""
+        """Return how ``[-f - B u - A_p' lam; A_p a - b_p; A_p v - c]`` changes with q and v.
+
+        Of ``f``, what is not known in closed form.
+        """
         robot, dynamics = self.robot, self._dynamics
         lam = np.zeros(0)
         if len(dynamics.passive):
@@ -146,7 +153,11 @@ class Linearizer:
         def rest(dq: Vector, dv: Vector) -> Vector:
             A, b, beta, _ = dynamics.look(t, robot.integrate(q, dq), v + dv)
             s = dynamics.snapshot
-            force = -s.f - s.B @ u - dynamics.nonideal - lam @ A
+            force = -s.B @ u - dynamics.nonideal - lam @ A
+            f: Vector = np.zeros(robot.nv)
+            for term in self._others:
+                term.add(s, f)
+            force -= f
             return np.concatenate([force, A @ a - b, beta])
 
         by_q = jacobian(lambda dq: rest(dq, still), robot.nv)
