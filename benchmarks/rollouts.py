@@ -1,6 +1,6 @@
 """Time many rollouts of a 7-joint arm at 1 kHz beside the script that a user would write.
 
-    python benchmarks/rollouts.py [--json FILE] [--samples N] [--rounds N] [--memory]
+    python benchmarks/rollouts.py [--json FILE] [--samples N] [--rounds N] [--memory] [--page]
 
 Both run 2 s of scenarios/panda-pose-sampled.toml with masses that are off by up to 10 %, on 1, 2
 and all cores, in turn, round by round; before that both must give the same motion. A rate is that
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from ukctrl.sweep import Plan
 from ukctrl.sweep.sample import Base, Samples
 
 NAME = "panda-pose-sampled"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 SAME = 1e-8
 """Largest difference of positions that count as the same [rad]; errors are defined alike to second
 order only."""
@@ -112,12 +114,30 @@ def memory(count: int) -> dict[str, float]:
     """Sweep so many short samples from the command line; return wall time and peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         line = [sys.executable, "-m", "ukctrl.cli", "sweep", NAME, "--repeats", str(count)]
-        line += ["--set", "timing.duration=0.01", "--out", folder, "--quiet"]
+        line += ["--set", "timing.duration=0.01", "--out", folder, "--quiet", "--no-report"]
         done = subprocess.run(
             [sys.executable, "-c", PEAK, *line], stdout=subprocess.PIPE, text=True, check=True
         )
     wall, peak = (float(part) for part in done.stdout.split())
     return {"samples": count, "seconds": wall, "peak_mb": peak / 1024.0}
+
+
+def rates(found: dict[int, dict[str, float]]) -> str:
+    """Return the rates as a table."""
+    lines = ["| cores | ukctrl | script | ratio |", "|---|---|---|---|"]
+    for jobs, row in found.items():
+        lines.append(
+            f"| {jobs} | {row['ukctrl']:.1f} /s | {row['script']:.1f} /s | {row['ratio']:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def peaks(found: list[dict[str, float]]) -> str:
+    """Return the peaks of memory as a table."""
+    lines = ["| samples | time | peak memory |", "|---|---|---|"]
+    for row in found:
+        lines.append(f"| {row['samples']} | {row['seconds']:.0f} s | {row['peak_mb']:.0f} MB |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -127,6 +147,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--memory", action="store_true", help="also measure the peak memory")
+    parser.add_argument("--page", action="store_true", help="write the tables of the benchmarks")
     given = parser.parse_args()
     for library in ("OPENBLAS", "MKL", "OMP"):  # one thread for each of the processes to come
         os.environ[f"{library}_NUM_THREADS"] = "1"
@@ -136,19 +157,24 @@ def main() -> None:
     if not off < SAME:
         sys.exit(f"the motions differ by {off:.1e} rad; there is nothing to compare.")
     print(f"largest difference of the motions: {off:.1e} rad; load {os.getloadavg()[0]:.1f}")
-    found: dict[str, object] = {"difference": off}
-    print(f"{'cores':>6}{'ukctrl':>12}{'script':>12}{'ratio':>8}   [rollouts/s]")
-    for jobs in sorted({1, 2, cores()}):
-        times = measure(scenario, urdf, jobs, given.samples, given.rounds)
-        found[str(jobs)] = times
-        print(f"{jobs:>6}{times['ukctrl']:>12.1f}{times['script']:>12.1f}{times['ratio']:>8.2f}")
-    if given.memory:
-        print(f"{'samples':>8}{'seconds':>10}{'peak MB':>10}")
-        found["memory"] = [memory(count) for count in COUNTS]
-        for row in found["memory"]:  # type: ignore[attr-defined]
-            print(f"{row['samples']:>8}{row['seconds']:>10.1f}{row['peak_mb']:>10.1f}")
+    found = {
+        jobs: measure(scenario, urdf, jobs, given.samples, given.rounds)
+        for jobs in sorted({1, 2, cores()})
+    }
+    tables = {"rollouts": rates(found)}
+    kept = [memory(count) for count in COUNTS] if given.memory else []
+    if kept:
+        tables["rollouts_memory"] = peaks(kept)
+    print("\n\n".join(tables.values()))
     if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+        told = {"difference": off, "cores": found, "memory": kept}
+        given.json.write_text(json.dumps(told, indent=2) + "\n")
+    if given.page:
+        page = PAGE.read_text("utf-8")
+        for name, text in tables.items():
+            place = re.compile(rf"<!-- measured: {name} -->[^<]*<!-- end -->")
+            page = place.sub(f"<!-- measured: {name} -->\n\n{text}\n\n<!-- end -->", page)
+        PAGE.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import math
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -88,11 +89,18 @@ def finite_or_none(value: Any) -> Any:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that at every moment the old or the new one stands there whole."""
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file to write to, which takes the place of the old one when it is whole."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
+            yield stream
         publish(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

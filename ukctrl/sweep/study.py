@@ -12,12 +12,12 @@ from ukctrl import catalog
 from ukctrl.errors import InputError
 from ukctrl.provenance import origin
 from ukctrl.scenario import Scenario
-from ukctrl.storage import plain, toml_text, write_atomically
+from ukctrl.storage import plain, replacing, toml_text, write_atomically
 from ukctrl.sweep.factor import Factor
 from ukctrl.sweep.journal import read_rows
 from ukctrl.sweep.plan import Design, Plan
 from ukctrl.sweep.row import Row
-from ukctrl.sweep.table import csv_bytes, parquet_bytes, rows_of, table_of
+from ukctrl.sweep.table import rows_of, table_of, write_csv, write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,5 +218,7 @@ class Study:
 
 def write_tables(folder: Path, table: pd.DataFrame) -> None:
     """Write `study.csv` and `study.parquet`, each in one atomic step."""
-    write_atomically(folder / CSV, csv_bytes(table))
-    write_atomically(folder / PARQUET, parquet_bytes(table))
+    with replacing(folder / CSV) as target:
+        write_csv(table, target)
+    with replacing(folder / PARQUET) as target:
+        write_parquet(table, target)

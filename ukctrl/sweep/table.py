@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,8 @@ FIXED = ("sample", SEED, "status", "message", "reached")
 """Columns that every study has, beside its factors and metrics."""
 UNTIMED = tuple(name for name, metric in METRICS.items() if metric.function is not None)
 """Metrics that do not depend on wall time."""
+CHUNK = 1000
+"""Rows that are turned into text at a time."""
 TYPES: dict[Column, str] = {"bool": "bool", "int": "int64", "float": "float64", "text": "object"}
 
 
@@ -73,17 +74,14 @@ def rows_of(factors: Iterable[Factor], table: pd.DataFrame) -> Iterator[Row]:
         )
 
 
-def csv_bytes(table: pd.DataFrame) -> bytes:
-    """Return a table as CSV, every number to its last bit."""
-    text: str = table.to_csv(index=False, lineterminator="\n")
-    return text.encode()
+def write_csv(table: pd.DataFrame, target: BinaryIO) -> None:
+    """Write a table as CSV, every number to its last bit."""
+    table.to_csv(target, index=False, lineterminator="\n", chunksize=CHUNK)
 
 
-def parquet_bytes(table: pd.DataFrame) -> bytes:
-    """Return a table as Parquet."""
-    target = io.BytesIO()
+def write_parquet(table: pd.DataFrame, target: BinaryIO) -> None:
+    """Write a table as Parquet."""
     table.to_parquet(target, engine="pyarrow", index=False)
-    return target.getvalue()
 
 
 def _ordered(names: Iterable[str]) -> list[str]:
