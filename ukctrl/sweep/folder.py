@@ -53,6 +53,7 @@ def _differences(old: About, new: About) -> Iterator[str]:
     for table in (before, after):
         table["factors"] = {entry["path"]: {**entry} for entry in table["factors"]}
         table.pop("samples")
+        table.pop("beside", None)  # where names are looked up is no part of what they mean
     ours, theirs = dict(_leaves("", before)), dict(_leaves("", after))
     for path in dict.fromkeys((*ours, *theirs)):
         if path not in theirs:

@@ -41,13 +41,15 @@ class About:
     versions: Mapping[str, str]
     """Versions of what computes it; other ones may give other last bits."""
     beside: Path | None = None
-    """File that names among the values are relative to; None: the catalogue has them all."""
+    """File that names among the values are relative to; None: there are none but of the catalogue.
+    """
 
     @staticmethod
     def of(scenario: Scenario, plan: Plan, beside: Path | None = None) -> About:
         """Describe a study that this version computes."""
         table = plain(scenario.to_table(), "scenario")
-        own = None if beside is None else beside.resolve()
+        named = any(factor.spread.column() == "text" for factor in plan.factors)
+        own = beside.resolve() if beside is not None and named else None
         if own is not None and own.is_relative_to(catalog.root()):
             own = None
         return About(scenario=table, plan=plan, versions=origin()["versions"], beside=own)
