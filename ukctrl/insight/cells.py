@@ -146,7 +146,7 @@ def dependence_lines(insight: Insight) -> list[Row]:
     """Return the shares of every metric's rank by factor, the largest of a line marked."""
     rows: list[Row] = []
     for name, one in insight.dependence.items():
-        if "." in name:
+        if "." in name and name != insight.cost.text:
             continue
         strength = one.strength
         largest = max(strength.values())

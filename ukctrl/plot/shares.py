@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 MOST_BARS = 12
 """Factors with bars of their own; of more, the strongest."""
+MOST_LETTERS = 68
+"""Letters below a panel, side by side."""
 
 
 class Bar(NamedTuple):
@@ -132,6 +134,9 @@ class _Rates:
         texts = [panels.short(label.replace(" to ", "\n"), 16) for label in labels]
         if any(" to " in label for label in labels):
             texts = [label.replace(" to ", "\n") for label in labels]
+        longest = max(len(line) for text in texts for line in text.split("\n"))
+        if longest * len(texts) > MOST_LETTERS:  # such as 1.01×10⁻⁶: they would run into each other
+            texts = [text if place % 2 == 0 else "" for place, text in enumerate(texts)]
         axes.set_xticks(range(len(labels)), texts, fontsize=size)
         axes.set_xlim(-0.6, len(labels) - 0.4)
         axes.set_ylim(0.0, 104.0)
