@@ -36,20 +36,18 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
         write_json(found.to_dict())
         return
     lines: list[Line] = [[Part(clean(found.scenario), "bold"), ": ", VERDICTS[found.verdict]]]
-    remarks = list(_remarks(found))
-    for level, text in remarks:
-        if level != "note":
-            lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
+    for level, texts in (("problem", found.problems), ("warning", found.warnings)):
+        for text in texts:
+            lines += hanging(f"{level}: ", text, LEVEL_STYLE[level])
     lines.append([""])
     for name, value in _facts(found):
         lines += hanging(f"  {name:<14}", value, "cyan")
     lines += _rows(found)
     lines += _uses(found.feasibility) if found.feasibility is not None else []
-    notes = [text for level, text in remarks if level == "note"]
-    if notes:
-        lines.append([""])
-    for text in notes:
-        lines += hanging("note: ", text, "bold")
+    remarks = list(_remarks(found))
+    lines += [[""]] if remarks else []
+    for level, text in remarks:
+        lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
     if folder is not None:
         names = ("check.png", "internal.png")
         drawn = [("figure", name) for name in names if (folder / name).is_file()]
@@ -201,15 +199,12 @@ def _more(count: int) -> str:
 
 
 def _remarks(found: Check) -> Iterator[tuple[str, str]]:
-    """Yield the level and the text of everything worth a sentence, the gravest first."""
-    remarks = [("problem", text) for text in found.problems]
-    remarks += [("warning", text) for text in found.warnings]
-    remarks += [("note", text) for text in found.notes]
-    for finding in found.findings:
+    """Yield the level and the text of what does not touch the verdict, the model's audit first."""
+    for finding in sorted(found.findings, key=lambda text: text.startswith("note")):
         level, _, text = finding.partition(": ")
-        remarks.append((level, text))
-    order = ("problem", "error", "warning", "note")
-    yield from sorted(remarks, key=lambda remark: order.index(remark[0]))
+        yield level, text
+    for text in found.notes:
+        yield "note", text
 
 
 def _with_unit(value: float, unit: str) -> str:
