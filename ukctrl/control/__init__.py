@@ -58,11 +58,13 @@ from ukctrl.control.inversion import (
     StableInversion,
 )
 from ukctrl.control.io_linearisation import IoLinearisation
-from ukctrl.control.lqr import Lqi, Lqr, Regulation
+from ukctrl.control.lqr import Lqi, Lqr
 from ukctrl.control.mismatch import ModelError, RowMismatch
 from ukctrl.control.none import NoControl
 from ukctrl.control.passivity import SlotineLi, SlotineLiAdaptive
+from ukctrl.control.placement import PolePlacement
 from ukctrl.control.planned import Feedforward
+from ukctrl.control.regulating import Regulation
 from ukctrl.control.riccati import Regulator
 from ukctrl.control.servo import Servo
 from ukctrl.control.swing_up import SwingUp
@@ -83,6 +85,7 @@ AnyController = Annotated[
     | SlotineLiAdaptive
     | Lqr
     | Lqi
+    | PolePlacement
     | Tvlqr
     | Feedforward
     | ElasticTracking
@@ -145,6 +148,7 @@ __all__ = [
     "OperationalSpace",
     "PdGravity",
     "Pid",
+    "PolePlacement",
     "Posture",
     "Power",
     "Prioritized",

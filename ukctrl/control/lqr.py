@@ -2,65 +2,40 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Mapping
-from typing import ClassVar, Literal, final
+from typing import Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ukctrl.constraints import Stack
-from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.joint_motion import configurations, following_joints, joint_motion
+from ukctrl.control.base import Command, Signal, Task
+from ukctrl.control.regulating import Regulating, Regulation
 from ukctrl.control.riccati import (
-    Regulator,
     Weight,
     deviation_weight,
     input_weight,
     regulator,
     weight,
 )
-from ukctrl.dynamics import Dynamics, passive_constraints
+from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
-from ukctrl.factor import Vector
-from ukctrl.fields import Number, Seconds, spec
-from ukctrl.linear import Linearization, Linearizer, equilibrium, output_matrix
-from ukctrl.reference import Reference
-from ukctrl.relative_degree import ELASTIC_KINDS
-from ukctrl.start import solve_positions
-
-OPEN = 1e-9
-"""How far a given equilibrium may open the passive constraints [unit of the row]."""
-STILL = 1e-9
-"""A joint that a task moves by less stands still [rad or m]."""
-AT_REST = 'follow = "equilibrium"'
-"""What regulates robots whose task has no joint motion."""
-SIGHTS = 101
-"""Times along a task at which its joints are looked at."""
+from ukctrl.factor import Matrix, Vector
+from ukctrl.fields import spec
+from ukctrl.linear import Linearization, output_matrix
 
 
 @spec
-class Regulating(Controller):
-    """What the regulators share."""
-
-    needs_grip: ClassVar[bool] = False
+class Quadratic(Regulating):
+    """What the linear-quadratic regulators share."""
 
     Q: Weight = 1.0
     """Weight of the deviations; in a table of the configuration by ``q1`` and of the velocity by
     ``v.q1``, or of all of them by ``q`` and ``v``."""
     R: Weight = 1.0
     """Weight of the inputs, by actuator."""
-    q: tuple[Number, ...] | None = None
-    """Equilibrium, one number a coordinate; absent: where the servo rows hold, near the start. The
-    feet of a robot that stands must be where it stands then, so give it if the start is off."""
-    follow: Literal["equilibrium", "task"] = "equilibrium"
-    """What deviations are measured from: the equilibrium, or the joint motion of the task."""
-    plan_step: Seconds = 0.005
-    """Step of the inverse kinematics of that motion [s]."""
 
 
 @spec
-class Lqr(Regulating):
+class Lqr(Quadratic):
     r"""Linear-quadratic regulator about an equilibrium: $u = u_0 - K x$.
 
     $K$ minimises $\int x^\top Q x + \delta u^\top R\, \delta u\, \mathrm dt$ for the robot
@@ -80,7 +55,7 @@ class Lqr(Regulating):
 
 
 @spec
-class Lqi(Regulating):
+class Lqi(Quadratic):
     r"""Linear-quadratic regulator with integrals $z = \int \phi$ of the servo rows' errors.
 
     $u = u_0 - K x - K_i z$, so that a wrong model leaves no steady error of rows that stand
@@ -99,54 +74,13 @@ class Lqi(Regulating):
         return _Lqi(self, task)
 
 
-class Regulation(Law, abc.ABC):
-    """A started regulator.
-
-    Attributes:
-        linear: The robot as a linear system about the equilibrium.
-        regulator: The gains, and the poles of the closed loop.
-    """
-
-    linear: Linearization
-    regulator: Regulator
-
-    def __init__(self, spec: Regulating, task: Task) -> None:
-        super().__init__(task)
-        robot = task.robot
-        q = _equilibrium(spec, task)
-        u = equilibrium(robot, q, task.start)
-        self.linear = Linearizer(robot, task.rank).at(task.start, q, np.zeros(robot.nv), u)
-        self._Q = deviation_weight(spec.Q, "Q", self.linear)
-        self._R = input_weight(spec.R, robot.actuators)
-        self._motion = None
-        if spec.follow == "task":
-            self._motion = _motion(spec, task)
-
-    def deviation(self, dynamics: Dynamics) -> Vector:
-        """Return what the regulator brings back to zero, shape ``(n,)``."""
-        s, linear = dynamics.snapshot, self.linear
-        if self._motion is None:
-            return linear.deviation(s.q, s.v)
-        r, r_dot, _ = np.array(self._motion(s.t)).reshape(3, -1)
-        q = configurations(linear.robot, r[None])[0]
-        dq, dv = linear.robot.difference(q, s.q), s.v - r_dot
-        x: Vector = np.concatenate([dq[linear.positions], dv[linear.velocities]])
-        return x
-
-    @property
-    def poles(self) -> NDArray[np.complex128]:
-        """Poles of the closed loop: ``s`` [1/s], or ``z`` where the input is held."""
-        return self.regulator.poles
-
-
 @final
 class _Lqr(Regulation):
     def __init__(self, spec: Lqr, task: Task) -> None:
         super().__init__(spec, task)
+        Q, R = _weights(spec, self.linear)
         A, B = self.linear
-        self.regulator = regulator(
-            A, B, self._Q, self._R, self.linear.states, self.linear.inputs, task.period
-        )
+        self.regulator = regulator(A, B, Q, R, self.linear.states, self.linear.inputs, task.period)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
@@ -156,6 +90,7 @@ class _Lqr(Regulation):
 class _Lqi(Regulation):
     def __init__(self, spec: Lqi, task: Task) -> None:
         super().__init__(spec, task)
+        Q, R = _weights(spec, self.linear)
         from scipy.linalg import block_diag
 
         A, B = self.linear
@@ -169,9 +104,9 @@ class _Lqi(Regulation):
         A = np.block([[A, np.zeros((n, m))], [C, np.zeros((m, m))]])
         B = np.vstack([B, np.zeros((m, B.shape[1]))])
         names = tuple(f"integral of {row}" for row in self.stack.names)
-        Q = block_diag(self._Q, weight(spec.Q_integral, self.stack.names, "Q_integral"))
+        Q = block_diag(Q, weight(spec.Q_integral, self.stack.names, "Q_integral"))
         states = (*self.linear.states, *names)
-        self.regulator = regulator(A, B, Q, self._R, states, self.linear.inputs, task.period)
+        self.regulator = regulator(A, B, Q, R, states, self.linear.inputs, task.period)
         self.memory = np.zeros(m)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
@@ -187,52 +122,6 @@ class _Lqi(Regulation):
         return {"integral": Signal(memory, unit, "integrals of the rows' errors")}
 
 
-def _equilibrium(spec: Regulating, task: Task) -> Vector:
-    """Return the configuration to regulate about.
-
-    Raises:
-        InputError: A given one has the wrong size, or breaks the passive constraints.
-        StartError: None is near the start where the rows hold.
-    """
-    robot = task.robot
-    passive = passive_constraints(robot)
-    if spec.q is None:
-        stack = Stack((*passive, *task.servo), robot)
-        return solve_positions(stack, robot.snapshot(task.q), task.q, task.start)
-    if len(spec.q) != robot.nq:
-        raise InputError(
-            f"controller.q must have one number a coordinate, {robot.nq}; got {len(spec.q)}."
-        )
-    q = robot.normalize(np.array(spec.q))
-    stack = Stack(passive, robot, key=f"robot '{robot.name}': passive")
-    open_by = np.abs(np.nan_to_num(stack.write(robot.snapshot(q)).phi))
-    if open_by.max(initial=0.0) > OPEN:
-        worst = int(np.argmax(open_by))
-        raise InputError(
-            f"controller.q must keep the passive constraints; row '{stack.names[worst]}' is off by "
-            f"{open_by[worst]:.2g} {stack.units[worst]}. Leave it out to find one near the start."
-        )
-    return q
-
-
-def _motion(spec: Regulating, task: Task) -> Reference:
-    """Return the joint motion of the task, of all joints, also those that loops move.
-
-    Raises:
-        InputError: The task has no joint motion, or says nothing of the motors behind springs.
-    """
-    robot = task.robot
-    following_joints(task, AT_REST)
-    path = joint_motion(task, spec.plan_step, robot.dofs, AT_REST).path
-    if robot.elastic is not None:
-        times = np.linspace(task.start, task.start + task.duration, SIGHTS)
-        r = np.array([np.array(path(t)).reshape(3, -1)[0] for t in times.tolist()])
-        moves = np.ptp(r, axis=0) > STILL
-        left = moves[robot.elastic.links] & ~moves[robot.elastic.motors]
-        if left.any():
-            joint = robot.elastic.joints[int(np.argmax(left))]
-            raise InputError(
-                f"the task must move motors along with their links to be followed; it leaves the "
-                f"motor of '{joint}' where it is. Use {ELASTIC_KINDS}."
-            )
-    return path
+def _weights(spec: Quadratic, linear: Linearization) -> tuple[Matrix, Matrix]:
+    """Return the weights of the states and of the inputs."""
+    return deviation_weight(spec.Q, "Q", linear), input_weight(spec.R, linear.inputs)

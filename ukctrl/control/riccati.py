@@ -253,7 +253,7 @@ def _require_stabilisable(
 ) -> None:
     """Refuse a mode that does not decay by itself and that no input moves (Hautus' test)."""
     for pole in _lasting(A):
-        mode = _beyond(A - pole * np.eye(len(A)), B)
+        mode = unreached_mode(A - pole * np.eye(len(A)), B)
         if mode is not None:
             raise GainError(
                 f"the inputs {', '.join(inputs)} must be able to make every mode decay; they have "
@@ -268,7 +268,7 @@ def _require_detectable(A: Matrix, Q: Matrix, states: Sequence[str]) -> None:
     for pole in _lasting(A):
         if abs(pole.real) > MARGIN * _scale(A):
             continue  # what grows is made to decay even where it costs nothing
-        mode = _beyond(A.T - pole * np.eye(len(A)), Q)
+        mode = unreached_mode(A.T - pole * np.eye(len(A)), Q)
         if mode is not None:
             raise GainError(
                 f"Q must weigh every mode that does not decay by itself; the one with s = "
@@ -293,7 +293,7 @@ def _scale(A: Matrix) -> float:
     return max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
 
 
-def _beyond(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
+def unreached_mode(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
     """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one."""
     whole = np.hstack([shifted, B])
     U, sigma, _ = np.linalg.svd(whole)

@@ -12,8 +12,10 @@ from pydantic import Field, model_validator
 
 from ukctrl.constraints import AnyConstraint, Constraint
 from ukctrl.control.base import Command, Controller, Law, Signal, Task, law_name
-from ukctrl.control.lqr import Lqi, Lqr, Regulation
+from ukctrl.control.lqr import Lqi, Lqr
 from ukctrl.control.none import NoControl
+from ukctrl.control.placement import PolePlacement
+from ukctrl.control.regulating import Regulation
 from ukctrl.control.servo import Servo
 from ukctrl.control.swing_up import SwingUp
 from ukctrl.control.tracking import PdGravity
@@ -24,7 +26,7 @@ from ukctrl.fields import Instance, Listed, Positive, Text, spec
 from ukctrl.files import blaming
 
 AnyMode = Annotated[
-    Servo | SwingUp | Lqr | Lqi | PdGravity | NoControl, Field(discriminator="kind")
+    Servo | SwingUp | Lqr | Lqi | PolePlacement | PdGravity | NoControl, Field(discriminator="kind")
 ]
 """Any law that can be entered at any state, told apart by its ``kind``."""
 

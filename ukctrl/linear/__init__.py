@@ -21,6 +21,7 @@ differences of sixth order along the tangent, good to some $10^{-11}$.
 """
 
 from ukctrl.linear.free import FreeDirections, free_velocities
+from ukctrl.linear.hold import held
 from ukctrl.linear.linearization import Linearization, Linearizer, linearize
 from ukctrl.linear.outputs import output_matrix
 from ukctrl.linear.rest import equilibrium
@@ -31,6 +32,7 @@ __all__ = [
     "Linearizer",
     "equilibrium",
     "free_velocities",
+    "held",
     "linearize",
     "output_matrix",
 ]

@@ -6,8 +6,9 @@ leave (see [`ukctrl.linear`][ukctrl.linear]). The loop has the law's memory, the
 delays as further states, and ticks where the scenario's does.
 """
 
+from ukctrl.control.settling import natural_frequency
 from ukctrl.lti.analysis import LinearAnalysis, analyze
-from ukctrl.lti.design import Design, designed, natural_frequency
+from ukctrl.lti.design import Design, designed
 from ukctrl.lti.equilibria import Equilibrium, equilibria
 from ukctrl.lti.iosystem import loop_system, plant_system, start_of
 from ukctrl.lti.loop import LinearLoop, as_rates, linear_loop

@@ -1,10 +1,9 @@
-r"""Gains from a settling time and a damping ratio.
+r"""Gains of a scenario's controller from a settling time and a damping ratio.
 
 The error of a row under second-order feedback obeys
-$\ddot\varphi + 2\zeta\omega\,\dot\varphi + \omega^2 \varphi = 0$. Released at rest it settles, to
-2 % of what it was and for good, after $\tau(\zeta)/\omega$; the number $\tau$ is worked out, so
-that $\omega = \tau(\zeta)/t_s$ is exact and the metric ``settling_time`` of an ideal run is $t_s$.
-With an integral a third pole at $-\omega$ joins the pair, and $\tau$ is that of all three.
+$\ddot\varphi + 2\zeta\omega\,\dot\varphi + \omega^2 \varphi = 0$, and $\omega$ follows from the
+settling time exactly, so that the metric ``settling_time`` of an ideal run from rest is what was
+asked.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
@@ -27,22 +26,22 @@ from ukctrl.control import (
     OperationalSpace,
     PdGravity,
     Pid,
+    PolePlacement,
     Regulation,
     ResolvedAcceleration,
     Servo,
     law_name,
 )
+from ukctrl.control.settling import SETTLED, natural_frequency
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.loop import Loop
 from ukctrl.lti.loop import as_rates, growth_of
-from ukctrl.metrics import SETTLED_FRACTION
 from ukctrl.scenario import Scenario
 
 KNOWN = (
     "servo with baumgarte, pid or first_order feedback, computed_torque, operational_space, "
-    "resolved_acceleration, pd_gravity, pid, lqr or lqi"
+    "resolved_acceleration, pd_gravity, pid, pole_placement, lqr or lqi"
 )
-LEAST_DAMPING, MOST_DAMPING = 0.05, 10.0
 DIGITS = 6
 """Significant digits of a gain; a settling time is kept to as many."""
 DECADES = 12
@@ -70,27 +69,6 @@ class Design:
         return [f"{path}={_written(value)}" for path, value in self.gains.items()]
 
 
-def natural_frequency(settling: float, damping: float, *, integral: bool = False) -> float:
-    """Return the frequency of error dynamics that settle in that time [rad/s].
-
-    Args:
-        settling: Until the error is below 2 % for good [s].
-        damping: Damping ratio of the pair of poles.
-        integral: Whether a third pole at minus the frequency belongs to them.
-
-    Raises:
-        InputError: An argument is out of range.
-    """
-    if not (0.0 < settling < math.inf):
-        raise InputError(f"the settling time must be positive; got {settling:g} s.")
-    if not LEAST_DAMPING <= damping <= MOST_DAMPING:
-        raise InputError(
-            f"the damping ratio must be from {LEAST_DAMPING:g} to {MOST_DAMPING:g}; got "
-            f"{damping:g}."
-        )
-    return _settles(damping, integral) / settling
-
-
 def designed(scenario: Scenario, settling: float, damping: float = 1.0) -> Design:
     """Return the gains of a scenario's controller for a settling time and a damping ratio.
 
@@ -112,12 +90,14 @@ def designed(scenario: Scenario, settling: float, damping: float = 1.0) -> Desig
         kp, ki, kd = _third_order(settling, damping)
         gains = {"feedback.kp": kp, "feedback.ki": ki, "feedback.kd": kd}
     elif isinstance(law, Servo) and isinstance(law.feedback, FirstOrder):
-        gains = {"feedback.kappa": -math.log(SETTLED_FRACTION) / settling}
+        gains = {"feedback.kappa": -math.log(SETTLED) / settling}
     elif isinstance(law, ComputedTorque | OperationalSpace | ResolvedAcceleration):
         gains = {"kp": kp, "kd": kd}
     elif isinstance(law, PdGravity | JointPid):
         gains = _times_inertia(scenario, law, settling, damping)
         notes.append("each joint as if it were alone, with its inertia at the start.")
+    elif isinstance(law, PolePlacement):
+        gains = {"settling": settling, "damping": damping}
     elif isinstance(law, Lqr | Lqi):
         gains = {"R": _weight(scenario, settling)}
         notes.append("the damping of a regulator follows from its weights.")
@@ -154,7 +134,7 @@ def _times_inertia(
 
 def _weight(scenario: Scenario, settling: float) -> float:
     """Return the largest weight of all inputs with which a regulator settles in that time."""
-    needed = -math.log(SETTLED_FRACTION) / settling
+    needed = -math.log(SETTLED) / settling
 
     @functools.cache
     def decay(R: float) -> float:
@@ -181,33 +161,6 @@ def _weight(scenario: Scenario, settling: float) -> float:
         if high - low < NEAR:
             break
     return float(10.0**low)
-
-
-@functools.cache
-def _settles(damping: float, integral: bool) -> float:
-    """Return after how long error dynamics of frequency 1 settle, released at rest."""
-    two = 2.0 * damping
-    if integral:
-        A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, -(1.0 + two), -(1.0 + two)]])
-        x = np.array([0.0, 1.0, 0.0])  # the integral, the error, its rate
-        place = 1
-    else:
-        A, x, place = np.array([[0.0, 1.0], [-1.0, -two]]), np.array([1.0, 0.0]), 0
-    from scipy.linalg import expm
-    from scipy.optimize import brentq
-
-    def error(t: float) -> float:
-        return float((expm(A * t) @ x)[place])
-
-    step = 0.02
-    flow, states = expm(A * step), [x]
-    slowest = -float(np.linalg.eigvals(A).real.max())
-    for _ in range(math.ceil(8.0 / (slowest * step))):
-        states.append(flow @ states[-1])
-    sizes = np.abs(np.array(states)[:, place])
-    last = int(np.flatnonzero(sizes > SETTLED_FRACTION)[-1])
-    outside: Callable[[float], float] = lambda t: abs(error(t)) - SETTLED_FRACTION  # noqa: E731
-    return float(brentq(outside, last * step, (last + 1) * step, xtol=1e-13))
 
 
 def _rounded(value: Any) -> Any:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.factor import Matrix
+from ukctrl.linear import held
 
 SAME = 1e-9
 """A delay this close to a whole number of periods is one, in periods."""
@@ -32,17 +33,6 @@ class Block(NamedTuple):
     C: Matrix
     D: Matrix
     states: tuple[str, ...]
-
-
-def held(A: Matrix, B: Matrix, time: float) -> tuple[Matrix, Matrix]:
-    """Return the system a time later with its input held: the matrices of state and input."""
-    from scipy.linalg import expm
-
-    n, m = B.shape
-    whole = np.zeros((n + m, n + m))
-    whole[:n, :n], whole[:n, n:] = A, B
-    step = expm(time * whole)
-    return step[:n, :n], step[:n, n:]
 
 
 def sampled_plant(
