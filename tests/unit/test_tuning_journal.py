@@ -157,7 +157,14 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-@pytest.mark.parametrize(("method", "jobs"), [("evolution", "1")])
+@pytest.mark.parametrize(
+    ("method", "jobs"),
+    [
+        ("evolution", "1"),
+        pytest.param("cma", "2", marks=pytest.mark.slow),
+        pytest.param("simplex", "2", marks=pytest.mark.slow),
+    ],
+)
 def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, jobs):
     scenario = laws[CARDS[0]]
     budget = Budget(simulations=60, method=method, plants=Plants(count=2, mismatch=0.1))
