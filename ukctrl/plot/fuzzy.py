@@ -30,7 +30,7 @@ def fuzzy_gain(found: FuzzyGain) -> Figure:
     keys.append(panels.Key(f"minimum, kappa = {number(found.kappa, 4)} 1/s", style.INK, "", "*"))
 
     def draw(axes: Axes, room: float) -> None:
-        axes.set_xscale("log")
+        panels.log_scale(axes, kappa, axis="x")
         for key, values in zip(keys[1:], parts.values(), strict=False):
             axes.plot(kappa, values, key.dash, color=key.color)
         cost = found.cost(kappa)
@@ -39,6 +39,7 @@ def fuzzy_gain(found: FuzzyGain) -> Figure:
         panels.log_scale(axes, cost)
         low = float(found.cost(found.kappa))
         axes.set_ylim(0.03 * low, 1.2 * float(cost.max()))
+        axes.set_xlim(kappa[0], kappa[-1])
         axes.set_ylabel("average cost [error² s]")
 
     panel = panels.Panel("what a gain costs on average", draw, columns=2)

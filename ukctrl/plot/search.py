@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 KEPT, BROKEN, FAILED = style.PALETTE[0], style.PALETTE[1], style.ALERT
 MOST_GAINS = 8
 """Gains of more than these are in the history alone."""
+WIDE = 200.0
+"""Violations beyond this need a log scale [%]."""
 
 
 class _Points:
@@ -101,10 +103,16 @@ def search(tuning: Tuning) -> Figure:
         axes.set_ylabel("cost")
 
     def violations(axes: Axes, room: float) -> None:
+        from matplotlib.ticker import FuncFormatter
+
         shown = np.where(points.failed, np.nan, 100.0 * points.violation)
         high = float(np.nanmax(shown, initial=0.0))
-        axes.set_yscale("symlog", linthresh=1.0) if high > 200.0 else None
-        axes.set_ylim(0.0, 1.08 * high if high else 1.0)
+        if high > WIDE:
+            axes.set_yscale("symlog", linthresh=1.0)
+            axes.yaxis.set_major_formatter(
+                FuncFormatter(lambda value, _: panels.decade(value) if value > 0.0 else "0")
+            )
+        axes.set_ylim(0.0, (2.0 if high > WIDE else 1.08) * high or 1.0)
         y = np.where(points.failed, axes.get_ylim()[1], shown)
         points.draw(axes, points.at, y)
         _numbers(axes)
