@@ -19,7 +19,6 @@ import dataclasses as dc
 from typing import Literal, final
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ukctrl.analysis.motion import Motion
 from ukctrl.constraints import Stack
@@ -128,6 +127,8 @@ class _Knots:
             self._look(loop.truth_at(t), k, t, motion.q[k], motion.v[k])
 
     def _look(self, dynamics: Dynamics, k: int, t: float, q: Vector, v: Vector) -> None:
+        from scipy.linalg import solve_triangular
+
         dynamics.move(t, q, v)
         rows = self.stack.write(dynamics.snapshot)
         A = solve_triangular(dynamics.L, rows.A.T, lower=True, check_finite=False).T
