@@ -1,4 +1,4 @@
-"""Make the figures of the README and of the tutorial: those of the reports, in fewer bytes.
+"""Make the figures of the README, the tutorial and a guide: those of the reports, in fewer bytes.
 
     python docs/assets/figures.py
 
@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ukctrl import Scenario, compare, plot, simulate
-from ukctrl.plot import overlay, style
+from ukctrl.lti import frequencies, linear_loop, margins_at, response_at
+from ukctrl.plot import loops, overlay, style
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -54,6 +55,16 @@ def main() -> None:
     laws = ["servo-baumgarte", "servo-pid", "computed-torque", "pd-gravity"]
     errors = overlay.errors(compare(wrong, laws).results)
     save(errors, folder / "wrong-model.png", part=0.352)  # the first of three rows
+    guides = DOCS / "howto" / "figures"
+    guides.mkdir(exist_ok=True)
+    held = linear_loop(Scenario.load("panda-elastic"))
+    curves = []
+    for motor in (0, 1, 6):
+        grid = frequencies(held, motor)
+        values = response_at(held, motor).along(grid)[:, 0, 0]
+        crossing = margins_at(held, motor).phase_frequency
+        curves.append(loops.Curve(held.inputs[motor], grid, values, crossing))
+    save(loops.nyquist(curves), guides / "nyquist.png")
 
 
 if __name__ == "__main__":
