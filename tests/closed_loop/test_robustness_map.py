@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.insight import Insight
 from ukctrl.scenario import Scenario
+from ukctrl.study_report import Insight
 from ukctrl.sweep import sweep
 
 ALPHA, BETA = "controller.feedback.alpha", "controller.feedback.beta"

@@ -34,7 +34,7 @@ LAYERS = {
         "testing"
     ),
     "What they tell": (
-        "concessions verdicts plot page report insight linear_report comparison tuned study "
+        "concessions verdicts plot page report study_report linear_report comparison tuned study "
         "reproduce"
     ),
     "Commands": "workspace terminal cli",

@@ -87,7 +87,7 @@ def _study(
     quiet: bool,
 ) -> None:
     from ukctrl import terminal
-    from ukctrl.insight import write_study_report
+    from ukctrl.study_report import write_study_report
     from ukctrl.sweep import Study
 
     study = Study.load(folder)

@@ -97,8 +97,8 @@ def sweep(
     if not vary and points is None and repeats == 1:
         raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
     from ukctrl import catalog, terminal
-    from ukctrl.insight import Insight, write_study_report
     from ukctrl.loop import Loop
+    from ukctrl.study_report import Insight, write_study_report
     from ukctrl.sweep import sweep as run_sweep
 
     with terminal.stoppable(Loop.run.__code__) as stop, _place(cluster, jobs) as place:

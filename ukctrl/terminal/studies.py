@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
 
 if TYPE_CHECKING:
-    from ukctrl.insight import Insight, Replay, Summary
+    from ukctrl.study_report import Insight, Replay, Summary
     from ukctrl.sweep import Study
 
 LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "green"}
@@ -33,8 +33,8 @@ def show_study(
         as_json: Whether a program reads it.
         replays: Samples that were run again for the report; None where there is no report.
     """
-    from ukctrl.insight.record import to_dict
-    from ukctrl.insight.words import verdicts
+    from ukctrl.study_report.record import to_dict
+    from ukctrl.study_report.words import verdicts
 
     if as_json:
         found = to_dict(insight, replays or (), folder)

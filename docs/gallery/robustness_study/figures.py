@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tables import found
 
-from ukctrl.insight import drawn
+from ukctrl.study_report import drawn
 
 SHOWN = ("study_factors", "study_sensitivity", "study_map")
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ukctrl.insight import Insight
 from ukctrl.metrics import METRICS
 from ukctrl.scenario import Scenario
 from ukctrl.simulation import simulate
+from ukctrl.study_report import Insight
 from ukctrl.sweep import Study, sweep
 from ukctrl.sweep.study import About
 

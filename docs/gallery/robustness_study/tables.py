@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from study import COST, LIMIT, insight
 
-from ukctrl.insight import Insight, Sensitivity
-from ukctrl.insight.bins import bins_of
-from ukctrl.insight.cells import factor_words
 from ukctrl.pretty import number, si
 from ukctrl.reproduce.markdown import minus, table
 from ukctrl.statistics import Estimate, wilson
+from ukctrl.study_report import Insight, Sensitivity
+from ukctrl.study_report.bins import bins_of
+from ukctrl.study_report.cells import factor_words
 
 CONTROLLER, PERIOD = "controller.use", "timing.control"
 RANGES = 6

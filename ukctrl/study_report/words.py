@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ukctrl.insight.replay import Replay
-from ukctrl.insight.sensitivity import Sensitivity
 from ukctrl.pretty import number, quantity, si
 from ukctrl.statistics import Estimate
+from ukctrl.study_report.replay import Replay
+from ukctrl.study_report.sensitivity import Sensitivity
 from ukctrl.verdicts import Level, Verdict
 
 if TYPE_CHECKING:
-    from ukctrl.insight.found import Insight
+    from ukctrl.study_report.found import Insight
 
 METHODS = {
     "saltelli": "Sobol indices",
@@ -132,7 +132,7 @@ def _completion(insight: Insight) -> Iterator[Verdict]:
 
 
 def _ended(insight: Insight) -> dict[str, int]:
-    from ukctrl.insight.summary import statuses
+    from ukctrl.study_report.summary import statuses
 
     return {
         status: count for status, count in statuses(insight.runs).items() if status != "completed"

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from ukctrl.errors import InputError, UnknownName
-from ukctrl.insight.runs import Runs
-from ukctrl.insight.summary import LEVELS, percentiles, reasons, statuses, summarise
+from ukctrl.study_report.runs import Runs
+from ukctrl.study_report.summary import LEVELS, percentiles, reasons, statuses, summarise
 
 ROUNDING = {"rtol": 1e-13, "atol": 0.0}
 

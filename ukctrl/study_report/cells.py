@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.insight.command import command_of
-from ukctrl.insight.summary import Summary
 from ukctrl.metrics import METRICS
 from ukctrl.pretty import number, sentence, unit_text
 from ukctrl.statistics import Estimate
+from ukctrl.study_report.command import command_of
+from ukctrl.study_report.summary import Summary
 
 if TYPE_CHECKING:
-    from ukctrl.insight.found import Insight
+    from ukctrl.study_report.found import Insight
 
 SHOWN = (0.05, 0.5, 0.95, 0.99)
 """Percentiles in the table; `summary.json` has all."""

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl import page
-from ukctrl.insight.cells import SHOWN
-from ukctrl.insight.maps import Side
-from ukctrl.insight.sensitivity import Sensitivity
-from ukctrl.insight.words import METHODS, OF
 from ukctrl.plot import maps, samples, shares
+from ukctrl.study_report.cells import SHOWN
+from ukctrl.study_report.maps import Side
+from ukctrl.study_report.sensitivity import Sensitivity
+from ukctrl.study_report.words import METHODS, OF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ukctrl.insight.found import Insight
+    from ukctrl.study_report.found import Insight
 
 MOST_PANELS = 8
 """Factors with a panel of their own; of more, those that matter most."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.insight.bins import Bins, bins_of, labels_of
-from ukctrl.insight.runs import Axis
+from ukctrl.study_report.bins import Bins, bins_of, labels_of
+from ukctrl.study_report.runs import Axis
 
 Array = NDArray[np.float64]
 

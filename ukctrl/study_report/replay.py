@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ukctrl.errors import UkctrlError
-from ukctrl.insight.runs import Runs
 from ukctrl.report import write_report
 from ukctrl.result import STATUSES, Result
 from ukctrl.simulation import simulate
+from ukctrl.study_report.runs import Runs
 from ukctrl.sweep import Study
 
 Role = Literal["worst", "failed"]

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.insight.bins import Bins, bins_of
-from ukctrl.insight.runs import Axis
-from ukctrl.insight.worth import Family, Mask, share
 from ukctrl.statistics import CONFIDENCE, Estimate
+from ukctrl.study_report.bins import Bins, bins_of
+from ukctrl.study_report.runs import Axis
+from ukctrl.study_report.worth import Family, Mask, share
 
 MOST_BINS = 8
 """Ranges into which a factor with many values is cut."""

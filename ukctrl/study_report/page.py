@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from ukctrl import page
 from ukctrl.errors import InputError
-from ukctrl.insight import cells, drawn
-from ukctrl.insight.command import SCENARIO
-from ukctrl.insight.found import Insight
-from ukctrl.insight.record import to_dict
-from ukctrl.insight.replay import Replay, Role, replay
-from ukctrl.insight.words import headline, sensitivity_words, verdicts
 from ukctrl.pretty import number, prefixed
 from ukctrl.result import STATUSES
 from ukctrl.storage import toml_text, write_atomically
+from ukctrl.study_report import cells, drawn
+from ukctrl.study_report.command import SCENARIO
+from ukctrl.study_report.found import Insight
+from ukctrl.study_report.record import to_dict
+from ukctrl.study_report.replay import Replay, Role, replay
+from ukctrl.study_report.words import headline, sensitivity_words, verdicts
 from ukctrl.sweep import Study
 
 PAGE, SUMMARY = "report.html", "summary.json"
@@ -57,7 +57,8 @@ def write_study_report(
     Args:
         study: Its samples, at least one of them finished.
         folder: Where to write, as a rule the study's own folder.
-        cost: By what samples are better or worse, as for [`Insight.of`][ukctrl.insight.Insight.of].
+        cost: By what samples are better or worse, as for
+            [`Insight.of`][ukctrl.study_report.Insight.of].
         require: The largest value of a metric with which a sample still succeeds.
         maps: Pairs of factors to draw maps over; absent: the two that matter most.
         again: Whether to run samples again.

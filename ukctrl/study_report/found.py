@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 from ukctrl import metrics
 from ukctrl.errors import InputError, UkctrlError, unknown_name
-from ukctrl.insight.failures import Separation, separations
-from ukctrl.insight.maps import Map, map_of
-from ukctrl.insight.runs import Array, Axis, Runs, worst_where_none
-from ukctrl.insight.sensitivity import (
+from ukctrl.loop import Loop
+from ukctrl.samples import Labels
+from ukctrl.statistics import Estimate
+from ukctrl.study_report.failures import Separation, separations
+from ukctrl.study_report.maps import Map, map_of
+from ukctrl.study_report.runs import Array, Axis, Runs, worst_where_none
+from ukctrl.study_report.sensitivity import (
     Quantity,
     Sensitivity,
     rank_correlation,
     ranks,
     sensitivities,
 )
-from ukctrl.insight.summary import Reason, Summary, reasons, summarise, summary_of
-from ukctrl.insight.worth import families, share
-from ukctrl.loop import Loop
-from ukctrl.samples import Labels
-from ukctrl.statistics import Estimate
+from ukctrl.study_report.summary import Reason, Summary, reasons, summarise, summary_of
+from ukctrl.study_report.worth import families, share
 from ukctrl.sweep import Log, Study
 from ukctrl.tuning.cost import Cost
 
@@ -38,8 +38,8 @@ MOST_LISTED = 10
 class Insight:
     """What a study shows.
 
-    Make one with [`Insight.of`][ukctrl.insight.Insight.of]. Less of a metric is better; a sample
-    that failed is worse than any other.
+    Make one with [`Insight.of`][ukctrl.study_report.Insight.of]. Less of a metric is better; a
+    sample that failed is worse than any other.
     """
 
     study: Study

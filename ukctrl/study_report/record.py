@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ukctrl.insight.command import command_of
-from ukctrl.insight.maps import Map, Side
-from ukctrl.insight.replay import Replay
-from ukctrl.insight.sensitivity import Sensitivity
-from ukctrl.insight.summary import Summary, statuses
-from ukctrl.insight.words import headline, verdicts
 from ukctrl.statistics import CONFIDENCE, Estimate
 from ukctrl.storage import finite_or_none
+from ukctrl.study_report.command import command_of
+from ukctrl.study_report.maps import Map, Side
+from ukctrl.study_report.replay import Replay
+from ukctrl.study_report.sensitivity import Sensitivity
+from ukctrl.study_report.summary import Summary, statuses
+from ukctrl.study_report.words import headline, verdicts
 
 if TYPE_CHECKING:
-    from ukctrl.insight.found import Insight
+    from ukctrl.study_report.found import Insight
 
 
 def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[str, Any]:

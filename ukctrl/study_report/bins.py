@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.insight.runs import Axis
 from ukctrl.pretty import number
+from ukctrl.study_report.runs import Axis
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]

@@ -26,9 +26,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.insight.bins import bins_of
-from ukctrl.insight.runs import Axis, Runs
 from ukctrl.statistics import CONFIDENCE, Estimate
+from ukctrl.study_report.bins import bins_of
+from ukctrl.study_report.runs import Axis, Runs
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.intp]

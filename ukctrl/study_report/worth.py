@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.insight.runs import Runs
 from ukctrl.statistics import CONFIDENCE, Estimate, wilson
+from ukctrl.study_report.runs import Runs
 
 Mask = NDArray[np.bool_]
 Family = NDArray[np.intp] | None

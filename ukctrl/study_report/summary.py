@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.insight.runs import Runs, worst_where_none
-from ukctrl.insight.worth import families, worth
 from ukctrl.statistics import Estimate, quantile, quantile_interval
+from ukctrl.study_report.runs import Runs, worst_where_none
+from ukctrl.study_report.worth import families, worth
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class Summary(NamedTuple):
     """Number of the sample with the largest; -1 where none has it."""
 
     def percentile(self, level: float) -> Estimate:
-        """Return one of the percentiles of [`LEVELS`][ukctrl.insight.summary.LEVELS]."""
+        """Return one of the percentiles of [`LEVELS`][ukctrl.study_report.summary.LEVELS]."""
         return next(entry.at for entry in self.percentiles if entry.level == level)
 
 
