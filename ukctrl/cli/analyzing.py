@@ -70,7 +70,7 @@ def analyze(
     from ukctrl import terminal
     from ukctrl.linear_report import write_analysis
     from ukctrl.lti import analyze as analyze_scenario
-    from ukctrl.lti import designed, equilibria, largest_period, operating_point
+    from ukctrl.lti import designed, equilibria, largest_period
     from ukctrl.terminal.analysing import as_table
 
     folder = folder_of(out or Path("out") / f"analyze-{file_name(chosen.name)}")
@@ -78,9 +78,9 @@ def analyze(
         design = None if settling is None else designed(chosen, settling, damping)
         chosen = chosen if design is None else chosen.replace(design.gains)
         found = equilibria(chosen, hold=hold or ()) if resting else ()
-        point = found[0].point if found else operating_point(chosen, when)
-        result = analyze_scenario(chosen, point)
-        period = None if keep is None else largest_period(chosen, point, disk=keep)
+        result = analyze_scenario(chosen, found[0].point if found else when)
+        here = result.plant.point
+        period = None if keep is None else largest_period(chosen, here, disk=keep)
     if card is not None and design is not None:
         _write_card(card, chosen, design)
     data = as_table(result, found, design, period, card)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control import law_name
 from ukctrl.control.riccati import written_pole
-from ukctrl.errors import InputError, UkctrlError
+from ukctrl.errors import UkctrlError
 from ukctrl.factor import Matrix
 from ukctrl.loop import Loop
 from ukctrl.lti.loop import LinearLoop, growth, growth_of, idle, loop_of
@@ -122,17 +122,21 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
             [`Equilibrium`][ukctrl.lti.Equilibrium].
 
     Raises:
-        InputError: The scenario does not fit its robot, or cannot be looked at there.
+        InputError: The scenario does not fit its robot, its controller cannot serve the task, or it
+            cannot be looked at there.
     """
-    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
+    controlled = scenario.controller.needs_servo or bool(scenario.servo)
+    ready = Loop(scenario) if controlled else None
+    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at, ready=ready)
     loop: LinearLoop | None = None
     notes: list[str] = []
-    try:
-        if not scenario.controller.needs_servo and not scenario.servo:
-            raise InputError("the scenario has no controller.")
-        loop = loop_of(scenario, Loop(scenario), point)
-    except (UkctrlError, ArithmeticError) as error:
-        notes.append(f"no loop: {error}")
+    if ready is None:
+        notes.append("no loop: the scenario has no controller.")
+    else:
+        try:
+            loop = loop_of(scenario, ready, point)
+        except (UkctrlError, ArithmeticError) as error:
+            notes.append(f"no loop: {error}")
     plant = linear_plant(scenario, point) if loop is None else loop.plant
     if loop is not None:
         notes += loop.notes

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import control
 
 AXES = ("x", "y", "z")
+MOST_FREEDOMS = 300
+"""Matrices of larger robots are full all the same, and take minutes."""
 
 
 @final
@@ -105,11 +107,16 @@ def linear_plant(
             (``tool``, as ``tool.x``, ``tool.y``, ``tool.z``).
 
     Raises:
-        InputError: The scenario does not fit its robot, or cannot be looked at there.
+        InputError: The scenario does not fit its robot, is too large, or cannot be looked at there.
         UnknownName: An output is neither a freedom, a rate nor a frame.
     """
     point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
     robot = plant_at(scenario, point.t)
+    if robot.nv > MOST_FREEDOMS:
+        raise InputError(
+            f"linear analysis is for robots of up to {MOST_FREEDOMS} freedoms; "
+            f"'{robot.name}' has {robot.nv}. Take fewer."
+        )
     linear = Linearizer(robot, scenario.rank).at(point.t, point.q, point.v, point.u)
     rows: list[Matrix] = [np.zeros((0, 2 * robot.nv))]
     names: list[str] = []

@@ -50,7 +50,9 @@ def plant_at(scenario: Scenario, t: float) -> Robot:
     return [plant.robot for plant in plants if plant.start <= max(t, t0)][-1]
 
 
-def operating_point(scenario: Scenario, at: At = "start") -> OperatingPoint:
+def operating_point(
+    scenario: Scenario, at: At = "start", *, ready: Loop | None = None
+) -> OperatingPoint:
     """Return a state of a scenario's run, with the input there.
 
     At the start it is the input that holds the robot where it rests and can be held, else the
@@ -59,14 +61,15 @@ def operating_point(scenario: Scenario, at: At = "start") -> OperatingPoint:
     Args:
         scenario: The scenario.
         at: ``"start"``, or a time, up to which the scenario is run [s].
+        ready: The scenario ready to run, where it has been made so already.
 
     Raises:
         InputError: The scenario does not fit its robot, or the run ends before that time.
     """
-    return _start(scenario) if isinstance(at, str) else _later(scenario, at)
+    return _start(scenario, ready) if isinstance(at, str) else _later(scenario, at)
 
 
-def _start(scenario: Scenario) -> OperatingPoint:
+def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
     t = scenario.start.t
     robot = plant_at(scenario, t)
     passive = passive_constraints(robot)
@@ -80,7 +83,7 @@ def _start(scenario: Scenario) -> OperatingPoint:
         except InputError:
             pass
     try:
-        loop = Loop(scenario)
+        loop = ready or Loop(scenario)
         loop.truth.move(t, q, v)
         u = loop.command(t, *loop.conditions.sense(t, q, v), loop.state.memory).u.copy()
         s = loop.truth.snapshot

@@ -95,3 +95,8 @@ def test_a_generic_wide_system_has_no_zeros():
     rng = np.random.default_rng(0)
     A, B, C = rng.standard_normal((4, 4)), rng.standard_normal((4, 3)), rng.standard_normal((1, 4))
     assert not len(invariant_zeros(A, B, C, np.zeros((1, 3))))
+
+
+def test_robots_with_very_many_freedoms_are_refused():
+    with pytest.raises(InputError, match="up to 300 freedoms; 'swarm' has 400"):
+        linear_plant(Scenario.load("swarm-many"))
