@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ukctrl.analysis import Check, check
-    from ukctrl.comparison import Comparison
+    from ukctrl.comparison import Comparison, compare
     from ukctrl.constraints import Constraint, Rows, Stack
     from ukctrl.control import Command, Controller, Law, Task
     from ukctrl.dynamics import Dynamics
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.scenario import Scenario
     from ukctrl.simulation import simulate
-    from ukctrl.study import compare, tune
-    from ukctrl.tuned import Tuned
-    from ukctrl.tuning import Budget
+    from ukctrl.tuning import Budget, Tuned, tune
 
 _HOME = {
     "Budget": "tuning",
@@ -44,12 +42,12 @@ _HOME = {
     "Snapshot": "robot",
     "Stack": "constraints",
     "Task": "control",
-    "Tuned": "tuned",
+    "Tuned": "tuning",
     "UkctrlError": "errors",
     "check": "analysis",
-    "compare": "study",
+    "compare": "comparison",
     "simulate": "simulation",
-    "tune": "study",
+    "tune": "tuning",
     "write_report": "report",
 }
 """The module of each public name."""

@@ -8,10 +8,10 @@ import pytest
 import scipy.stats
 
 from ukctrl import Scenario, compare, simulate
+from ukctrl.comparison.comparing import variants_of
 from ukctrl.control import ComputedTorque, PdGravity
 from ukctrl.errors import InputError
 from ukctrl.fields import spec
-from ukctrl.study.comparing import variants_of
 from ukctrl.tuning import Budget
 
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]

@@ -111,8 +111,7 @@ def test_what_cannot_be_met_is_said_and_the_nearest_gains_are_kept(helix):
 
 
 def test_gains_tuned_to_one_plant_that_lose_on_others_are_called_overfitted():
-    from ukctrl.tuned import HeldOut, words
-    from ukctrl.tuning import Gain, Trial, Tuning
+    from ukctrl.tuning import Gain, HeldOut, Trial, Tuning, words
 
     def trial(alpha, cost):
         return Trial({"controller.a": alpha}, cost, 1.0, "completed", "card")

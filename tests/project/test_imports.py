@@ -29,12 +29,11 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder "
-        "provenance loop simulation batch sweep tuning free_motion lti internal analysis "
-        "handover "
-        "testing"
+        "provenance loop simulation batch sweep free_motion lti internal analysis "
+        "handover testing"
     ),
     "What they tell": (
-        "concessions verdicts plot page report study_report linear_report comparison tuned study "
+        "concessions verdicts plot page report linear_report tuning comparison study_report "
         "reproduce"
     ),
     "Commands": "workspace terminal cli",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.study.comparing import variants_of
+from ukctrl.comparison.comparing import variants_of
 from ukctrl.tables import parse_value
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "which_controller"

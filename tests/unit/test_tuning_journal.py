@@ -13,8 +13,8 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.batch import Crew, Run
+from ukctrl.comparison import compare
 from ukctrl.errors import InputError
-from ukctrl.study import compare
 from ukctrl.tuning import METHODS, Budget, Journal, Plants, tune_all
 
 CARDS = ("servo-baumgarte", "computed-torque")

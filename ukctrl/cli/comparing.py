@@ -14,7 +14,7 @@ from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
-    from ukctrl.study import Entry
+    from ukctrl.comparison import Entry
     from ukctrl.tuning import Budget, Journal
 
 Repeats = Annotated[
@@ -75,8 +75,8 @@ def compare(
     """Run several controllers on the same scenario and set them side by side."""
     base = scenario_of(scenario, None, changes, trust)
     from ukctrl import catalog, terminal
+    from ukctrl.comparison import compare as compare_controllers
     from ukctrl.loop import Loop
-    from ukctrl.study import compare as compare_controllers
     from ukctrl.tuning import Journal
 
     entries = [_entry(text, scenario) for text in controllers]
@@ -130,7 +130,7 @@ def _tell(journal: Journal, wanted: int) -> None:
 
 def _entry(text: str, scenario: str) -> Entry:
     """Read an entry, its card looked up as `card_of` does."""
-    from ukctrl.study import Entry
+    from ukctrl.comparison import Entry
 
     entry = Entry.parse(text)
     return dc.replace(entry, controller=card_of(str(entry.controller), scenario))

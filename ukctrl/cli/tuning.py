@@ -127,7 +127,7 @@ def tune(
         raise typer.Exit(0)
     from ukctrl import terminal
     from ukctrl.loop import Loop
-    from ukctrl.study import tune as tune_controller
+    from ukctrl.tuning import tune as tune_controller
 
     plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
     budget = _budget(simulations, cost, subject_to, over, method, plants)
@@ -157,7 +157,7 @@ def _choose(
 ) -> None:
     """Write the gain of least average cost over a fuzzy uncertainty, and print it."""
     from ukctrl import terminal
-    from ukctrl.tuned.fuzzy import FuzzyChoice
+    from ukctrl.tuning.fuzzy import FuzzyChoice
 
     with about(scenario):
         choice = FuzzyChoice.of(base, fuzzy)

@@ -9,7 +9,9 @@ from ukctrl.metrics import METRICS
 from ukctrl.pretty import number, plus_minus, sentence, unit_text
 
 if TYPE_CHECKING:
-    from ukctrl.comparison import AtLevel, Comparison, Row
+    from ukctrl.comparison.comparison import Comparison
+    from ukctrl.comparison.ranking import Row
+    from ukctrl.comparison.robustness import AtLevel
 
 
 def metric_lines(comparison: Comparison) -> list[dict[str, object]]:

@@ -9,11 +9,11 @@ import numpy as np
 
 from ukctrl.batch import Outcome
 from ukctrl.comparison.robustness import BAND, Robustness
+from ukctrl.plot.comparison import Course, Point
 from ukctrl.plot.overlay import Band
-from ukctrl.plot.study import Course, Point
 
 if TYPE_CHECKING:
-    from ukctrl.comparison import Comparison
+    from ukctrl.comparison.comparison import Comparison
 
 
 def bands(comparison: Comparison) -> dict[str, dict[str, Band]]:

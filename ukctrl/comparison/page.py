@@ -14,7 +14,8 @@ from ukctrl.comparison.fairness import changed_belief
 from ukctrl.comparison.words import TEST
 from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS
-from ukctrl.plot import overlay, study, style
+from ukctrl.plot import comparison as figures
+from ukctrl.plot import overlay, style
 from ukctrl.pretty import number
 from ukctrl.storage import toml_text, write_atomically
 from ukctrl.tuning import card_text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ukctrl.comparison import Comparison
+    from ukctrl.comparison.comparison import Comparison
 
 __all__ = ["html", "pictures", "write"]
 
@@ -115,10 +116,10 @@ def pictures(comparison: Comparison) -> list[page.Picture]:
         draw["compare_errors"] = lambda: overlay.errors(shown, bands(comparison))
     if labels.rows and labels.actuators:
         units = [metrics.unit_in(name, labels) for name in (comparison.error, "effort")]
-        draw["compare_tradeoff"] = lambda: study.tradeoff(points(comparison), *units)
+        draw["compare_tradeoff"] = lambda: figures.tradeoff(points(comparison), *units)
     found = comparison.robustness
     if found is not None:
-        draw["compare_mismatch"] = lambda: study.mismatch(
+        draw["compare_mismatch"] = lambda: figures.mismatch(
             found.levels, courses(found), found.metric, found.unit
         )
     if labels.actuators:
@@ -126,7 +127,7 @@ def pictures(comparison: Comparison) -> list[page.Picture]:
     searched = {name: t.history() for name, t in comparison.tunings.items()}
     if searched:
         cost = next(iter(comparison.tunings.values())).cost
-        draw["compare_tuning"] = lambda: study.tuning(searched, cost)
+        draw["compare_tuning"] = lambda: figures.tuning(searched, cost)
     return [
         page.picture(name, title, _caption(name, caption, comparison), draw[name]())
         for name, (title, caption) in _FIGURES.items()

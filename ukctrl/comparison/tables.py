@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ukctrl.storage import finite_or_none
 
 if TYPE_CHECKING:
-    from ukctrl.comparison import Comparison
+    from ukctrl.comparison.comparison import Comparison
     from ukctrl.comparison.ranking import Row
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ukctrl import measures, metrics
 from ukctrl.plot import panels, style
-from ukctrl.plot.study import keys_of
+from ukctrl.plot.comparison import keys_of
 from ukctrl.pretty import unit_text
 from ukctrl.result import Result
 

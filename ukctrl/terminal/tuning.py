@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
 
 if TYPE_CHECKING:
-    from ukctrl.tuned import Tuned
-    from ukctrl.tuned.fuzzy import FuzzyChoice
+    from ukctrl.tuning import Tuned
+    from ukctrl.tuning.fuzzy import FuzzyChoice
 
 LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "bold green"}
 MOST_METRICS = 8
@@ -31,8 +31,8 @@ def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None
         write_json(tuned.to_dict())
         return
     from ukctrl.pretty import number
-    from ukctrl.tuned.page import card_name, cost_rows, metric_rows
     from ukctrl.tuning import METHODS
+    from ukctrl.tuning.page import card_name, cost_rows, metric_rows
 
     tuning = tuned.tuning
     lines: list[Line] = hanging("", tuned.title, text_style="bold")

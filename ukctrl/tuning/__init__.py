@@ -6,6 +6,9 @@ on the same plants, one or several around the believed one, and ranked by its co
 keep to the constraints. What was found is a [`Tuning`][ukctrl.tuning.Tuning]. A
 [`Journal`][ukctrl.tuning.Journal] keeps every simulation as soon as it is done, so that a search
 that was stopped or killed goes on where it was.
+
+[`tune`][ukctrl.tuning.tune] is all of it for one controller: the search, what its gains are worth
+on other plants, and the card, history and page of a [`Tuned`][ukctrl.tuning.Tuned] controller.
 """
 
 from ukctrl.tuning.bench import Bench, Order, Plant
@@ -17,6 +20,8 @@ from ukctrl.tuning.mismatch import mismatches, with_mismatch
 from ukctrl.tuning.plants import Aggregate, Plants
 from ukctrl.tuning.record import METHODS, Trial, Tuning
 from ukctrl.tuning.search import Budget, tune_all
+from ukctrl.tuning.tuned import HeldOut, Tuned
+from ukctrl.tuning.tuning import tune
 
 __all__ = [
     "METHODS",
@@ -25,6 +30,7 @@ __all__ = [
     "Budget",
     "Cost",
     "Gain",
+    "HeldOut",
     "Journal",
     "Limit",
     "Objective",
@@ -32,11 +38,13 @@ __all__ = [
     "Plant",
     "Plants",
     "Trial",
+    "Tuned",
     "Tuning",
     "card_text",
     "gains_of",
     "mismatches",
     "read_range",
+    "tune",
     "tune_all",
     "with_mismatch",
     "with_ranges",

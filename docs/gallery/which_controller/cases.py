@@ -7,9 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ukctrl import Scenario, compare
-from ukctrl.comparison import Comparison
+from ukctrl.comparison import Comparison, Entry
 from ukctrl.control import Controller
-from ukctrl.study import Entry
 from ukctrl.tuning import Budget
 
 Changes = Mapping[str, object]

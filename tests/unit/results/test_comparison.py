@@ -13,7 +13,7 @@ import pytest
 from ukctrl.batch import Outcome
 from ukctrl.comparison import Comparison, page
 from ukctrl.errors import InputError
-from ukctrl.plot.study import Point, pareto_front
+from ukctrl.plot.comparison import Point, pareto_front
 from ukctrl.pretty import plus_minus
 from ukctrl.result import Labels, Result
 

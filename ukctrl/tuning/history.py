@@ -6,7 +6,7 @@ import csv
 import io
 import math
 
-from ukctrl.tuning import Tuning
+from ukctrl.tuning.record import Tuning
 
 
 def history_csv(tuning: Tuning) -> str:

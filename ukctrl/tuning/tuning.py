@@ -11,8 +11,12 @@ from ukctrl.control import law_name
 from ukctrl.errors import InputError
 from ukctrl.result import Result
 from ukctrl.scenario import Scenario
-from ukctrl.tuned import HeldOut, Tuned
-from ukctrl.tuning import Bench, Budget, Journal, Order, Plant, Trial, Tuning, gains_of, tune_all
+from ukctrl.tuning.bench import Bench, Order, Plant
+from ukctrl.tuning.gains import gains_of
+from ukctrl.tuning.journal import Journal
+from ukctrl.tuning.record import Trial, Tuning
+from ukctrl.tuning.search import Budget, tune_all
+from ukctrl.tuning.tuned import HeldOut, Tuned
 
 JOURNAL = "journal.jsonl"
 CARD, TUNED = "card", "tuned"

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from ukctrl.result import Result
 from ukctrl.scenario import Scenario
 from ukctrl.storage import finite_or_none
-from ukctrl.tuned import words
-from ukctrl.tuning import Plants, Trial, Tuning, card_text
+from ukctrl.tuning import words
+from ukctrl.tuning.card import card_text
+from ukctrl.tuning.plants import Plants
+from ukctrl.tuning.record import Trial, Tuning
 from ukctrl.verdicts import Verdict
 
 __all__ = ["HeldOut", "Tuned"]
@@ -126,12 +128,12 @@ class Tuned:
         }
 
     def to_json(self) -> str:
-        """Return [`to_dict`][ukctrl.tuned.Tuned.to_dict] as text."""
+        """Return [`to_dict`][ukctrl.tuning.Tuned.to_dict] as text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def history_csv(self) -> str:
         """Return one line per candidate: number, stage, gains, cost, violation, how far it got."""
-        from ukctrl.tuned.history import history_csv
+        from ukctrl.tuning.history import history_csv
 
         return history_csv(self.tuning)
 
@@ -144,7 +146,7 @@ class Tuned:
         Raises:
             InputError: The directory cannot be written to.
         """
-        from ukctrl.tuned import page
+        from ukctrl.tuning import page
 
         page.write(self, Path(directory))
         return Path(directory)

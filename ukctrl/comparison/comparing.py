@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.batch import Crew, Lost, Outcome, Progress, Run, repeat_seed
-from ukctrl.comparison import Comparison, Conditions
+from ukctrl.comparison.comparison import Comparison, Conditions
+from ukctrl.comparison.entry import Entry
 from ukctrl.control import Controller
 from ukctrl.effects import Mismatch
 from ukctrl.errors import InputError
 from ukctrl.result import Result
 from ukctrl.samples import Labels
 from ukctrl.scenario import Scenario
-from ukctrl.study.entry import Entry
 from ukctrl.tuning import Budget, Journal, Tuning, mismatches, tune_all, with_mismatch
 
 MANY = 10

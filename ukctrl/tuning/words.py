@@ -12,8 +12,8 @@ from ukctrl.verdicts import Verdict
 from ukctrl.verdicts.base import percent
 
 if TYPE_CHECKING:
-    from ukctrl.tuned import HeldOut, Tuned
-    from ukctrl.tuning import Trial, Tuning
+    from ukctrl.tuning.record import Trial, Tuning
+    from ukctrl.tuning.tuned import HeldOut, Tuned
 
 OVERFITTED = 1.25
 """Tuned gains that lose more than this on held-out plants, against the card, are overfitted."""

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.plot import panels, style
-from ukctrl.plot.study import MANY_DECADES
+from ukctrl.plot.comparison import MANY_DECADES
 from ukctrl.pretty import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ukctrl.tuning import Gain, Tuning
+    from ukctrl.tuning.gains import Gain
+    from ukctrl.tuning.record import Tuning
 
 Array = NDArray[np.float64]
 

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 from ukctrl import page
 from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS, unit_in
-from ukctrl.plot import overlay, search
+from ukctrl.plot import overlay
 from ukctrl.pretty import number, unit_text
 from ukctrl.storage import write_atomically
-from ukctrl.tuned import average_of, worst_of
-from ukctrl.tuning import METHODS
+from ukctrl.tuning import figures
+from ukctrl.tuning.record import METHODS
+from ukctrl.tuning.tuned import average_of, worst_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ukctrl.tuned import Tuned
-    from ukctrl.tuning import Trial
+    from ukctrl.tuning.record import Trial
+    from ukctrl.tuning.tuned import Tuned
 
 __all__ = ["card_name", "html", "pictures", "write"]
 
@@ -83,8 +84,8 @@ def pictures(tuned: Tuned) -> list[page.Picture]:
     """Draw the figures."""
     tuning, shown = tuned.tuning, {k: run for k, run in tuned.results.items() if len(run.samples)}
     draw: dict[str, Callable[[], Figure]] = {
-        "tune_search": lambda: search.search(tuning),
-        "tune_gains": lambda: search.gains(tuning),
+        "tune_search": lambda: figures.search(tuning),
+        "tune_gains": lambda: figures.gains(tuning),
     }
     if len(shown) == 2:
         labels = next(iter(shown.values())).labels
@@ -104,7 +105,7 @@ def html(tuned: Tuned, images: Sequence[page.Picture]) -> str:
 
     Args:
         tuned: What is shown.
-        images: Its figures, from [`pictures`][ukctrl.tuned.page.pictures].
+        images: Its figures, from [`pictures`][ukctrl.tuning.page.pictures].
     """
     tuning = tuned.tuning
     outcome, *rest = tuned.verdicts

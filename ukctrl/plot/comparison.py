@@ -1,4 +1,4 @@
-"""Figures of many runs: error against effort, against mismatch, and how gains were found."""
+"""Figures of a comparison: error against effort, against mismatch, and how gains were found."""
 
 from __future__ import annotations
 
