@@ -29,7 +29,7 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder "
-        "provenance loop simulation batch sweep free_motion lti internal analysis "
+        "provenance loop simulation batch sweep free_motion lti internal_dynamics analysis "
         "handover testing"
     ),
     "What they tell": (

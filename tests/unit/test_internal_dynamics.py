@@ -17,7 +17,7 @@ from ukctrl.constraints import (
 from ukctrl.control import Baumgarte, LeastNorm, Servo
 from ukctrl.control.allocation import Damping, SelfMotion
 from ukctrl.errors import InputError
-from ukctrl.internal import InternalDynamics, internal_dynamics
+from ukctrl.internal_dynamics import InternalDynamics, internal_dynamics
 from ukctrl.reference import Constant, ConstantOrientation
 from ukctrl.reference import Expression as Formula
 from ukctrl.scenario import StartState, Timing

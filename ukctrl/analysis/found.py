@@ -12,7 +12,7 @@ from ukctrl.analysis.feasible import Feasibility, Loads
 from ukctrl.analysis.motion import Kind, Stop
 from ukctrl.analysis.sampling import Sampling
 from ukctrl.constraints import Integrability
-from ukctrl.internal import InternalDynamics
+from ukctrl.internal_dynamics import InternalDynamics
 from ukctrl.uk import RankReport
 
 Verdict = Literal["ready", "warnings", "not ready"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ukctrl.control import Controller, Servo
 from ukctrl.errors import UkctrlError
-from ukctrl.internal import LARGEST, InternalDynamics, internal_dynamics
+from ukctrl.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.loop import Loop
 
 

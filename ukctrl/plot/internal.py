@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ukctrl.errors import InputError
-from ukctrl.internal import InternalDynamics
-from ukctrl.internal.motion import PUSH, Motion
+from ukctrl.internal_dynamics import InternalDynamics
+from ukctrl.internal_dynamics.motion import PUSH, Motion
 from ukctrl.plot import panels, style
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ukctrl.analysis.along import RankAlong
     from ukctrl.analysis.feasible import Feasibility
     from ukctrl.analysis.uses import Use
-    from ukctrl.internal import InternalDynamics
+    from ukctrl.internal_dynamics import InternalDynamics
     from ukctrl.uk import RankReport
 
 MOST_ROWS, MOST_INPUTS, MOST_USES = 20, 12, 10

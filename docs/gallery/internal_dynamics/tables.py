@@ -7,8 +7,8 @@ import functools
 import numpy as np
 
 from ukctrl.catalog import names
-from ukctrl.internal import LARGEST, InternalDynamics, internal_dynamics
-from ukctrl.internal.modes import Poles
+from ukctrl.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
+from ukctrl.internal_dynamics.modes import Poles
 from ukctrl.prepare import true_robot
 from ukctrl.reproduce.markdown import error, minus, table
 from ukctrl.scenario import Scenario

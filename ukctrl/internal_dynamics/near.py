@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.factor import Matrix, Vector
-from ukctrl.internal.held import Coordinates, Held
-from ukctrl.internal.hidden import Unseen, unseen
-from ukctrl.internal.modes import UNDAMPED, Modes, Poles, modes
+from ukctrl.internal_dynamics.held import Coordinates, Held
+from ukctrl.internal_dynamics.hidden import Unseen, unseen
+from ukctrl.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes
 from ukctrl.linear import Linearization, output_matrix
 from ukctrl.lti import invariant_zeros
 

@@ -9,11 +9,11 @@ with $n$ the states that the passive constraints leave: twice the mobility, wher
 positions. Zero dynamics is this motion with the path at rest.
 """
 
-from ukctrl.internal.dynamics import LARGEST, InternalDynamics, internal_dynamics
-from ukctrl.internal.modes import Kind, Modes, modes
-from ukctrl.internal.motion import Motion
-from ukctrl.internal.near import Near
-from ukctrl.internal.periodic import Periodic
+from ukctrl.internal_dynamics.dynamics import LARGEST, InternalDynamics, internal_dynamics
+from ukctrl.internal_dynamics.modes import Kind, Modes, modes
+from ukctrl.internal_dynamics.motion import Motion
+from ukctrl.internal_dynamics.near import Near
+from ukctrl.internal_dynamics.periodic import Periodic
 
 __all__ = [
     "LARGEST",

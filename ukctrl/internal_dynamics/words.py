@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.factor import Vector
-from ukctrl.internal.modes import Kind, time_constant
-from ukctrl.internal.motion import Motion, judge
-from ukctrl.internal.near import Near
-from ukctrl.internal.periodic import Periodic
+from ukctrl.internal_dynamics.modes import Kind, time_constant
+from ukctrl.internal_dynamics.motion import Motion, judge
+from ukctrl.internal_dynamics.near import Near
+from ukctrl.internal_dynamics.periodic import Periodic
 from ukctrl.relative_degree.words import PLANNED
 from ukctrl.robot import Robot
 

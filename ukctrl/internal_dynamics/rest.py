@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.internal.held import Held, Indices
+from ukctrl.internal_dynamics.held import Held, Indices
 from ukctrl.linear import FreeDirections
 from ukctrl.robot import Robot
 from ukctrl.start import solve_positions

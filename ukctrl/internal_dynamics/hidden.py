@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.factor import Matrix
-from ukctrl.internal.modes import scale
+from ukctrl.internal_dynamics.modes import scale
 
 NOTHING = 1e-8
 """A singular value below this fraction of the system's counts as zero."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.internal.held import Coordinates, Held
+from ukctrl.internal_dynamics.held import Coordinates, Held
 from ukctrl.start import solve_start
 
 PUSH = 1e-4

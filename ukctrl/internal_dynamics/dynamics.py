@@ -10,13 +10,13 @@ import numpy as np
 
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.factor import Vector
-from ukctrl.internal.held import Held
-from ukctrl.internal.modes import Kind
-from ukctrl.internal.motion import Motion, motion
-from ukctrl.internal.near import Near, near_motion, near_rest
-from ukctrl.internal.periodic import Periodic, period_of, periodic
-from ukctrl.internal.rest import Rest, Search
-from ukctrl.internal.words import Facts, verdict
+from ukctrl.internal_dynamics.held import Held
+from ukctrl.internal_dynamics.modes import Kind
+from ukctrl.internal_dynamics.motion import Motion, motion
+from ukctrl.internal_dynamics.near import Near, near_motion, near_rest
+from ukctrl.internal_dynamics.periodic import Periodic, period_of, periodic
+from ukctrl.internal_dynamics.rest import Rest, Search
+from ukctrl.internal_dynamics.words import Facts, verdict
 from ukctrl.lti import equilibria
 from ukctrl.relative_degree import relative_degrees
 from ukctrl.scenario import Scenario

@@ -16,9 +16,9 @@ import numpy as np
 from ukctrl.differences import jacobian
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.internal.held import Held
-from ukctrl.internal.modes import Poles
-from ukctrl.internal.motion import follow
+from ukctrl.internal_dynamics.held import Held
+from ukctrl.internal_dynamics.modes import Poles
+from ukctrl.internal_dynamics.motion import follow
 from ukctrl.start import solve_start
 
 LOOKS = 512
