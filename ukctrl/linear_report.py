@@ -12,8 +12,8 @@ import numpy as np
 
 from ukctrl import page
 from ukctrl.errors import InputError
-from ukctrl.lti import LinearAnalysis, frequencies, response_at
-from ukctrl.lti.loop import LinearLoop
+from ukctrl.linear_analysis import LinearAnalysis, frequencies, response_at
+from ukctrl.linear_analysis.loop import LinearLoop
 from ukctrl.plot import loops
 from ukctrl.pretty import number, sentence
 from ukctrl.storage import write_atomically

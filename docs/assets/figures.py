@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ukctrl import Scenario, compare, plot, simulate
-from ukctrl.lti import frequencies, linear_loop, margins_at, response_at
+from ukctrl.linear_analysis import frequencies, linear_loop, margins_at, response_at
 from ukctrl.plot import loops, overlay, style
 
 DOCS = Path(__file__).resolve().parents[1]

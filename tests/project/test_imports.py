@@ -29,9 +29,11 @@ LAYERS = {
     "Scenarios": "scenario loading",
     "Runs": (
         "samples storage measures metrics statistics result integrate prepare recorder "
-        "provenance loop simulation batch sweep free_motion lti internal_dynamics analysis "
-        "handover testing"
+        "provenance loop simulation"
     ),
+    "Before a run": "free_motion linear_analysis internal_dynamics analysis",
+    "Many runs": "batch sweep",
+    "One's own parts and loops": "testing handover",
     "What they tell": (
         "concessions verdicts plot page report linear_report tuning comparison study_report "
         "reproduce"

@@ -400,7 +400,7 @@ def test_a_closed_chain_is_the_same_as_its_reduced_coordinates():
 def test_the_invariant_zeros_are_those_of_python_control():
     import control
 
-    from ukctrl.lti import OperatingPoint, linear_plant
+    from ukctrl.linear_analysis import OperatingPoint, linear_plant
 
     scenario = task("acrobot", held("shoulder", 0.0))
     near = internal_dynamics(scenario, simulate=False).rests[0]

@@ -13,7 +13,7 @@ from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from ukctrl.lti import Design
+    from ukctrl.linear_analysis import Design
     from ukctrl.scenario import Scenario
 
 PLACES = ("start", "equilibrium")
@@ -68,9 +68,9 @@ def analyze(
         raise InputError("--card needs the gains to write; give --settling SECONDS.")
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl import terminal
+    from ukctrl.linear_analysis import analyze as analyze_scenario
+    from ukctrl.linear_analysis import designed, equilibria, largest_period
     from ukctrl.linear_report import write_analysis
-    from ukctrl.lti import analyze as analyze_scenario
-    from ukctrl.lti import designed, equilibria, largest_period
     from ukctrl.terminal.analysing import as_table
 
     folder = folder_of(out or Path("out") / f"analyze-{file_name(chosen.name)}")

@@ -17,7 +17,7 @@ from ukctrl.internal_dynamics.near import Near, near_motion, near_rest
 from ukctrl.internal_dynamics.periodic import Periodic, period_of, periodic
 from ukctrl.internal_dynamics.rest import Rest, Search
 from ukctrl.internal_dynamics.words import Facts, verdict
-from ukctrl.lti import equilibria
+from ukctrl.linear_analysis import equilibria
 from ukctrl.relative_degree import relative_degrees
 from ukctrl.scenario import Scenario
 from ukctrl.threads import one_blas_thread

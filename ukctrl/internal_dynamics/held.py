@@ -31,7 +31,7 @@ from ukctrl.differences import WEIGHTS, jacobian
 from ukctrl.dynamics import Dynamics
 from ukctrl.factor import Matrix, Vector
 from ukctrl.linear import FreeDirections, Linearizer
-from ukctrl.lti.point import plant_at
+from ukctrl.linear_analysis.point import plant_at
 from ukctrl.prepare import passive_gains, start_state
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario

@@ -13,7 +13,7 @@ from ukctrl.internal_dynamics.held import Coordinates, Held
 from ukctrl.internal_dynamics.hidden import Unseen, unseen
 from ukctrl.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes
 from ukctrl.linear import Linearization, output_matrix
-from ukctrl.lti import invariant_zeros
+from ukctrl.linear_analysis import invariant_zeros
 
 PREFERRED = 1e3
 """How much rather a position stands for a state than a rate."""

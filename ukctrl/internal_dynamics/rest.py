@@ -48,7 +48,8 @@ class Search:
     """Looks for states in which the motion that keeps the rows stands still.
 
     Which ones do may depend on the allocation, and on rows on velocities that let a robot stand
-    in some places only. `ukctrl.lti.equilibria` asks where any input at all holds a robot.
+    in some places only. `ukctrl.linear_analysis.equilibria` asks where any input at all holds a
+    robot.
 
     Args:
         held: The robot with its rows held, and the path stopped; its motors have grip on them.

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
 
 if TYPE_CHECKING:
-    from ukctrl.lti import Design, Equilibrium, HiddenMode, LargestPeriod, LinearAnalysis, Margins
+    from ukctrl.linear_analysis import (
+        Design,
+        Equilibrium,
+        HiddenMode,
+        LargestPeriod,
+        LinearAnalysis,
+        Margins,
+    )
 
 MOST = 12
 """Poles, motors and gains of more than these are in the files alone."""

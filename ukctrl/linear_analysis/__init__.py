@@ -7,18 +7,18 @@ delays as further states, and ticks where the scenario's does.
 """
 
 from ukctrl.control.settling import natural_frequency
-from ukctrl.lti.analysis import LinearAnalysis, analyze
-from ukctrl.lti.design import Design, designed
-from ukctrl.lti.equilibria import Equilibrium, equilibria
-from ukctrl.lti.iosystem import loop_system, plant_system, start_of
-from ukctrl.lti.loop import LinearLoop, as_rates, linear_loop
-from ukctrl.lti.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
-from ukctrl.lti.modes import HiddenMode, unreached_modes, unseen_modes
-from ukctrl.lti.period import LargestPeriod, largest_period
-from ukctrl.lti.plant import LinearPlant, linear_plant
-from ukctrl.lti.point import OperatingPoint, operating_point
-from ukctrl.lti.response import frequencies, response_at
-from ukctrl.lti.zeros import invariant_zeros
+from ukctrl.linear_analysis.analysis import LinearAnalysis, analyze
+from ukctrl.linear_analysis.design import Design, designed
+from ukctrl.linear_analysis.equilibria import Equilibrium, equilibria
+from ukctrl.linear_analysis.iosystem import loop_system, plant_system, start_of
+from ukctrl.linear_analysis.loop import LinearLoop, as_rates, linear_loop
+from ukctrl.linear_analysis.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.linear_analysis.modes import HiddenMode, unreached_modes, unseen_modes
+from ukctrl.linear_analysis.period import LargestPeriod, largest_period
+from ukctrl.linear_analysis.plant import LinearPlant, linear_plant
+from ukctrl.linear_analysis.point import OperatingPoint, operating_point
+from ukctrl.linear_analysis.response import frequencies, response_at
+from ukctrl.linear_analysis.zeros import invariant_zeros
 
 __all__ = [
     "Design",

@@ -12,7 +12,7 @@ from ukctrl.effects import Bench, Bias, Differentiation, Effect, MeasurementDela
 from ukctrl.effects.delay import late
 from ukctrl.factor import Matrix
 from ukctrl.linear import Linearization
-from ukctrl.lti.sampling import Block, series
+from ukctrl.linear_analysis.sampling import Block, series
 
 
 class Measured(NamedTuple):

@@ -32,9 +32,9 @@ from typing import final
 import numpy as np
 
 from ukctrl.factor import Vector
-from ukctrl.lti.loop import LinearLoop
-from ukctrl.lti.response import Complex, Response, frequencies, response_at
-from ukctrl.lti.structured import balanced, bound, structured
+from ukctrl.linear_analysis.loop import LinearLoop
+from ukctrl.linear_analysis.response import Complex, Response, frequencies, response_at
+from ukctrl.linear_analysis.structured import balanced, bound, structured
 
 NEAR = 0.01
 """Bounds of structured singular values that are this near to the largest are not improved."""

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ukctrl.effects import Bench, Bias, ClockEffect, InputDelay, InputEffect
 from ukctrl.errors import InputError
 from ukctrl.factor import Matrix, Vector
+from ukctrl.linear_analysis.law import linear_law
+from ukctrl.linear_analysis.measuring import left_out, measured
+from ukctrl.linear_analysis.names import signals
+from ukctrl.linear_analysis.plant import LinearPlant, linear_plant
+from ukctrl.linear_analysis.point import At, OperatingPoint, operating_point
+from ukctrl.linear_analysis.sampling import Block, sampled_plant, series
 from ukctrl.loop import Loop
-from ukctrl.lti.law import linear_law
-from ukctrl.lti.measuring import left_out, measured
-from ukctrl.lti.names import signals
-from ukctrl.lti.plant import LinearPlant, linear_plant
-from ukctrl.lti.point import At, OperatingPoint, operating_point
-from ukctrl.lti.sampling import Block, sampled_plant, series
 from ukctrl.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from ukctrl.control import law_name
 from ukctrl.control.riccati import written_pole
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Matrix
+from ukctrl.linear_analysis.loop import LinearLoop, growth, growth_of, idle, loop_of
+from ukctrl.linear_analysis.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.linear_analysis.modes import HiddenMode, unreached_modes, unseen_modes
+from ukctrl.linear_analysis.plant import LinearPlant, linear_plant
+from ukctrl.linear_analysis.point import At, OperatingPoint, operating_point
 from ukctrl.loop import Loop
-from ukctrl.lti.loop import LinearLoop, growth, growth_of, idle, loop_of
-from ukctrl.lti.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
-from ukctrl.lti.modes import HiddenMode, unreached_modes, unseen_modes
-from ukctrl.lti.plant import LinearPlant, linear_plant
-from ukctrl.lti.point import At, OperatingPoint, operating_point
 from ukctrl.scenario import Scenario
 from ukctrl.threads import one_blas_thread
 
@@ -119,7 +119,7 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
     Args:
         scenario: The scenario.
         at: ``"start"``, a time of the run [s], or a state, such as that of an
-            [`Equilibrium`][ukctrl.lti.Equilibrium].
+            [`Equilibrium`][ukctrl.linear_analysis.Equilibrium].
 
     Raises:
         InputError: The scenario does not fit its robot, its controller cannot serve the task, or it

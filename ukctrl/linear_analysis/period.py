@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.errors import InputError
-from ukctrl.lti.loop import growth, linear_loop
-from ukctrl.lti.margins import margins_at
-from ukctrl.lti.point import At, OperatingPoint, operating_point
+from ukctrl.linear_analysis.loop import growth, linear_loop
+from ukctrl.linear_analysis.margins import margins_at
+from ukctrl.linear_analysis.point import At, OperatingPoint, operating_point
 from ukctrl.scenario import Scenario
 from ukctrl.threads import one_blas_thread
 

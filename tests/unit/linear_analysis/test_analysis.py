@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
+from ukctrl.linear_analysis import analyze, linear_plant, unreached_modes, unseen_modes
+from ukctrl.linear_analysis.loop import growth_of, idle
 from ukctrl.linear_report import write_analysis
-from ukctrl.lti import analyze, linear_plant, unreached_modes, unseen_modes
-from ukctrl.lti.loop import growth_of, idle
 from ukctrl.terminal.analysing import as_table, show_analysis
 
 

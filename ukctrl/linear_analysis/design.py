@@ -34,8 +34,8 @@ from ukctrl.control import (
 )
 from ukctrl.control.settling import SETTLED, natural_frequency
 from ukctrl.errors import InputError, UkctrlError
+from ukctrl.linear_analysis.loop import as_rates, growth_of
 from ukctrl.loop import Loop
-from ukctrl.lti.loop import as_rates, growth_of
 from ukctrl.scenario import Scenario
 
 KNOWN = (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ukctrl.factor import Vector
-from ukctrl.lti.response import Complex
+from ukctrl.linear_analysis.response import Complex
 
 ITERATIONS = 30
 """Of the search for the scaling that bounds a structured singular value best."""

@@ -19,9 +19,9 @@ from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.integrate import State
+from ukctrl.linear_analysis.names import signals
+from ukctrl.linear_analysis.point import plant_at
 from ukctrl.loop import Loop
-from ukctrl.lti.names import signals
-from ukctrl.lti.point import plant_at
 from ukctrl.prepare import integrator, passive_gains
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario

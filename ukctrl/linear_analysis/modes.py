@@ -18,7 +18,7 @@ import numpy as np
 
 from ukctrl.control.riccati import GRIP, states_of_mode
 from ukctrl.factor import Matrix
-from ukctrl.lti.zeros import invariant_zeros
+from ukctrl.linear_analysis.zeros import invariant_zeros
 
 SAME = 1e-5
 """Poles this close, relative to the largest, are one mode; rounding scatters double zeros."""

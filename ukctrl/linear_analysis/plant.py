@@ -14,9 +14,9 @@ from ukctrl.differences import jacobian
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.factor import Matrix, Vector
 from ukctrl.linear import Linearization, Linearizer, output_matrix
-from ukctrl.lti.names import signals
-from ukctrl.lti.point import At, OperatingPoint, operating_point, plant_at
-from ukctrl.lti.zeros import invariant_zeros
+from ukctrl.linear_analysis.names import signals
+from ukctrl.linear_analysis.point import At, OperatingPoint, operating_point, plant_at
+from ukctrl.linear_analysis.zeros import invariant_zeros
 from ukctrl.scenario import Scenario
 
 if TYPE_CHECKING:

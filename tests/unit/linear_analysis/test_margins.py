@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.lti import as_rates, linear_loop
-from ukctrl.lti.margins import disk_gain, disk_margin, disk_phase, margins_at
-from ukctrl.lti.response import frequencies
-from ukctrl.lti.structured import structured
+from ukctrl.linear_analysis import as_rates, linear_loop
+from ukctrl.linear_analysis.margins import disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.linear_analysis.response import frequencies
+from ukctrl.linear_analysis.structured import structured
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 

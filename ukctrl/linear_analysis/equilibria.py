@@ -23,7 +23,7 @@ from ukctrl.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.linear import Linearizer, output_matrix
-from ukctrl.lti.point import OperatingPoint, plant_at
+from ukctrl.linear_analysis.point import OperatingPoint, plant_at
 from ukctrl.prepare import start_state
 from ukctrl.scenario import Scenario
 from ukctrl.start import solve_positions

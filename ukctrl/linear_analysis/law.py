@@ -11,7 +11,7 @@ from ukctrl.differences import STEP, jacobian
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.factor import Matrix, Vector
-from ukctrl.lti.point import OperatingPoint
+from ukctrl.linear_analysis.point import OperatingPoint
 
 FINER = 0.1
 """Slopes are compared with those at this fraction of the step."""

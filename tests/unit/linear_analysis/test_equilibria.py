@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Dynamics, Robot, Scenario
 from ukctrl.errors import InputError
-from ukctrl.lti import equilibria, linear_plant
+from ukctrl.linear_analysis import equilibria, linear_plant
 
 MET = {"rtol": 0.0, "atol": 1e-9}
 

@@ -5,8 +5,8 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.errors import InputError
-from ukctrl.lti import linear_loop
-from ukctrl.lti.sampling import sampled_plant
+from ukctrl.linear_analysis import linear_loop
+from ukctrl.linear_analysis.sampling import sampled_plant
 
 CLOSED = {"rtol": 0.0, "atol": 1e-8}
 SMALL = 1e-5

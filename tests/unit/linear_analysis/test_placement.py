@@ -7,7 +7,7 @@ from ukctrl import Robot, Scenario, simulate
 from ukctrl.control.placement import asked
 from ukctrl.control.settling import SETTLED, natural_frequency
 from ukctrl.errors import GainError, InputError
-from ukctrl.lti import designed, linear_loop, linear_plant
+from ukctrl.linear_analysis import designed, linear_loop, linear_plant
 from ukctrl.metrics import SETTLED_FRACTION
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.errors import InputError, UnknownName
-from ukctrl.lti import OperatingPoint, invariant_zeros, linear_plant, operating_point
+from ukctrl.linear_analysis import OperatingPoint, invariant_zeros, linear_plant, operating_point
 
 CLOSED = {"rtol": 0.0, "atol": 1e-9}
 

@@ -5,7 +5,13 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.errors import InputError
-from ukctrl.lti import designed, largest_period, linear_loop, margins_at, natural_frequency
+from ukctrl.linear_analysis import (
+    designed,
+    largest_period,
+    linear_loop,
+    margins_at,
+    natural_frequency,
+)
 
 BAUMGARTE = {"kind": "baumgarte", "alpha": 1.0, "beta": 1.0}
 PID = {"kind": "pid", "kp": 3.0, "ki": 1.0, "kd": 3.0}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.factor import Matrix, Vector
-from ukctrl.lti.loop import LinearLoop, as_rates
+from ukctrl.linear_analysis.loop import LinearLoop, as_rates
 
 Complex = NDArray[np.complex128]
 
