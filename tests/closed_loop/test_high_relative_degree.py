@@ -256,6 +256,9 @@ def test_the_error_polynomial_of_degree_two_is_the_feedbacks():
     np.testing.assert_allclose(error_polynomial(5.0, 7.0, 2), [7.0, 5.0, 1.0])
 
 
+LEAST_NORM = {"kind": "least_norm"}
+
+
 def test_on_rows_with_grip_the_law_is_baumgartes():
     robot = Robot.load("two_link")
     path = MinJerk(points=((0.1, 0.2), (1.0, -1.0)), duration=2.0)
@@ -321,3 +324,17 @@ def test_the_feed_forward_alone_carries_the_load():
     assert isinstance(scenario.controller, Feedforward)
     run = simulate(scenario)
     assert run.metric("peak_phi") < 1e-6
+
+
+@pytest.mark.parametrize("name", ["scara-helix", "two-mass-spring"])
+def test_a_run_on_rows_with_grip_is_that_of_the_servo_law(name):
+    gains = {"alpha": 20.0, "beta": 400.0}
+    short = {"timing.duration": 0.01, "timing.sample": 0.002}
+    laws = (
+        {"kind": "servo", "feedback": {"kind": "baumgarte", **gains}, "allocation": LEAST_NORM},
+        {"kind": "io_linearisation", **gains},
+    )
+    one, other = (simulate(Scenario.load(name, {**short, "controller": law})) for law in laws)
+    assert one.status == other.status == "completed"
+    rounding = 1e-9
+    np.testing.assert_allclose(one["u"], other["u"], rtol=rounding, atol=rounding)

@@ -17,6 +17,7 @@ from ukctrl.jets import check_smooth, jets_of
 from ukctrl.relative_degree import (
     Together,
     advice,
+    at_once,
     decoupled,
     decoupling,
     relative_degrees,
@@ -92,9 +93,13 @@ class _IoLaw(Law):
         dynamics = Dynamics(task.robot, task.rank, task.gains)
         self.whole, self.degrees = self._looked_at(dynamics)
         check_smooth(self.stack, self.degrees)
-        self._jets = jets_of(self.stack, max(self.degrees), task.rank)
-        self._own = Dynamics(task.robot, task.rank, task.gains)
         order = max(self.degrees)
+        usual = np.where(self.stack.holonomic, 2, 1)
+        # Rows that the motors accelerate need no derivative beyond those that they come with.
+        self._jets = None
+        if (np.array(self.degrees) > usual).any():
+            self._jets = jets_of(self.stack, order, task.rank)
+        self._own = Dynamics(task.robot, task.rank, task.gains)
         polynomials = [error_polynomial(spec.alpha, spec.beta, r) for r in self.degrees]
         self._gains: Matrix = np.zeros((order, len(self.stack)))
         for row, polynomial in enumerate(polynomials):
@@ -127,7 +132,10 @@ class _IoLaw(Law):
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         s = dynamics.snapshot
-        found = decoupling(self._jets, self._own, s.t, s.q, s.v, self.degrees)
+        if self._jets is None:
+            found = at_once(self.stack, dynamics)
+        else:
+            found = decoupling(self._jets, self._own, s.t, s.q, s.v, self.degrees)
         wanted = -(self._gains * found.drift[: len(self._gains)]).sum(axis=0)
         demand = wanted - found.last
         scale = np.abs(found.E).max(axis=1)

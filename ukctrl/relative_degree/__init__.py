@@ -1,6 +1,7 @@
 """How often servo rows must be differentiated until the inputs appear: each, and all together."""
 
 from ukctrl.relative_degree.array import DerivativeArray
+from ukctrl.relative_degree.decoupling import Decoupling, at_once, decoupled, decoupling
 from ukctrl.relative_degree.degree import (
     RelativeDegree,
     advice,
@@ -8,7 +9,7 @@ from ukctrl.relative_degree.degree import (
     relative_degrees,
     whole_degree,
 )
-from ukctrl.relative_degree.together import Decoupling, Together, decoupled, decoupling, together
+from ukctrl.relative_degree.together import Together, together
 from ukctrl.relative_degree.words import ELASTIC_KINDS
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "RelativeDegree",
     "Together",
     "advice",
+    "at_once",
     "decoupled",
     "decoupling",
     "explain",

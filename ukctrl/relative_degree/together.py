@@ -26,8 +26,9 @@ from ukctrl.constraints import Stack
 from ukctrl.dynamics import Dynamics
 from ukctrl.errors import UkctrlError, quoted
 from ukctrl.factor import Matrix, Vector
-from ukctrl.jets import Jets, jets_of
+from ukctrl.jets import jets_of
 from ukctrl.relative_degree.array import DerivativeArray, Ranks
+from ukctrl.relative_degree.decoupling import at_once, decoupled, decoupling
 from ukctrl.relative_degree.words import solved_by
 from ukctrl.start import solve_start
 
@@ -37,8 +38,6 @@ LARGEST = 24
 """Robots with more velocities than this are not looked at, which would take minutes."""
 NEARBY = 0.03
 """How far a state nearby is, in scaled unknowns."""
-DECOUPLED = 1e-6
-"""Singular values of a decoupling matrix of unit rows below this count as zero."""
 SEEN, TINY = 1e-6, 1e-300
 """What an input adds to a row, beside all that moves it, so that it counts."""
 
@@ -130,65 +129,18 @@ def together(
         highest = max([*known, 2])
         channels = 0
         if len(known) == len(servo) and highest <= MOST_ORDERS:
-            jets = jets_of(servo, highest, dynamics.rank)
-            E = decoupling(jets, dynamics, t, q, v, known).E
-            channels = decoupled(E)
+            if (np.array(known) > np.where(servo.holonomic, 2, 1)).any():
+                jets = jets_of(servo, highest, dynamics.rank)
+                channels = decoupled(decoupling(jets, dynamics, t, q, v, known).E)
+            else:
+                dynamics.move(t, q, v)
+                channels = decoupled(at_once(servo, dynamics).E)
         if channels == len(servo):
             return _static(dynamics, servo, t, q, v, known, robot.nu == channels)
         return _dynamic(dynamics, servo, t, q, v)
     finally:
         dynamics.move(t, q, v)
         servo.write(dynamics.snapshot)
-
-
-@dc.dataclass(frozen=True)
-class Decoupling:
-    """The rows' derivatives without input, and what the inputs add to the last."""
-
-    drift: Matrix
-    r"""$L_f^k h_i$, shape ``(order + 1, m)``."""
-    last: Vector
-    r"""$L_f^{r_i} h_i$, shape ``(m,)``."""
-    E: Matrix
-    """Decoupling matrix, shape ``(m, nu)``."""
-    push: Vector
-    """Inputs of a usual size, which accelerate the robot as its own forces do, shape ``(nu,)``."""
-
-
-def decoupling(
-    jets: Jets, dynamics: Dynamics, t: float, q: Vector, v: Vector, degrees: Sequence[int]
-) -> Decoupling:
-    """Return the rows' derivatives up to their relative degrees, and the decoupling matrix.
-
-    Args:
-        jets: The rows' derivatives.
-        dynamics: The robot; it is moved to the state.
-        t: Time [s].
-        q: Configuration, shape ``(nq,)``.
-        v: Velocity, shape ``(nv,)``.
-        degrees: Relative degree of each row.
-    """
-    nu, order = jets.robot.nu, max(degrees)
-    dynamics.move(t, q, v)
-    usual = max(1.0, float(np.abs(dynamics.a_free).max(initial=0.0)))
-    pushed = np.abs(dynamics.G).max(axis=0, initial=0.0)
-    push = usual / np.where(pushed > 0.0, pushed, 1.0)
-    rows = np.arange(len(degrees))
-    drift = jets.derivatives(t, q, v, np.zeros((1, nu)), order)
-    last = drift[list(degrees), rows]
-    E = np.empty((len(degrees), nu))
-    for j in range(nu):
-        U = np.zeros((1, nu))
-        U[0, j] = push[j]
-        E[:, j] = (jets.derivatives(t, q, v, U, order)[list(degrees), rows] - last) / push[j]
-    return Decoupling(drift, last, E, push)
-
-
-def decoupled(E: Matrix) -> int:
-    """Return how many rows a decoupling matrix gives to the inputs independently."""
-    lengths = np.linalg.norm(E, axis=1)
-    unit = E[lengths > 0.0] / lengths[lengths > 0.0, None]
-    return int(np.linalg.matrix_rank(unit, tol=DECOUPLED)) if unit.size else 0
 
 
 def _static(
