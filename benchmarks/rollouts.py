@@ -28,8 +28,8 @@ from naive_rollouts import NaivePanda, rollout
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.batch import Care, Crew
-from ukctrl.sweep import Plan
-from ukctrl.sweep.sample import Base, Samples
+from ukctrl.study import Plan
+from ukctrl.study.sample import Base, Samples
 
 NAME = "panda-pose-sampled"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.scenario import Scenario
     from ukctrl.simulation import simulate
+    from ukctrl.study import Factor, Study, sweep
     from ukctrl.tuning import Budget, Tuned, tune
 
 _HOME = {
@@ -34,6 +35,7 @@ _HOME = {
     "Constraint": "constraints",
     "Controller": "control",
     "Dynamics": "dynamics",
+    "Factor": "study",
     "Law": "control",
     "Result": "result",
     "Robot": "robot",
@@ -41,12 +43,14 @@ _HOME = {
     "Scenario": "scenario",
     "Snapshot": "robot",
     "Stack": "constraints",
+    "Study": "study",
     "Task": "control",
     "Tuned": "tuning",
     "UkctrlError": "errors",
     "check": "analysis",
     "compare": "comparison",
     "simulate": "simulation",
+    "sweep": "study",
     "tune": "tuning",
     "write_report": "report",
 }
@@ -60,6 +64,7 @@ __all__ = [
     "Constraint",
     "Controller",
     "Dynamics",
+    "Factor",
     "Law",
     "Result",
     "Robot",
@@ -67,12 +72,14 @@ __all__ = [
     "Scenario",
     "Snapshot",
     "Stack",
+    "Study",
     "Task",
     "Tuned",
     "UkctrlError",
     "check",
     "compare",
     "simulate",
+    "sweep",
     "tune",
     "write_report",
 ]

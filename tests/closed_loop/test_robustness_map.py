@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl.scenario import Scenario
+from ukctrl.study import sweep
 from ukctrl.study_report import Insight
-from ukctrl.sweep import sweep
 
 ALPHA, BETA = "controller.feedback.alpha", "controller.feedback.beta"
 PERIOD, TICKS = 0.1, 400

@@ -32,7 +32,7 @@ LAYERS = {
         "provenance loop simulation"
     ),
     "Before a run": "free_motion linear_analysis internal_dynamics analysis",
-    "Many runs": "batch sweep",
+    "Many runs": "batch study",
     "One's own parts and loops": "testing handover",
     "What they tell": (
         "concessions verdicts plot page report linear_report tuning comparison study_report "

@@ -7,9 +7,9 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.errors import InputError
-from ukctrl.sweep import Factor, Keep, Levels, Log, Normal, Plan, Study, Uniform, Whole, sweep
-from ukctrl.sweep.journal import Journal
-from ukctrl.sweep.row import Row
+from ukctrl.study import Factor, Keep, Levels, Log, Normal, Plan, Study, Uniform, Whole, sweep
+from ukctrl.study.journal import Journal
+from ukctrl.study.row import Row
 
 
 @pytest.fixture(scope="module")

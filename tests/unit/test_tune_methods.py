@@ -220,7 +220,7 @@ def test_the_cost_over_plants_is_their_average_or_that_of_the_worst(regulator):
 
 
 def test_what_is_varied_is_spread_over_its_range_and_held_out_plants_are_others(regulator):
-    from ukctrl.sweep import Factor
+    from ukctrl.study import Factor
 
     plants = Plants(
         count=8, held_out=8, vary=(Factor.parse("believed.mass_scale=0.5:1.5"),), mismatch=0.1

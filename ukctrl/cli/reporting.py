@@ -87,8 +87,8 @@ def _study(
     quiet: bool,
 ) -> None:
     from ukctrl import terminal
+    from ukctrl.study import Study
     from ukctrl.study_report import write_study_report
-    from ukctrl.sweep import Study
 
     study = Study.load(folder)
     with terminal.progress("replay", quiet or as_json, "runs") as progress:

@@ -14,7 +14,7 @@ from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.errors import InputError
 
 if TYPE_CHECKING:
-    from ukctrl.sweep import Cluster
+    from ukctrl.study import Cluster
 
 Vary = Annotated[
     list[str] | None,
@@ -98,8 +98,8 @@ def sweep(
         raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
     from ukctrl import catalog, terminal
     from ukctrl.loop import Loop
+    from ukctrl.study import sweep as run_sweep
     from ukctrl.study_report import Insight, write_study_report
-    from ukctrl.sweep import sweep as run_sweep
 
     with terminal.stoppable(Loop.run.__code__) as stop, _place(cluster, jobs) as place:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-sweep")
@@ -152,7 +152,7 @@ def _place(address: str | None, jobs: int | None) -> Iterator[Cluster | None]:
         return
     if jobs is not None:
         raise InputError("give --jobs or --cluster, and not both; a cluster has its own workers.")
-    from ukctrl.sweep import cluster
+    from ukctrl.study import cluster
 
     with cluster(address) as place:
         yield place

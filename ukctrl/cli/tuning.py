@@ -175,7 +175,7 @@ def _plants(
 ) -> Plants:
     from typing import cast
 
-    from ukctrl.sweep import Factor
+    from ukctrl.study import Factor
     from ukctrl.tuning import Aggregate, Plants
 
     factors = tuple(Factor.parse(text) for text in vary or [])

@@ -4,7 +4,7 @@ Everything is worked out from the study's table; only the worst sample and the f
 are run again, in full.
 
     from ukctrl.study_report import Insight, write_study_report
-    from ukctrl.sweep import Study
+    from ukctrl.study import Study
 
     report = write_study_report(Study.load("out/study"), "out/study")
     report.insight.overall.percentile(0.95)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ukctrl import catalog
 from ukctrl.errors import InputError
-from ukctrl.sweep import Study
+from ukctrl.study import Study
 
 SCENARIO = "scenario.toml"
 """The base scenario, beside the page."""

@@ -15,6 +15,7 @@ from ukctrl.errors import InputError, UkctrlError, unknown_name
 from ukctrl.loop import Loop
 from ukctrl.samples import Labels
 from ukctrl.statistics import Estimate
+from ukctrl.study import Log, Study
 from ukctrl.study_report.failures import Separation, separations
 from ukctrl.study_report.maps import Map, map_of
 from ukctrl.study_report.runs import Array, Axis, Runs, worst_where_none
@@ -27,7 +28,6 @@ from ukctrl.study_report.sensitivity import (
 )
 from ukctrl.study_report.summary import Reason, Summary, reasons, summarise, summary_of
 from ukctrl.study_report.worth import families, share
-from ukctrl.sweep import Log, Study
 from ukctrl.tuning.cost import Cost
 
 MOST_LISTED = 10

@@ -15,13 +15,13 @@ from ukctrl.errors import InputError
 from ukctrl.pretty import number, prefixed
 from ukctrl.result import STATUSES
 from ukctrl.storage import toml_text, write_atomically
+from ukctrl.study import Study
 from ukctrl.study_report import cells, drawn
 from ukctrl.study_report.command import SCENARIO
 from ukctrl.study_report.found import Insight
 from ukctrl.study_report.record import to_dict
 from ukctrl.study_report.replay import Replay, Role, replay
 from ukctrl.study_report.words import headline, sensitivity_words, verdicts
-from ukctrl.sweep import Study
 
 PAGE, SUMMARY = "report.html", "summary.json"
 Progress = Callable[[float, float], None]

@@ -10,8 +10,8 @@ from ukctrl.errors import UkctrlError
 from ukctrl.report import write_report
 from ukctrl.result import STATUSES, Result
 from ukctrl.simulation import simulate
+from ukctrl.study import Study
 from ukctrl.study_report.runs import Runs
-from ukctrl.sweep import Study
 
 Role = Literal["worst", "failed"]
 

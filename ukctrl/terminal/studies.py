@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
 
 if TYPE_CHECKING:
+    from ukctrl.study import Study
     from ukctrl.study_report import Insight, Replay, Summary
-    from ukctrl.sweep import Study
 
 LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "green"}
 SHOWN = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")

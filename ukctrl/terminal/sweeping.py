@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 from ukctrl.terminal.lines import clean
 
 if TYPE_CHECKING:
-    from ukctrl.sweep import Tally
+    from ukctrl.study import Tally
 
 TITLE_WIDTH = 28
 """Width of the title beside the progress bar."""

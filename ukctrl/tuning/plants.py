@@ -12,7 +12,7 @@ import numpy as np
 from ukctrl.batch import held_out_seed, training_seed
 from ukctrl.errors import InputError, unknown_name
 from ukctrl.scenario import Scenario
-from ukctrl.sweep import Factor
+from ukctrl.study import Factor
 from ukctrl.tuning.cost import Judged
 from ukctrl.tuning.mismatch import mismatches, with_mismatch
 

@@ -20,9 +20,9 @@ import numpy as np
 from ukctrl.metrics import METRICS
 from ukctrl.scenario import Scenario
 from ukctrl.simulation import simulate
+from ukctrl.study import Study, sweep
+from ukctrl.study.study import About
 from ukctrl.study_report import Insight
-from ukctrl.sweep import Study, sweep
-from ukctrl.sweep.study import About
 
 HOME = Path(__file__).resolve().parent
 SCENARIO = "scara-helix"

@@ -16,10 +16,10 @@ from ukctrl.cli import main
 from ukctrl.errors import InputError, UnknownName
 from ukctrl.result import Result
 from ukctrl.scenario import Scenario
+from ukctrl.study import Factor, Plan, Study, sweep
+from ukctrl.study.study import About
 from ukctrl.study_report import Insight, write_study_report
 from ukctrl.study_report.command import written
-from ukctrl.sweep import Factor, Plan, Study, sweep
-from ukctrl.sweep.study import About
 from ukctrl.tables import parse_value
 
 SCENARIO = Scenario.load(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ukctrl.batch import point_generator, sample_seed
 from ukctrl.errors import InputError, unknown_name
-from ukctrl.sweep.factor import Factor
+from ukctrl.study.factor import Factor
 
 Design = Literal["grid", "random", "sobol", "saltelli"]
 DESIGNS: tuple[Design, ...] = get_args(Design)

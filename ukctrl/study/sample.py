@@ -20,9 +20,9 @@ from ukctrl.prepare import true_robot
 from ukctrl.result import Result
 from ukctrl.robot import Robot
 from ukctrl.scenario import Scenario
-from ukctrl.sweep.plan import Plan
-from ukctrl.sweep.row import FAILED, TIMED_OUT, Row
-from ukctrl.sweep.table import UNTIMED
+from ukctrl.study.plan import Plan
+from ukctrl.study.row import FAILED, TIMED_OUT, Row
+from ukctrl.study.table import UNTIMED
 
 
 @final

@@ -9,7 +9,7 @@ from typing import Any, final
 from ukctrl.errors import InputError, near_miss
 from ukctrl.expression import constant
 from ukctrl.files import blaming
-from ukctrl.sweep.spread import Levels, Log, Normal, Spread, Uniform, Whole, spread_from
+from ukctrl.study.spread import Levels, Log, Normal, Spread, Uniform, Whole, spread_from
 from ukctrl.tables import parse_value, split_list
 
 RANGES = ("uniform", "log", "whole", "normal")

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.metrics import METRICS
-from ukctrl.sweep.factor import Factor
-from ukctrl.sweep.plan import SEED
-from ukctrl.sweep.row import Row
-from ukctrl.sweep.spread import Column
+from ukctrl.study.factor import Factor
+from ukctrl.study.plan import SEED
+from ukctrl.study.row import Row
+from ukctrl.study.spread import Column
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from ukctrl.errors import InputError, UkctrlError
 from ukctrl.loop import Loop
 from ukctrl.plugin import blame
 from ukctrl.scenario import Scenario
-from ukctrl.sweep.sample import Base
+from ukctrl.study.sample import Base
 
 MOST_TRIALS = 200
 """Values of one factor that are tried on the scenario."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ukctrl.errors import InputError
 from ukctrl.storage import lock
-from ukctrl.sweep.row import Row
+from ukctrl.study.row import Row
 
 SYNC_SECONDS = 2.0
 """Interval at which the journal is made to survive even a power failure [s]."""

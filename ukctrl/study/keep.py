@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 from ukctrl import metrics
 from ukctrl.errors import InputError, near_miss, unknown_name
-from ukctrl.sweep.row import FAILED, TIMED_OUT
+from ukctrl.study.row import FAILED, TIMED_OUT
 
 if TYPE_CHECKING:
     import pandas as pd

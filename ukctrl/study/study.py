@@ -13,11 +13,11 @@ from ukctrl.errors import InputError
 from ukctrl.provenance import origin
 from ukctrl.scenario import Scenario
 from ukctrl.storage import plain, replacing, toml_text, write_atomically
-from ukctrl.sweep.factor import Factor
-from ukctrl.sweep.journal import read_rows
-from ukctrl.sweep.plan import Design, Plan
-from ukctrl.sweep.row import Row
-from ukctrl.sweep.table import rows_of, table_of, write_csv, write_parquet
+from ukctrl.study.factor import Factor
+from ukctrl.study.journal import read_rows
+from ukctrl.study.plan import Design, Plan
+from ukctrl.study.row import Row
+from ukctrl.study.table import rows_of, table_of, write_csv, write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,8 +107,8 @@ class About:
 class Study:
     """Many runs of one scenario, finished or not.
 
-    Make one with [`sweep`][ukctrl.sweep.sweep] or read one back with
-    [`Study.load`][ukctrl.sweep.Study.load].
+    Make one with [`sweep`][ukctrl.study.sweep] or read one back with
+    [`Study.load`][ukctrl.study.Study.load].
     """
 
     about: About

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ukctrl.errors import InputError
 from ukctrl.fields import written
-from ukctrl.sweep.study import DESCRIPTION, About
+from ukctrl.study.study import DESCRIPTION, About
 
 MOST_DIFFERENCES = 3
 """Differences that a message lists."""

@@ -13,15 +13,15 @@ from typing import NamedTuple
 from ukctrl.batch import Care, Crew, Lost
 from ukctrl.errors import InputError
 from ukctrl.scenario import Scenario
-from ukctrl.sweep.factor import Factor
-from ukctrl.sweep.folder import open_folder
-from ukctrl.sweep.journal import Journal
-from ukctrl.sweep.keep import Keep
-from ukctrl.sweep.plan import Plan
-from ukctrl.sweep.rehearsal import rehearse
-from ukctrl.sweep.sample import Base, Finished, Samples
-from ukctrl.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study, write_tables
-from ukctrl.sweep.table import table_of
+from ukctrl.study.factor import Factor
+from ukctrl.study.folder import open_folder
+from ukctrl.study.journal import Journal
+from ukctrl.study.keep import Keep
+from ukctrl.study.plan import Plan
+from ukctrl.study.rehearsal import rehearse
+from ukctrl.study.sample import Base, Finished, Samples
+from ukctrl.study.study import DESCRIPTION, JOURNAL, RESULTS, About, Study, write_tables
+from ukctrl.study.table import table_of
 
 RETRIES = 1
 """A sample whose process died is tried once more: it may have been killed for another's fault."""
