@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from mpmath import mpf, workdps
 
 from ukctrl.constraints import (
     Closure,
@@ -17,6 +18,8 @@ from ukctrl.constraints import (
     classify_parts,
 )
 from ukctrl.constraints.closed_form import closed_forms
+from ukctrl.constraints.sampled import Sampled
+from ukctrl.constraints.spaces import Frame
 from ukctrl.dynamics import passive_constraints
 from ukctrl.errors import ExpressionError, InputError
 from ukctrl.expression import compile_function, derive_rows, parse
@@ -308,3 +311,19 @@ def test_the_unit_of_a_row_says_nothing(size):
 
 def test_a_small_coefficient_is_not_taken_for_none():
     assert classify(["d.x + 1e-11*y*d.z"], ["x", "y", "z"]).kind == "nonholonomic"
+
+
+@pytest.mark.parametrize("name", ["quadrotor", "mobile_ur5", "acrobot"])
+def test_constant_velocities_of_a_floating_base_turn_each_other_as_their_coordinates_do(name):
+    """The Lie bracket of the joints, beside that of the coordinates' rates in many digits."""
+    robot, rng = Robot.load(name), np.random.default_rng(3)
+    path = {"kind": "constant", "value": (0.0,)}
+    row = LinearVelocity(coefficients={robot.dofs[0]: 1.0}, path=path)
+    space = Sampled([row.attach(robot)], robot)
+    x = space.draw(rng)
+    first, second = rng.normal(size=(2, robot.nv + 1))
+    with workdps(160):
+        state = np.array([mpf(float(value)) for value in (*x[0], x[1])], dtype=object)
+        frame = Frame(robot.coordinates, robot.dofs, robot.rates)
+        expected = frame.bracket(state, first, second).astype(float)
+    np.testing.assert_allclose(space.turned(x, first, second), expected, **EXACT)

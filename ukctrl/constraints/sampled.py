@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.constraints.base import Attached, Rows
 from ukctrl.constraints.brackets import NoState, Numbers, Scheme, Space
-from ukctrl.constraints.spaces import DIGITS, DRAWS, HELD_STATES, STATES, Draw, Frame
+from ukctrl.constraints.spaces import DRAWS, HELD_STATES, STATES, Draw
 from ukctrl.errors import UkctrlError
 from ukctrl.factor import Vector
 
@@ -67,7 +67,7 @@ class Sampled(Space):
         count = sum(len(part.names) for part in parts)
         self._which: Sequence[int] = range(count)
         self._draw = settling(parts, robot)
-        self._frame = Frame(robot.coordinates, robot.dofs, robot.rates)
+        self._plain = robot.is_euclidean
         self.zero = FLOATING.zero
         held = any(holonomic for part in parts for holonomic in part.holonomic)
         self.states = HELD_STATES if held else STATES
@@ -107,13 +107,10 @@ class Sampled(Space):
         return self.robot.integrate(q, step), t + h * float(direction[-1])
 
     def turned(self, x: tuple[Vector, float], first: Numbers, second: Numbers) -> Numbers | None:
-        if self._frame.plain:
+        if self._plain:
             return None
-        import mpmath
-
-        with mpmath.workdps(DIGITS):
-            state = np.array([mpmath.mpf(float(value)) for value in (*x[0], x[1])], dtype=object)
-            return np.asarray(self._frame.bracket(state, first, second), dtype=np.float64)
+        v = np.ascontiguousarray(first[:-1], dtype=np.float64)
+        return np.append(self.robot.bracket(v) @ second[:-1], 0.0)
 
     def draw(self, rng: np.random.Generator) -> tuple[Vector, float]:
         for _ in range(DRAWS):
