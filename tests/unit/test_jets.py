@@ -51,6 +51,17 @@ def rows(robot, path):
     )
 
 
+def test_what_an_input_reaches_at_once_is_measured_without_a_motion(monkeypatch):
+    """Laws ask for it thousands of times a second of the run, of which most would be spent."""
+    stack = Stack((JointFollows(joints=("pole",), path=PATH),), furuta())
+    exact, measured = formula_jets(stack), SampledJets(stack)
+    monkeypatch.setattr(SampledJets, "_motion", None)
+    for t, q, v, U in states(stack.robot):
+        for order in (0, 1, 2):
+            found, expected = (jets.derivatives(t, q, v, U, order) for jets in (measured, exact))
+            np.testing.assert_allclose(found, expected, **ROUNDING)
+
+
 PATH = RestToRest(points=((0.0,), (1.0,)), duration=2.0, still=6)
 
 
@@ -67,15 +78,16 @@ def test_the_measured_derivatives_are_those_of_the_formulas():
         ).all()
 
 
-def test_the_first_derivatives_are_the_rows_own():
+@pytest.mark.parametrize("jets", [formula_jets, SampledJets])
+def test_the_first_derivatives_are_the_rows_own(jets):
     robot = furuta()
     stack, dynamics = rows(robot, PATH), Dynamics(robot)
-    exact = formula_jets(stack)
+    derived = jets(stack)
     for t, q, v, U in states(robot):
         dynamics.move(t, q, v)
         own = stack.write(dynamics.snapshot)
         a = dynamics.acceleration(U[0])
-        found = exact.derivatives(t, q, v, U, 2)
+        found = derived.derivatives(t, q, v, U, 2)
         np.testing.assert_allclose(found[:2, :2], [own.phi[:2], own.beta[:2]], **ROUNDING)
         np.testing.assert_allclose(found[2, :2], (own.A @ a - own.b)[:2], **ROUNDING)
         np.testing.assert_allclose(found[0, 2], own.beta[2], **ROUNDING)

@@ -7,7 +7,7 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.constraints import ComFollows, Expression, Stack
 from ukctrl.dynamics import Dynamics
 from ukctrl.reference import Constant
-from ukctrl.relative_degree import explain, relative_degrees
+from ukctrl.relative_degree import explain, relative_degrees, together
 
 
 def chain(masses, springs, *, damping=0.0):
@@ -40,6 +40,27 @@ def crane():
         kinetic="10*v.s**2 + 2.5*((v.s + 2*cos(swing)*v.swing)**2 + (2*sin(swing)*v.swing)**2)",
         potential="-98.1*cos(swing)",
         inputs={"F": {"s": 1.0}},
+    )
+
+
+BAR = """<link name="{0}"><inertial><origin xyz="{1} 0 0"/><mass value="{2}"/>
+<inertia ixx="0.001" iyy="{3}" izz="{3}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+HINGE = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>
+<axis xyz="0 1 0"/><origin xyz="{3} 0 0"/><limit lower="-3" upper="3" effort="200" velocity="10"/></joint>"""
+
+
+def rotor_arm():
+    """A model file: the elbow's motor turns a rotor, and a spring leads from it to the forearm."""
+    bars = [("upper", 0.25, 2.0, 0.05), ("rotor", 0.0, 0.3, 0.02), ("fore", 0.2, 1.0, 0.02)]
+    hinges = [
+        ("shoulder", "base", "upper", 0.0), ("motor", "upper", "rotor", 0.5),
+        ("flex", "rotor", "fore", 0.0),
+    ]  # fmt: skip
+    parts = [BAR.format(*bar) for bar in bars] + [HINGE.format(*hinge) for hinge in hinges]
+    return Robot.from_urdf(
+        f'<robot name="rotor_arm"><link name="base"/>{"".join(parts)}</robot>',
+        actuators=[{"kind": "joint", "joint": joint} for joint in ("shoulder", "motor")],
+        forces=[{"kind": "joint_spring", "joint": "flex", "stiffness": 150.0}],
     )
 
 
@@ -101,6 +122,14 @@ def test_the_links_of_an_arm_with_two_elastic_joints_have_degree_4():
     rows = (*robot.coordinates, "sin(q2) + sin(q2 + q4)")
     found = degrees(robot, *rows, q=[0.3, 0.5, 0.2, 0.6], v=[0.5, -0.1, 0.2, 0.1])
     assert found == ["4", "4", "2", "2", "4"]
+
+
+def test_rows_of_a_model_file_that_share_a_channel_fix_all_of_the_state():
+    """By hand: the links' motion gives the spring's torque, that the rotor, and all both inputs."""
+    robot = rotor_arm()
+    rows = Stack([Expression(phi=("shoulder", "motor + flex"), name="links")], robot)
+    whole = together(Dynamics(robot), rows, 0.0, np.zeros(3), np.zeros(3), [2, 2])
+    assert (whole.channels, whole.orders, whole.fixed, whole.flat) == (1, (4, 4), 6, True)
 
 
 def test_many_motors_are_tried_in_mixtures():

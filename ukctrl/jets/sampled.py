@@ -35,7 +35,9 @@ ROUNDS = 40
 RESOLVED = 3e-14
 """Last coefficients of a polynomial that resolves its function, beside the largest."""
 FLOOR = 0.02
-"""A tail that falls by no more than this from one interval to the next is made of rounding."""
+"""A tail that falls by no more than this from one interval to the next is made of rounding, if it
+is small already, or falls no faster after that."""
+SMALL = 1e-9
 WIDEST, NARROWEST = 0.25, 1e-5
 """Half lengths of the interval that are tried, from the one down to the other [s]."""
 TINY, EPS = 1e-300, float(np.finfo(np.float64).eps)
@@ -113,20 +115,30 @@ class SampledJets(Jets):
         found[0] = np.where(self.stack.holonomic, rows.phi, rows.beta)
         if order:
             found[1] = rows.beta
-        self._along(found, t, np.array(q), np.array(v), U)
+        if order > self.first.min(initial=2):
+            self._along(found, t, np.array(q), np.array(v), U)
+            return found
+        # The first derivative that an input can reach is known without a motion, to rounding.
+        self.uncertainty = np.full(order + 1, EPS)
+        known = self.first == order
+        if known.any():
+            u = U[0] if len(U) else np.zeros(self.robot.nu)
+            found[order, known] = (rows.A @ self._dynamics.acceleration(u) - rows.b)[known]
         return found
 
     def _along(self, found: Matrix, t: float, q: Vector, v: Vector, U: Matrix) -> None:
         """Write the derivatives from the acceleration on."""
         self._h = WIDEST  # at every state anew: the answer depends on nothing that came before
         wider: tuple[float, Matrix, float] | None = None
+        slow = False
         for _ in range(TRIES):
             with np.errstate(over="ignore", invalid="ignore"):  # intervals too wide run away
                 values = self._motion(t, q, v, U, self._h)
             if values is not None:
                 size = np.abs(self._grid.coefficients @ values)
                 tail = float((size[-2:].max(axis=0) / (size.max(axis=0) + TINY)).max())
-                if wider is not None and tail > FLOOR * wider[2]:
+                before, slow = slow, wider is not None and tail > FLOOR * wider[2]
+                if wider is not None and slow and (before or wider[2] <= SMALL):
                     self._h, values, tail = wider  # what is left is rounding, in both
                 elif tail > RESOLVED:
                     wider = self._h, values, tail

@@ -72,6 +72,7 @@ class DerivativeArray:
         pushed = np.where(pushed > 1e-9 * strongest, pushed, strongest)
         self.push: Vector = 1.0 / (self.time**2 * pushed)
         self._lead = int(jets.first.min(initial=2))
+        self._noise: Vector = np.zeros(0)
 
     def _time_scale(self, t: float, q: Vector, v: Vector) -> float:
         """Return the time in which the robot's own forces change its motion."""
@@ -104,13 +105,21 @@ class DerivativeArray:
         n, nu, count = self.robot.nv, self.robot.nu, len(U)
         step = STEP if self.jets.exact else WIDE_STEP
         columns = []
+        self._noise = np.zeros(order + 1)
         for i in range(2 * n + count * nu):
             z = np.zeros(2 * n + count * nu)
             z[i] = step
-            ahead = self.values(t, *self.moved(q, v, U, z), order)
-            behind = self.values(t, *self.moved(q, v, U, -z), order)
+            ahead = self._heard(t, *self.moved(q, v, U, z), order)
+            behind = self._heard(t, *self.moved(q, v, U, -z), order)
             columns.append((ahead - behind) / (2.0 * step))
         return np.array(columns).T
+
+    def _heard(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Vector:
+        """Return the values, and keep the largest noise that any of them has."""
+        found = self.values(t, q, v, U, order)
+        if isinstance(self.jets, SampledJets):
+            self._noise = np.maximum(self._noise, self.jets.uncertainty)
+        return found
 
     def moved(self, q: Vector, v: Vector, U: Matrix, z: Vector) -> tuple[Vector, Vector, Matrix]:
         """Return state and inputs moved by scaled unknowns."""
@@ -145,7 +154,7 @@ class DerivativeArray:
     def _tolerance(self, J: Matrix, order: int) -> float:
         if not isinstance(self.jets, SampledJets):
             return RANK
-        noise = self.jets.uncertainty[: order + 1] * self.time ** np.arange(order + 1)
+        noise = self._noise * self.time ** np.arange(order + 1)
         size = float(np.linalg.norm(J, 2)) or 1.0
         return min(max(RANK, 30.0 * float(noise.max()) / WIDE_STEP / size), LOOSEST)
 
