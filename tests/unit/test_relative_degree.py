@@ -46,7 +46,8 @@ def crane():
 BAR = """<link name="{0}"><inertial><origin xyz="{1} 0 0"/><mass value="{2}"/>
 <inertia ixx="0.001" iyy="{3}" izz="{3}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
 HINGE = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>
-<axis xyz="0 1 0"/><origin xyz="{3} 0 0"/><limit lower="-3" upper="3" effort="200" velocity="10"/></joint>"""
+<axis xyz="0 1 0"/><origin xyz="{3} 0 0"/>
+<limit lower="-3" upper="3" effort="200" velocity="10"/></joint>"""
 
 
 def rotor_arm():
