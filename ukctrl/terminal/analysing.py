@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ukctrl.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ukctrl.linear_analysis import (
         Design,
         Equilibrium,
@@ -55,7 +56,9 @@ def show_analysis(
         ("poles", _poles(plant.poles())),
     ]
     if plant.inputs and plant.outputs:
-        facts.append(("zeros", _poles(found.zeros, float(np.abs(plant.poles()).max(initial=0.0)))))
+        facts.append(
+            ("zeros", _poles(found.zeros, max(map(abs, plant.poles().tolist()), default=0.0)))
+        )
     if found.unreached:
         facts.append(("beyond motors", _modes(found.unreached)))
     if found.unseen:
@@ -124,8 +127,9 @@ def _others(equilibria: Sequence[Equilibrium]) -> str:
 
 def _poles(values: NDArray[np.complex128], least: float = 0.0) -> str:
     """Return poles, those that grow most first, alike ones and conjugates together."""
-    left = sorted(values[np.isfinite(values)].tolist(), key=lambda p: (-p.real, abs(p.imag)))
-    over = int(np.count_nonzero(~np.isfinite(values)))
+    every: list[complex] = values.tolist()
+    left = sorted(filter(cmath.isfinite, every), key=lambda p: (-p.real, abs(p.imag)))
+    over = len(every) - len(left)
     scale = max((abs(p) for p in left), default=least) or 1.0
     scale = max(scale, least)
     texts = []
