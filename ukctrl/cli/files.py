@@ -1,0 +1,60 @@
+"""The commands `list`, `init` and `schema`: what files there are, and how to begin one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ukctrl.cli.options import Json
+from ukctrl.errors import InputError
+
+
+def list_catalogue(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[robots|controllers|scenarios]", help="Only these.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List what there is, with one line each."""
+    from ukctrl import catalog, terminal
+    from ukctrl.errors import unknown_name
+    from ukctrl.files import read_toml
+
+    if what is not None and what not in catalog.KINDS:
+        raise unknown_name("kind of content", what, catalog.KINDS)
+    kinds = [kind for kind in catalog.KINDS if what in (None, kind)]
+    found: dict[str, dict[str, str]] = {}
+    for kind in kinds:
+        entries: dict[str, str] = {}
+        for name in catalog.names(kind):
+            try:
+                title = read_toml(catalog.find(kind, name)).get("title", "")
+                entries[name] = str(title)
+            except InputError as error:  # one broken file must not hide the others
+                entries[name] = f"(cannot be read: {error})"
+        found[kind] = entries
+    terminal.show_catalogue(found, as_json)
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+) -> None:
+    """Start a workspace: the three folders, with a scenario of your own to edit."""
+    from ukctrl import terminal
+    from ukctrl.workspace import create
+
+    terminal.show_workspace(create(directory), directory)
+
+
+def schema(
+    kind: Annotated[
+        str, typer.Argument(metavar="[scenario|controller|robot]", help="Which file format.")
+    ] = "scenario",
+) -> None:
+    """Print the JSON Schema of a file format, for editors."""
+    from ukctrl import terminal
+    from ukctrl.workspace import json_schema
+
+    terminal.write_json(json_schema(kind))
