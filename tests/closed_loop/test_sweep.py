@@ -121,9 +121,10 @@ def outcomes(task, out, *faults):
 
 
 def test_a_sample_that_goes_wrong_costs_no_other_and_says_why(task, tmp_path):
-    found = outcomes(task, tmp_path / "out", "nothing", "crashes", "hangs", "refuses", "nothing")
+    faults = ("dies at once", "crashes", "hangs", "refuses", "nothing")
+    found = outcomes(task, tmp_path / "out", *faults)
     assert found == [
-        ("completed", ""),
+        ("failed", "the process that ran it died, of signal SIGABRT."),
         ("failed", "the process that ran it died, of signal SIGSEGV."),
         ("timed_out", "it took longer than 1 s."),
         ("failed", "effect[0]: the fault does not fit."),
@@ -133,10 +134,11 @@ def test_a_sample_that_goes_wrong_costs_no_other_and_says_why(task, tmp_path):
 
 @pytest.mark.slow
 def test_so_does_any_other_fault(task, tmp_path):
-    faults = ["exits", "raises", "runs out of memory", "diverges", "nothing"]
-    exits, raises, memory, diverges, nothing = outcomes(task, tmp_path / "out", *faults)
+    faults = ["exits", "raises", "interrupts", "runs out of memory", "diverges", "nothing"]
+    exits, raises, interrupts, memory, diverges, nothing = outcomes(task, tmp_path / "out", *faults)
     assert exits == ("failed", "the process that ran it died, with exit code 7.")
     assert "no reading is left" in raises[1]
+    assert interrupts == ("failed", "it raised KeyboardInterrupt.")
     assert memory[0] == "interrupted"
     assert "MemoryError" in memory[1]
     assert diverges[0] == "diverged"

@@ -67,7 +67,9 @@ class Crew:
         if executor is not None and jobs not in (1, None):
             raise InputError(f"give jobs or an executor, and not both; got {jobs} and an executor.")
         self._jobs, self._executor = jobs, executor
-        self._room, self._care = room or _processors(), care or Care()
+        self._room = room or _processors()
+        self.care = care or Care()
+        """How it treats its tasks."""
         self._workers = Workers(shared)
         self._missed = 0.0
 
@@ -87,6 +89,8 @@ class Crew:
         tasks: Sequence[Task[T]],
         take: Callable[[int, T | Lost], None],
         progress: Progress | None = None,
+        *,
+        care: Care | None = None,
     ) -> bool:
         """Compute tasks and hand over each value as soon as it is there; return whether all were.
 
@@ -97,24 +101,30 @@ class Crew:
             tasks: What to compute.
             take: Called in this process with the number of a task and its value.
             progress: Called with how many tasks are done and how many there are.
+            care: How to treat these tasks; absent: as all others.
 
         Raises:
             UkctrlError: A task raised it; the others are given up.
         """
-        report = progress or _silent
+        report, care = progress or _silent, care or self.care
         if self._executor is not None:
-            return elsewhere(tasks, take, self._executor, report, self._room, self._care)
+            return elsewhere(tasks, take, self._executor, report, self._room, care)
         chosen = list(range(len(tasks)))
-        if self._care.isolated:
-            return self._in_processes(tasks, take, report, chosen, self._jobs or _processors())
+        if care.isolated:
+            jobs = self._jobs or _processors()
+            return self._in_processes(tasks, take, report, chosen, jobs, care)
         if self._jobs is None:
-            return self._as_it_pays(tasks, take, report)
+            return self._as_it_pays(tasks, take, report, care)
         if self._jobs == 1 or len(tasks) < 2:
             return _in_turn(tasks, take, report, chosen)
-        return self._in_processes(tasks, take, report, chosen, self._jobs)
+        return self._in_processes(tasks, take, report, chosen, self._jobs, care)
 
     def _as_it_pays(
-        self, tasks: Sequence[Task[T]], take: Callable[[int, T | Lost], None], report: Progress
+        self,
+        tasks: Sequence[Task[T]],
+        take: Callable[[int, T | Lost], None],
+        report: Progress,
+        care: Care,
     ) -> bool:
         """Compute the first task here, and the others in processes if that took long.
 
@@ -123,7 +133,8 @@ class Crew:
         """
         cores = _processors()
         if self._workers.count and len(tasks) > 1:
-            return self._in_processes(tasks, take, report, list(range(len(tasks))), cores)
+            chosen = list(range(len(tasks)))
+            return self._in_processes(tasks, take, report, chosen, cores, care)
         began = time.perf_counter()
         if not _in_turn(tasks, take, report, range(min(1, len(tasks)))):
             return False
@@ -131,7 +142,7 @@ class Crew:
         self._missed += (time.perf_counter() - began) * (len(rest) - -(-len(rest) // cores))
         if self._missed < WORTH_SECONDS:
             return _in_turn(tasks, take, report, rest)
-        return self._in_processes(tasks, take, report, rest, cores)
+        return self._in_processes(tasks, take, report, rest, cores, care)
 
     def _in_processes(
         self,
@@ -140,8 +151,9 @@ class Crew:
         report: Progress,
         chosen: list[int],
         jobs: int,
+        care: Care,
     ) -> bool:
-        workers, care = self._workers, self._care
+        workers = self._workers
         queue, here = Queue(chosen, jobs, care), []
         done = len(tasks) - len(chosen)
         try:

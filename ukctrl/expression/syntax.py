@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses as dc
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping
 
@@ -144,6 +145,9 @@ def read(text: str) -> Node:
             tree = ast.parse(line, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"
+        glued = re.search(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?)([A-Za-z]\w*)", line)
+        if glued is not None:
+            why = f"a product has a sign, as in {glued[1]}*{glued[2]}"
         raise fault(text, f"must be a formula such as 2*sin(pi*t); {_one_line(why)}.") from None
     return _Reader(text).node(tree.body, 0)
 

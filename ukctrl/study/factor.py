@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import re
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -14,6 +15,22 @@ from ukctrl.tables import parse_value, split_list
 
 RANGES = ("uniform", "log", "whole", "normal")
 """Words that a range may begin with."""
+ALSO_CALLED = {
+    "lin": "uniform",
+    "linear": "uniform",
+    "linspace": "uniform",
+    "range": "uniform",
+    "logspace": "log",
+    "geomspace": "log",
+    "loguniform": "log",
+    "gauss": "normal",
+    "gaussian": "normal",
+    "norm": "normal",
+    "int": "whole",
+    "integer": "whole",
+    "randint": "whole",
+}
+"""What other programs call them."""
 
 
 @final
@@ -88,11 +105,16 @@ def _spread(text: str) -> tuple[Spread, tuple[object, ...]]:
 
 
 def _range(text: str, parts: list[str]) -> tuple[Spread, tuple[object, ...]]:
+    for place, part in enumerate(parts):
+        word = ALSO_CALLED.get(part.lower(), part.lower())
+        if word in RANGES and (place or word != part):
+            others = ":".join(parts[:place] + parts[place + 1 :])
+            raise InputError(f"a range of this kind is written {word}:{others}; got '{text}'.")
     kind = parts.pop(0) if not parts[0] or _number(parse_value(parts[0])) is None else "uniform"
     if kind not in RANGES:
         raise InputError(
             f"a range must begin with a number, or with one of {', '.join(RANGES)}; "
-            f"got '{kind}'{near_miss(kind, RANGES)}"
+            f"got '{kind}'{_unit_hint(kind) or near_miss(kind, RANGES)}"
         )
     if len(parts) not in (2, 3):
         example = "normal:10:0.5" if kind == "normal" else "1:10 or 1:10:5"
@@ -104,7 +126,8 @@ def _range(text: str, parts: list[str]) -> tuple[Spread, tuple[object, ...]]:
     numbers = [_number(value) for value in written]
     for part, number in zip(parts, numbers, strict=False):
         if number is None:
-            raise InputError(f"a range must have numbers at its ends; got '{part}'.")
+            hint = _unit_hint(part) or "."
+            raise InputError(f"a range must have numbers at its ends; got '{part}'{hint}")
     count = _count(parts[2]) if len(parts) == 3 else None
     low, high = (number for number in numbers if number is not None)
     match kind:
@@ -116,6 +139,12 @@ def _range(text: str, parts: list[str]) -> tuple[Spread, tuple[object, ...]]:
             return Log(low, high, count), written
         case _:
             return Uniform(low, high, count), written
+
+
+def _unit_hint(text: str) -> str:
+    """Return how a number with a unit is written, where the text seems to be one."""
+    found = re.fullmatch(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)", text)
+    return f"; write {found[1]}*{found[2]}." if found else ""
 
 
 def _number(value: object) -> float | None:

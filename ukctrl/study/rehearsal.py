@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from collections.abc import Mapping
+from typing import final
 
+from ukctrl.batch import Care, Crew, Lost, Progress, Watch
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.loop import Loop
 from ukctrl.plugin import blame
 from ukctrl.scenario import Scenario
+from ukctrl.study.factor import Factor
 from ukctrl.study.sample import Base
+from ukctrl.study.spread import Log, Normal, Uniform
 
 MOST_TRIALS = 200
 """Values of one factor that are tried on the scenario."""
+INSIDE = 0.381966
+"""A place in a range that is neither an end nor the middle."""
+LONGEST_SECONDS = 60.0
+"""How long the samples that are tried may take to begin before nobody waits for them [s]."""
 
 
-def rehearse(base: Base) -> None:
+def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
     """Try what a study varies, without running anything.
 
     Every value of a list and both ends of a range must fit the scenario as they were written,
     units included. That a single sample cannot begin is a result; that none of some can is not.
+    Samples begin where they will run: one that takes its process along, or never ends, is a result
+    like another.
+
+    Args:
+        base: What all samples share.
+        crew: Whoever will run them.
+        progress: Called now and then; raises where the user wants to stop.
 
     Raises:
         InputError: A path does not exist, a value does not fit, or no sample can begin.
+        KeyboardInterrupt: The user has stopped it.
     """
     factors = base.plan.factors
     first = {factor.path: factor.trials[0] for factor in factors}
@@ -29,6 +46,35 @@ def rehearse(base: Base) -> None:
     for factor in factors:
         for value in factor.trials[:MOST_TRIALS]:
             _changed(base, first | {factor.path: value})
+        _check_inside(base, first, factor)
+    care = Care(isolated=crew.care.isolated, timeout=LONGEST_SECONDS)
+    if not crew.gather([_Beginnings(base, first, last)], _ignore, progress, care=care):
+        raise KeyboardInterrupt
+
+
+def _ignore(k: int, value: Lost | None) -> None:
+    """Take no notice of a process that was lost: its sample will say why."""
+
+
+@final
+@dc.dataclass(frozen=True)
+class _Beginnings:
+    """Whether some samples can begin: a task for [`Crew.gather`][ukctrl.batch.Crew.gather]."""
+
+    base: Base
+    first: Mapping[str, object]
+    last: Mapping[str, object]
+
+    def __call__(self, watch: Watch) -> None:
+        """Try it.
+
+        Raises:
+            InputError: A value does not fit, or no sample can begin.
+        """
+        _begin(self.base, self.first, self.last)
+
+
+def _begin(base: Base, first: Mapping[str, object], last: Mapping[str, object]) -> None:
     for changes in (first, last):
         _check_units(base, changes)
     count = base.plan.count
@@ -36,6 +82,26 @@ def rehearse(base: Base) -> None:
     told = [fault for fault in faults if fault is not None]
     if len(told) == len(faults):
         raise InputError(told[0])
+
+
+def _check_inside(base: Base, first: Mapping[str, object], factor: Factor) -> None:
+    """Refuse a range both ends of which fit, and nothing else but whole numbers."""
+    if not isinstance(factor.spread, Uniform | Log | Normal) or factor.spread.count is not None:
+        return
+    value = factor.spread.at(INSIDE)
+    fault = _refusal(base, {**first, factor.path: value})
+    if fault is not None and _refusal(base, {**first, factor.path: round(value)}) is None:
+        low, high = factor.trials[0], factor.trials[-1]
+        raise InputError(f"{fault} Write {factor.path}=whole:{low}:{high} for whole numbers alone.")
+
+
+def _refusal(base: Base, changes: Mapping[str, object]) -> str | None:
+    """Return why a scenario cannot have these values; None where it can."""
+    try:
+        _changed(base, changes)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def _check_units(base: Base, written: Mapping[str, object]) -> None:

@@ -7,6 +7,7 @@ import functools
 import math
 import time
 from collections.abc import Sequence
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import NamedTuple, final, overload
 
@@ -113,16 +114,20 @@ class Sample:
         except Exception as error:  # a fault in a user's code must not cost the other samples
             return Finished(self.failed(blame(error) or f"{type(error).__name__}: {error}"))
         since: float | None = None
-        late = False
+        late = asked = False
 
         def watched(fraction: float) -> None:
-            nonlocal since, late
+            nonlocal since, late, asked
             now = time.monotonic()
             since = now if since is None else since  # what comes before is loading and compiling
             if base.timeout is not None and now - since > base.timeout:
                 late = True
                 raise KeyboardInterrupt
-            watch(fraction)
+            try:
+                watch(fraction)
+            except KeyboardInterrupt:
+                asked = True
+                raise
 
         kept = base.keep_all or base.keep_failed
         run = Run(scenario=scenario, entry="", curves=False, keep=kept, robot=base.robot)
@@ -135,7 +140,10 @@ class Sample:
         if late:
             return Finished(self.overdue())
         if outcome.stopped:
-            return None
+            if asked or parent_process() is None:
+                return None
+            # Ctrl-C does not reach a worker: the user's code has raised it.
+            return Finished(self.failed("it raised KeyboardInterrupt."))
         wanted = base.keep_all or (base.keep_failed and not outcome.completed)
         return Finished(self._row(outcome), outcome.result if wanted else None)
 

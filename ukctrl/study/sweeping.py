@@ -28,6 +28,9 @@ RETRIES = 1
 BATCH_SECONDS = 1.0
 """Short samples are handed over in batches that take about so long [s]."""
 
+LAST_SAVED = "scenario.toml"
+"""A result whose folder has this file is there with all its files."""
+
 
 class Tally(NamedTuple):
     """How far a sweep is."""
@@ -124,19 +127,29 @@ def sweep(
     )
     crew = Crew(jobs, executor, room=room, care=care, shared=base)
     if folder is None:
-        rehearse(base)
         with tempfile.TemporaryDirectory() as temporary, crew:
+            rehearse(base, crew, _watching(progress, plan.count))
             study = _swept(about, base, Path(temporary), crew, progress)
             return dc.replace(study, folder=None)
     home = Path(folder)
-    if not (resume and (home / DESCRIPTION).exists()):
-        rehearse(base)
-    open_folder(home, about, resume)
     with crew:
+        if not (home / DESCRIPTION).exists():
+            rehearse(base, crew, _watching(progress, plan.count))
+        open_folder(home, about, resume)
         study = _swept(about, base, home, crew, progress)
         if study.finished:
             _keep_worst(study, base, kept, crew)
     return study
+
+
+def _watching(progress: Progress | None, count: int) -> Callable[[float, float], None]:
+    """Return a callback for what comes before the first sample."""
+
+    def watch(_: float, __: float) -> None:
+        if progress is not None:
+            progress(Tally(0.0, count, 0, 0))
+
+    return watch
 
 
 def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progress | None) -> Study:
@@ -172,7 +185,7 @@ def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
     """Run the worst samples again, which gives the same numbers, and keep all of them."""
     assert study.folder is not None
     results = study.folder / RESULTS
-    missing = [k for k in keep.worst(study.table) if not (results / str(k)).exists()]
+    missing = [k for k in keep.worst(study.table) if not (results / str(k) / LAST_SAVED).exists()]
     again = dc.replace(base, keep_all=True, timeout=None)
 
     def take(k: int, value: Finished | Lost | None) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ukctrl import metrics
 from ukctrl.errors import InputError, UkctrlError, unknown_name
 from ukctrl.loop import Loop
+from ukctrl.result import STATUSES
 from ukctrl.samples import Labels
 from ukctrl.statistics import Estimate
 from ukctrl.study import Log, Study
@@ -260,9 +261,15 @@ def _usual_cost(runs: Runs) -> str:
 
 
 def _labels(study: Study, trust: bool) -> Labels | None:
-    """Return what the scenario's rows and actuators are called, without running it."""
-    sample = int(study.table["sample"].iloc[0])
+    """Return what the scenario's rows and actuators are called, without running it.
+
+    Asked is a sample that has run: one that took its process along would take this one, too.
+    """
+    table = study.table[study.table["status"].isin(STATUSES)]
+    if not len(table):
+        return None
+    sample = int(table.sort_values("reached", ascending=False, kind="stable")["sample"].iloc[0])
     try:
         return Loop(study.scenario_of(sample, trust=trust)).recorder.labels()
-    except (UkctrlError, ArithmeticError):  # the sample itself may be what cannot be run
+    except Exception:  # such as in a user's code that the folder does not bring along
         return None

@@ -18,6 +18,8 @@ class Fault(SensorEffect):
     def attach(self, bench, rng):
         if self.what == "refuses":
             raise InputError("the fault does not fit.")
+        if self.what == "dies at once":
+            os.abort()
         return Faulty(self.what)
 
 
@@ -33,6 +35,8 @@ class Faulty(Sensor):
                 sys.exit(7)
             case "raises":
                 raise LookupError("no reading is left")
+            case "interrupts":
+                raise KeyboardInterrupt
             case "runs out of memory":
                 raise MemoryError
             case "hangs":
