@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ukctrl import page
-from ukctrl.errors import InputError
 from ukctrl.linear_analysis import LinearAnalysis, frequencies, response_at
 from ukctrl.linear_analysis.loop import LinearLoop
 from ukctrl.plot import loops
@@ -46,17 +45,11 @@ def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: st
     """
     folder, images = Path(directory), pictures(found)
     target = folder / "analysis.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for image in images:
-            write_atomically(folder / f"{image.name}.png", image.png)
-        for name in set(FIGURES) - {image.name for image in images}:
-            (folder / f"{name}.png").unlink(missing_ok=True)
+    with page.folder_for("the analysis", folder):
+        page.write_pictures(images, folder, FIGURES)
         text = json.dumps(data, indent=2, allow_nan=False)
         write_atomically(folder / "analysis.json", f"{text}\n".encode())
         write_atomically(target, _html(found, images).encode())
-    except OSError as error:
-        raise InputError(f"cannot write the analysis to '{folder}': {error}.") from error
     return target
 
 

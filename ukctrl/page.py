@@ -7,22 +7,34 @@ each page's content security policy allows no script but its own, known by its h
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ukctrl.errors import InputError
 from ukctrl.plot import style
+from ukctrl.storage import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "highlight_toml", "inline_json", "picture", "provenance_entries", "render"]
+__all__ = [
+    "Picture",
+    "folder_for",
+    "highlight_toml",
+    "inline_json",
+    "picture",
+    "provenance_entries",
+    "render",
+    "write_pictures",
+]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -50,6 +62,38 @@ class Picture(NamedTuple):
 def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
     """Render a figure for the page (SVG) and for a file (PNG)."""
     return Picture(name, title, caption, style.svg(figure), style.png(figure))
+
+
+@contextlib.contextmanager
+def folder_for(what: str, folder: Path) -> Iterator[None]:
+    """Make a folder, and say in one line what could not be written to it.
+
+    Args:
+        what: What is written, such as ``the report``.
+        folder: Where.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {what} to '{folder}': {error}.") from error
+
+
+def write_pictures(images: Sequence[Picture], folder: Path, known: Iterable[str] = ()) -> None:
+    """Write figures as PNG files.
+
+    Args:
+        images: The figures.
+        folder: Where.
+        known: Names of all that such a page may have; those of an earlier one are removed.
+    """
+    for image in images:
+        write_atomically(folder / f"{image.name}.png", image.png)
+    for name in set(known) - {image.name for image in images}:
+        (folder / f"{name}.png").unlink(missing_ok=True)
 
 
 def render(template: str, context: Mapping[str, object], script: str = "") -> str:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl import metrics, page, plot, verdicts
-from ukctrl.errors import InputError
 from ukctrl.pretty import duration, number, prefixed, sentence, si, unit_text
 from ukctrl.result import Result
 from ukctrl.storage import toml_text, write_atomically
@@ -61,15 +60,9 @@ def write_report(result: Result, directory: str | Path) -> Path:
     folder = Path(directory)
     images = pictures(result)
     target = folder / "report.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for image in images:
-            write_atomically(folder / f"{image.name}.png", image.png)
-        for name in set(plot.FIGURES) - {image.name for image in images}:
-            (folder / f"{name}.png").unlink(missing_ok=True)
+    with page.folder_for("the report", folder):
+        page.write_pictures(images, folder, plot.FIGURES)
         write_atomically(target, html(result, images).encode())
-    except OSError as error:
-        raise InputError(f"cannot write the report to '{folder}': {error}.") from error
     return target
 
 

@@ -109,18 +109,16 @@ def time_of(text: str) -> float:
 
 def _write_card(path: Path, scenario: Scenario, design: Design) -> None:
     """Write the scenario's controller, whose gains are the design's, as a card."""
-    import tomli_w
-
-    from ukctrl.storage import write_atomically
+    from ukctrl.storage import card_text, write_atomically
 
     if path.suffix != ".toml":
         raise InputError(f"--card must name a .toml file; got '{path}'.")
     table = scenario.to_table()["controller"]
     text = f"settling in {design.settling:g} s with damping {design.damping:g}"
-    table["title"] = f"{table.get('title') or table.get('kind')}, {text}"
-    table.pop("name", None)
+    title = f"{table.get('title') or table.get('kind')}, {text}"
+    content = card_text(table, title=title, source=table.get("source") or "ukctrl")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, tomli_w.dumps(table).encode())
+        write_atomically(path, content.encode())
     except OSError as error:
         raise InputError(f"--card '{path}' cannot be written: {error.strerror}.") from None

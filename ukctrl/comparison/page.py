@@ -12,13 +12,12 @@ from ukctrl.comparison.cells import metric_lines, robustness_lines
 from ukctrl.comparison.curves import bands, courses, points
 from ukctrl.comparison.fairness import changed_belief
 from ukctrl.comparison.words import TEST
-from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS
 from ukctrl.plot import comparison as figures
 from ukctrl.plot import overlay, style
 from ukctrl.pretty import number
 from ukctrl.storage import toml_text, write_atomically
-from ukctrl.tuning import card_text
+from ukctrl.tuning import tuned_card
 from ukctrl.verdicts import Level, headline
 
 if TYPE_CHECKING:
@@ -75,21 +74,15 @@ def write(comparison: Comparison, directory: str | Path) -> Path:
     folder = Path(directory)
     images = pictures(comparison)
     target = folder / "report.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for image in images:
-            write_atomically(folder / f"{image.name}.png", image.png)
+    with page.folder_for("the comparison", folder):
+        page.write_pictures(images, folder, _FIGURES)
         write_atomically(folder / "compare.json", f"{comparison.to_json()}\n".encode())
         write_atomically(folder / "compare.csv", comparison.to_csv().encode())
         write_atomically(folder / "runs.csv", comparison.runs_csv().encode())
-        for name in set(_FIGURES) - {image.name for image in images}:
-            (folder / f"{name}.png").unlink(missing_ok=True)
         for name, text in cards(comparison).items():
             (folder / "tuned").mkdir(exist_ok=True)
             write_atomically(folder / "tuned" / f"{name}.toml", text.encode())
         write_atomically(target, html(comparison, images).encode())
-    except OSError as error:
-        raise InputError(f"cannot write the comparison to '{folder}': {error}.") from error
     return target
 
 
@@ -101,7 +94,7 @@ def cards(comparison: Comparison) -> dict[str, str]:
         if found is None or not found.gains:
             continue
         controller = _card(comparison.results[name].scenario.get("controller"))
-        texts[folder] = card_text(controller, found, comparison.first.names["scenario"])
+        texts[folder] = tuned_card(controller, found, comparison.first.names["scenario"])
     return texts
 
 

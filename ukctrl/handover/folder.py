@@ -16,7 +16,7 @@ from ukctrl.handover.runtime import Runtime
 from ukctrl.handover.tables import column_units, motion_table, write_csv, write_parquet
 from ukctrl.result import Result
 from ukctrl.scenario import Scenario
-from ukctrl.storage import toml_text, write_atomically
+from ukctrl.storage import card_text, toml_text, write_atomically
 
 POINT_SECONDS = 0.01
 """Time between the points of a joint trajectory, unless asked otherwise [s]: drives interpolate."""
@@ -92,7 +92,7 @@ def hand_over(
     notes = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "controller.toml", card_text(scenario))
+        _write(folder / "controller.toml", _card(scenario))
         _write(folder / "scenario.toml", toml_text(scenario.to_table()))
         _write(folder / "controller.py", _script(scenario, runtime, trust))
         write_csv(table, folder / "motion.csv")
@@ -111,14 +111,15 @@ def hand_over(
     return HandedOver(folder, files, replay(runtime, folder / "motion.csv"), tuple(notes))
 
 
-def card_text(scenario: Scenario) -> str:
+def _card(scenario: Scenario) -> str:
     """Return the scenario's controller as the text of a card."""
-    card = dict(scenario.to_table()["controller"])
-    title = str(card.pop("title", "") or card.get("kind", "a controller"))
-    source = str(card.pop("source", "") or "ukctrl")
-    card.pop("name", None)
-    told = f"{title}, as designed on {scenario.name or scenario.title}"
-    return toml_text({"title": told, "source": source, **card})
+    table = scenario.to_table()["controller"]
+    title = table.get("title") or table.get("kind", "a controller")
+    return card_text(
+        table,
+        title=f"{title}, as designed on {scenario.name or scenario.title}",
+        source=table.get("source") or "ukctrl",
+    )
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ukctrl import page
-from ukctrl.errors import InputError
 from ukctrl.pretty import duration, sentence
 from ukctrl.reproduce import words
 from ukctrl.reproduce.base import Verdict
@@ -27,15 +26,11 @@ def write(found: Reproduction, directory: str | Path) -> Path:
     """
     folder = Path(directory)
     target = folder / "report.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with page.folder_for("the page", folder):
         for outcome in found.outcomes:
-            for image in outcome.pictures:
-                write_atomically(folder / f"{image.name}.png", image.png)
+            page.write_pictures(outcome.pictures, folder)
         write_atomically(folder / "reproduce.json", f"{found.to_json()}\n".encode())
         write_atomically(target, html(found).encode())
-    except OSError as error:
-        raise InputError(f"cannot write the page to '{folder}': {error}.") from error
     return target
 
 

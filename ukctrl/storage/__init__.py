@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.samples import AXES, FIELDS, Labels, Samples, Signal, common_unit
 from ukctrl.storage.plain import (
+    card_text,
     finite_or_none,
     lock,
     plain,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Record",
     "attributes",
+    "card_text",
     "dataset",
     "finite_or_none",
     "load",

@@ -18,6 +18,7 @@ import numpy as np
 from ukctrl.errors import InputError
 
 __all__ = [
+    "card_text",
     "finite_or_none",
     "lock",
     "plain",
@@ -69,6 +70,18 @@ def toml_text(table: Mapping[str, Any]) -> str:
     return _NUMBERS.sub(
         lambda found: f"[{', '.join(found[1].replace(',', ' ').split())}]", tomli_w.dumps(table)
     )
+
+
+def card_text(controller: Mapping[str, Any], *, title: str, source: str) -> str:
+    """Return a controller's table as the text of a card, whose file gives it its name.
+
+    Args:
+        controller: The table.
+        title: What the card says that it is.
+        source: Where the law and its gains are from.
+    """
+    settings = {k: v for k, v in controller.items() if k not in ("name", "title", "source")}
+    return toml_text({"title": title, "source": source, **settings})
 
 
 def writable(text: str) -> str:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ukctrl import page
-from ukctrl.errors import InputError
 from ukctrl.pretty import number, prefixed
 from ukctrl.result import STATUSES
 from ukctrl.storage import toml_text, write_atomically
@@ -72,20 +71,13 @@ def write_study_report(
     home = Path(folder)
     insight = Insight.of(study, cost=cost, require=require, maps=maps, trust=trust)
     images = drawn.pictures(insight)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
+    with page.folder_for("the report", home):
         write_atomically(home / SCENARIO, toml_text(study.scenario).encode())
         replays = _replays(insight, home, trust, progress) if again else ()
-        for old in home.glob("study_*.png"):
-            if old.stem not in {image.name for image in images}:
-                old.unlink()
-        for image in images:
-            write_atomically(home / f"{image.name}.png", image.png)
+        page.write_pictures(images, home, [old.stem for old in home.glob("study_*.png")])
         told = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
         write_atomically(home / SUMMARY, f"{told}\n".encode())
         write_atomically(home / PAGE, html(insight, images, replays, home).encode())
-    except OSError as error:
-        raise InputError(f"cannot write the report to '{home}': {error}.") from error
     return StudyReport(home / PAGE, insight, replays)
 
 

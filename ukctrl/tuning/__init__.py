@@ -12,7 +12,7 @@ on other plants, and the card, history and page of a [`Tuned`][ukctrl.tuning.Tun
 """
 
 from ukctrl.tuning.bench import Bench, Order, Plant
-from ukctrl.tuning.card import card_text
+from ukctrl.tuning.card import tuned_card
 from ukctrl.tuning.cost import Cost, Limit, Objective
 from ukctrl.tuning.gains import Gain, gains_of, read_range, with_ranges
 from ukctrl.tuning.journal import Journal
@@ -40,12 +40,12 @@ __all__ = [
     "Trial",
     "Tuned",
     "Tuning",
-    "card_text",
     "gains_of",
     "mismatches",
     "read_range",
     "tune",
     "tune_all",
+    "tuned_card",
     "with_mismatch",
     "with_ranges",
 ]

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ukctrl.storage import toml_text
+from ukctrl.storage import card_text
 from ukctrl.tuning.record import Tuning
 
 _TUNED, _GAINS = re.compile(r", tuned for .*$"), re.compile(r"; gains from \d+ simulations.*$")
 """What an earlier search has written."""
 
 
-def card_text(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> str:
+def tuned_card(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> str:
     """Return the text of a card with tuned gains.
 
     Args:
@@ -21,17 +21,11 @@ def card_text(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> s
         tuning: How they were found.
         scenario: On which scenario.
     """
-    card = dict(controller)
-    card.pop("name", None)
-    title = _TUNED.sub("", str(card.pop("title", "") or tuning.entry))
-    source = _GAINS.sub("", str(card.pop("source", "") or "ukctrl"))
+    title = _TUNED.sub("", str(controller.get("title") or tuning.entry))
+    source = _GAINS.sub("", str(controller.get("source") or "ukctrl"))
     limits = f", subject to {', '.join(tuning.limits)}" if tuning.limits else ""
     plants = f" on {tuning.plants} plants ({tuning.aggregate})" if tuning.plants > 1 else ""
     told = f"gains from {tuning.simulations} simulations of {scenario}{plants}, seed {tuning.seed}"
-    return toml_text(
-        {
-            "title": f"{title}, tuned for {tuning.cost}{limits}",
-            "source": f"{source}; {told}",
-            **card,
-        }
+    return card_text(
+        controller, title=f"{title}, tuned for {tuning.cost}{limits}", source=f"{source}; {told}"
     )

@@ -15,7 +15,7 @@ from ukctrl.errors import InputError
 from ukctrl.fuzzy import FuzzyGain, read_fuzzy_gain
 from ukctrl.plot.fuzzy import fuzzy_gain as draw
 from ukctrl.scenario import Scenario
-from ukctrl.storage import toml_text, write_atomically
+from ukctrl.storage import card_text, write_atomically
 
 PATH = "controller.feedback.kappa"
 PRICES = tuple(10.0**k for k in range(-2, 3))
@@ -66,11 +66,12 @@ class FuzzyChoice:
 
     def card(self) -> str:
         """Return the controller as the text of a card."""
-        table = dict(self.scenario.replace({PATH: self.kappa}).to_table()["controller"])
-        table.pop("name", None)
-        title = f"{table.pop('title', '') or self.name}, kappa of least average cost"
-        source = f"{table.pop('source', '') or 'ukctrl'}; kappa from {self.given}, in closed form"
-        return toml_text({"title": title, "source": source, **table})
+        table = self.scenario.replace({PATH: self.kappa}).to_table()["controller"]
+        return card_text(
+            table,
+            title=f"{table.get('title') or self.name}, kappa of least average cost",
+            source=f"{table.get('source') or 'ukctrl'}; kappa from {self.given}, in closed form",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -101,11 +102,8 @@ class FuzzyChoice:
             InputError: The folder cannot be written to.
         """
         image = page.picture("fuzzy_gain", "Average cost", "", draw(self.found))
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        with page.folder_for("the gain", folder):
+            page.write_pictures([image], folder)
             write_atomically(folder / "fuzzy_gain.csv", self.curve_csv().encode())
-            write_atomically(folder / "fuzzy_gain.png", image.png)
             write_atomically(folder / f"{self.name}.toml", self.card().encode())
-        except OSError as error:
-            raise InputError(f"cannot write the gain to '{folder}': {error}.") from error
         return folder

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ukctrl import page
-from ukctrl.errors import InputError
 from ukctrl.metrics import METRICS, unit_in
 from ukctrl.plot import overlay
 from ukctrl.pretty import number, unit_text
@@ -61,12 +60,8 @@ def write(tuned: Tuned, folder: Path) -> Path:
     """
     images = pictures(tuned)
     target = folder / "tune.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for image in images:
-            write_atomically(folder / f"{image.name}.png", image.png)
-        for name in set(_FIGURES) - {image.name for image in images}:
-            (folder / f"{name}.png").unlink(missing_ok=True)
+    with page.folder_for("the search", folder):
+        page.write_pictures(images, folder, _FIGURES)
         write_atomically(folder / "tune.json", f"{tuned.to_json()}\n".encode())
         write_atomically(folder / "history.csv", tuned.history_csv().encode())
         card = folder / f"{card_name(tuned)}.toml"
@@ -75,8 +70,6 @@ def write(tuned: Tuned, folder: Path) -> Path:
         else:
             card.unlink(missing_ok=True)
         write_atomically(target, html(tuned, images).encode())
-    except OSError as error:
-        raise InputError(f"cannot write the search to '{folder}': {error}.") from error
     return target
 
 

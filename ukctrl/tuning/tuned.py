@@ -14,7 +14,7 @@ from ukctrl.result import Result
 from ukctrl.scenario import Scenario
 from ukctrl.storage import finite_or_none
 from ukctrl.tuning import words
-from ukctrl.tuning.card import card_text
+from ukctrl.tuning.card import tuned_card
 from ukctrl.tuning.plants import Plants
 from ukctrl.tuning.record import Trial, Tuning
 from ukctrl.verdicts import Verdict
@@ -103,7 +103,7 @@ class Tuned:
         """Return the tuned controller as the text of a card."""
         table = self.best.to_table().get("controller", {})
         name = self.scenario.name or self.scenario.title
-        return card_text(table if isinstance(table, Mapping) else {"use": table},
+        return tuned_card(table if isinstance(table, Mapping) else {"use": table},
                          self.tuning, name)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
