@@ -191,6 +191,40 @@ def test_another_study_is_told_by_what_differs(helix, tmp_path):
         sweep(helix, ["start.t=0:1"], n=1, resume=True, **begun)
 
 
+def test_a_study_whose_robot_or_law_has_changed_is_not_gone_on_with(tmp_path):
+    (tmp_path / "law.py").write_text(
+        "from ukctrl.control import PdGravity\n\n\nclass Mine(PdGravity):\n    pass\n"
+    )
+    robot = tmp_path / "arm.toml"
+    table = (
+        "title = 'one mass'\n[lagrangian]\ncoordinates = { x = 'm' }\n"
+        "kinetic = '%s*v.x**2'\ninputs = { F = { x = 1.0 } }\n"
+    )
+    robot.write_text(table % "0.5")
+    text = """
+        title = "a mass"
+        robot = "./arm.toml"
+        servo = [{ kind = "expression", phi = "x", unit = "m" }]
+        controller = { kind = "./law.py:Mine", kp = 10.0, kd = 5.0 }
+        timing = { duration = 0.1, sample = 0.05 }
+    """
+    (tmp_path / "task.toml").write_text(text)
+
+    def swept():
+        base = Scenario.load(tmp_path / "task.toml", trust=True)
+        return sweep(base, ["start.t=0,1"], folder=tmp_path / "out", resume=True, trust=True)
+
+    assert swept().finished
+    assert swept().finished
+    robot.write_text(table % "1.5")
+    with pytest.raises(InputError, match=r"the file '.*arm\.toml' has changed"):
+        swept()
+    robot.write_text(table % "0.5")
+    (tmp_path / "law.py").write_text((tmp_path / "law.py").read_text() + "# better\n")
+    with pytest.raises(InputError, match=r"the file '.*law\.py' has changed"):
+        swept()
+
+
 def test_a_study_that_grows_runs_the_new_samples_alone(helix, tmp_path):
     few = sweep(helix, ["start.t=0:1"], n=2, folder=tmp_path)
     before = (tmp_path / "journal.jsonl").read_bytes()

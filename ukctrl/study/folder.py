@@ -54,6 +54,10 @@ def _differences(old: About, new: About) -> Iterator[str]:
         table["factors"] = {entry["path"]: {**entry} for entry in table["factors"]}
         table.pop("samples")
         table.pop("beside", None)  # where names are looked up is no part of what they mean
+        table.pop("files", None)
+    for path, digest in (old.files or {}).items():
+        if (new.files or {}).get(path, digest) != digest:
+            yield f"the file '{path}' has changed"
     ours, theirs = dict(_leaves("", before)), dict(_leaves("", after))
     for path in dict.fromkeys((*ours, *theirs)):
         if path not in theirs:

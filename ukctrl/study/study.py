@@ -15,6 +15,7 @@ from ukctrl.scenario import Scenario
 from ukctrl.storage import plain, replacing, toml_text, write_atomically
 from ukctrl.study.factor import Factor
 from ukctrl.study.journal import read_rows
+from ukctrl.study.named import named_files
 from ukctrl.study.plan import Design, Plan
 from ukctrl.study.row import Row
 from ukctrl.study.table import rows_of, table_of, write_csv, write_parquet
@@ -44,6 +45,9 @@ class About:
     """File that names among the values are relative to; None: there are none but of the catalogue.
     """
 
+    files: Mapping[str, str] | None = None
+    """Files that the scenario names, each with a digest; None in a study of an earlier version."""
+
     @staticmethod
     def of(scenario: Scenario, plan: Plan, beside: Path | None = None) -> About:
         """Describe a study that this version computes."""
@@ -52,7 +56,13 @@ class About:
         own = beside.resolve() if beside is not None and named else None
         if own is not None and own.is_relative_to(catalog.root()):
             own = None
-        return About(scenario=table, plan=plan, versions=origin()["versions"], beside=own)
+        return About(
+            scenario=table,
+            plan=plan,
+            versions=origin()["versions"],
+            beside=own,
+            files=named_files(table),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -62,6 +72,7 @@ class About:
             **self.plan.to_dict(),
             "versions": dict(self.versions),
             **({} if self.beside is None else {"beside": str(self.beside)}),
+            **({} if self.files is None else {"files": dict(self.files)}),
         }
 
     def write(self, folder: Path) -> None:
@@ -97,6 +108,7 @@ class About:
                 plan=plan,
                 versions=data["versions"],
                 beside=None if beside is None else Path(str(beside)),
+                files=data.get("files"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"'{path}' is no readable study: {error!r}.") from error
