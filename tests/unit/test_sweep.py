@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import numpy as np
 import pytest
 
@@ -223,6 +225,17 @@ def test_a_study_whose_robot_or_law_has_changed_is_not_gone_on_with(tmp_path):
     (tmp_path / "law.py").write_text((tmp_path / "law.py").read_text() + "# better\n")
     with pytest.raises(InputError, match=r"the file '.*law\.py' has changed"):
         swept()
+
+
+def test_a_full_disk_is_told_with_how_to_go_on(helix, tmp_path, monkeypatch):
+    def full(self, row):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "write", full)
+        with pytest.raises(InputError, match=r"No space left on device\. What is recorded"):
+            sweep(helix, ["start.t=0,1"], folder=tmp_path)
+    assert sweep(helix, ["start.t=0,1"], folder=tmp_path, resume=True).finished
 
 
 def test_a_study_that_grows_runs_the_new_samples_alone(helix, tmp_path):

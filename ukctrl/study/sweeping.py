@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
@@ -168,7 +169,8 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
                 value = Finished(row)
             if value.result is not None:  # before the line that says that the sample is done
                 value.result.save(folder / RESULTS / str(value.row.sample))
-            journal.write(value.row)
+            with _writing(folder):
+                journal.write(value.row)
             failed += not value.row.completed
 
         def report(done: float, _: float) -> None:
@@ -177,8 +179,25 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
 
         crew.gather(tasks, take, report)
         table = table_of(plan.factors, journal.rows(), journal.done)
-        write_tables(folder, table)
+        with _writing(folder):
+            write_tables(folder, table)
     return Study(about=about, table=table, folder=folder)
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Say what is to be done where a file cannot be written.
+
+    Raises:
+        InputError: It cannot, such as on a full disk.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"cannot write the study to '{folder}': {error.strerror}. What is recorded there is "
+            "kept; see to it, and go on by --resume (resume=True)."
+        ) from error
 
 
 def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
