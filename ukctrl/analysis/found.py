@@ -9,8 +9,9 @@ import numpy as np
 
 from ukctrl.analysis.along import Curves, Ranks
 from ukctrl.analysis.feasible import Feasibility, Loads
-from ukctrl.analysis.motion import Kind, Stop
+from ukctrl.analysis.motion import Kind
 from ukctrl.analysis.sampling import Sampling
+from ukctrl.analysis.stop import Stop
 from ukctrl.constraints import Integrability
 from ukctrl.internal_dynamics import InternalDynamics
 from ukctrl.uk import RankReport

@@ -19,7 +19,8 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.analysis.walk import Walk, clash, rates, walk
+from ukctrl.analysis.stop import Stop, blamed
+from ukctrl.analysis.walk import Walk, rates, walk
 from ukctrl.constraints import Constraint, Stack
 from ukctrl.control import Controller, Servo, Task
 from ukctrl.control.allocation import LeastNorm, Prioritized
@@ -30,7 +31,7 @@ from ukctrl.control.feedback import Baumgarte
 from ukctrl.control.nominal import Knot, knots_by_law
 from ukctrl.control.planned import PlannedLaw
 from ukctrl.dynamics import Dynamics, passive_constraints
-from ukctrl.errors import InfeasibleConstraint, InputError, StartError, UkctrlError, quoted
+from ukctrl.errors import InfeasibleConstraint, InputError, StartError, UkctrlError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.loop import Loop
 from ukctrl.robot import links_alone
@@ -46,29 +47,8 @@ RTOL, ATOL = 1e-8, 1e-10
 """Tolerances of a motion that a law makes."""
 CRAWLING = 20_000
 """Evaluations from knot to knot after which a motion is given up."""
-LOOKS = tuple(2.0**-k for k in range(8, 3, -1)) + tuple(k / 12.0 for k in range(1, 13))
-"""Parts of the time from the end of a motion to that of the run, when it is looked at again."""
-SOON = 6
-"""The first of them say whether rows can be met or not; the others by how much they are missed."""
-MET = 1e-9
-"""Rows that miss by less can be met [unit]."""
 PLAIN = Servo(feedback=Baumgarte(alpha=20.0, beta=100.0), allocation=LeastNorm())
 """Moves what the scenario's own law does not move by rows."""
-
-
-@dc.dataclass(frozen=True, kw_only=True)
-class Stop:
-    """Where a motion ends before the run does."""
-
-    t: float
-    """[s]."""
-    why: Literal["reach", "conflict", "branch", "law"]
-    """No configuration meets one constraint; or several together; or they can be met, but only by a
-    leap; or the law that moves the robot gives up."""
-    rows: tuple[str, ...]
-    """The rows that are to blame, the worst first."""
-    text: str
-    """The same as a sentence."""
 
 
 @final
@@ -180,7 +160,7 @@ def _by_law(task: Task, law: Servo) -> Motion:
     except StartError as error:
         passive = passive_constraints(robot)
         every, own = Stack((*passive, *task.servo), robot), len(Stack(passive, robot))
-        stop = _blamed(every, task.q, task.start, times[-1], own, str(error))
+        stop = blamed(every, task.q, task.start, times[-1], own, str(error))
     except (UkctrlError, ArithmeticError) as error:
         t = knots[-1].t if knots else task.start
         stop = Stop(t=t, why="law", rows=(), text=f"after t = {t:.4g} s: {error}")
@@ -219,7 +199,7 @@ def _walked(task: Task, controller: Controller) -> Motion:
     stop = None
     if found.end is not None:
         last = found.q[-1] if len(found.q) else task.q
-        stop = _blamed(stack, last, found.end, times[-1], len(Stack(passive, robot)))
+        stop = blamed(stack, last, found.end, times[-1], len(Stack(passive, robot)))
     whole = Stack(task.servo, robot)
     held = set(stack.blocks)
     yields = tuple(dict.fromkeys(block for block in whole.blocks if block not in held))
@@ -247,50 +227,6 @@ def _levels(task: Task, controller: Controller) -> list[list[Constraint]]:
         levels.append([parts[block] for block in blocks])
         begin = end
     return levels
-
-
-def _blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = "") -> Stop:
-    """Say which rows end a motion at a time.
-
-    Args:
-        stack: The passive rows, and then those of the task.
-        q: The last configuration that met them, shape ``(nq,)``.
-        t: When they could be met no longer [s].
-        end: End of the run [s].
-        own: The number of passive rows.
-        text: What to say where no row is to blame.
-    """
-    if not stack.holonomic.any():
-        return Stop(t=t, why="law", rows=(), text=text)
-    looks = [(t, clash(stack, q, t))]
-    for part in LOOKS:
-        later = t + part * max(end - t, 0.0)
-        looks.append((later, clash(stack, q, later)))
-    # What grows too slowly to be seen at once has been seen a little later.
-    seen = [found for _, found in looks[:SOON] if found.left > MET]
-    at, worst = max(looks, key=lambda look: look[1].left)
-    if not seen:
-        return Stop(
-            t=t, why="branch", rows=(),
-            text=text or f"at t = {t:.4g} s the joints would have to leap: the motion cannot be "
-            "continued past a singular position.",
-        )  # fmt: skip
-    passive = set(stack.names[:own])
-    found = max(seen, key=lambda clash: clash.left)
-    rows = tuple(row for row in found.rows if row not in passive) or found.rows
-    blocks = {stack.blocks[stack.names.index(row)] for row in rows}
-    named = quoted(rows)
-    missed = f"by up to {worst.left:.2g} {worst.unit or '1'} (t = {at:.4g} s)"
-    if len(blocks) == 1:
-        which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
-        return Stop(
-            t=t, why="reach", rows=rows,
-            text=f"{which} out of reach from t = {t:.4g} s on, {missed}.",
-        )  # fmt: skip
-    return Stop(
-        t=t, why="conflict", rows=rows,
-        text=f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}.",
-    )  # fmt: skip
 
 
 def _kept(task: Task, yields: tuple[str, ...]) -> Stack:

@@ -12,14 +12,8 @@ from pydantic import model_validator
 from ukctrl.errors import InputError
 from ukctrl.fields import Components, Hertz, Listed, Radians, Seconds, Vector, spec
 from ukctrl.reference.base import Path, Reference
-from ukctrl.reference.generated import (
-    Pieces,
-    combination,
-    finite_rows,
-    min_jerk_coefficients,
-    padded,
-    polynomial,
-)
+from ukctrl.reference.generated import Pieces, combination, finite_rows, padded, polynomial
+from ukctrl.reference.pieces import min_jerk_coefficients
 from ukctrl.reference.series import Series, factorials, sinusoid
 
 MAX_POWERS = 20

@@ -13,13 +13,8 @@ from pydantic import AfterValidator, model_validator
 
 from ukctrl.errors import InputError
 from ukctrl.fields import Components, InputFile, Listed, Seconds, Text, Time, spec
-from ukctrl.reference.generated import (
-    Pieces,
-    PiecewiseReference,
-    increasing,
-    min_jerk_coefficients,
-    rest_to_rest_coefficients,
-)
+from ukctrl.reference.generated import Pieces, PiecewiseReference
+from ukctrl.reference.pieces import increasing, min_jerk_coefficients, rest_to_rest_coefficients
 from ukctrl.reference.table import read_columns
 
 Array = NDArray[np.float64]

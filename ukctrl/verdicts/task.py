@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ukctrl import measures, metrics
+from ukctrl.metrics.formulas import SETTLED_FLOOR, SETTLED_FRACTION
 from ukctrl.pretty import quantity, si
 from ukctrl.result import Result
 from ukctrl.samples import per_second
@@ -78,7 +79,7 @@ def velocity(result: Result) -> Verdict | None:
         return None
     worst = int(np.argmax(last))
     unit = per_second(labels.row_units[int(rows[worst])])
-    bad = last[worst] > max(metrics.SETTLED_FRACTION * float(size[0].max()), metrics.SETTLED_FLOOR)
+    bad = last[worst] > max(SETTLED_FRACTION * float(size[0].max()), SETTLED_FLOOR)
     return Verdict(
         "warning" if bad else "good",
         "velocity",

@@ -8,7 +8,7 @@ from ukctrl.control.placement import asked
 from ukctrl.control.settling import SETTLED, natural_frequency
 from ukctrl.errors import GainError, InputError
 from ukctrl.linear_analysis import designed, linear_loop, linear_plant
-from ukctrl.metrics import SETTLED_FRACTION
+from ukctrl.metrics.formulas import SETTLED_FRACTION
 
 
 def law(settling, damping, **more):
