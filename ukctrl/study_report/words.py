@@ -10,6 +10,7 @@ import numpy as np
 
 from ukctrl.pretty import number, quantity, si
 from ukctrl.statistics import Estimate
+from ukctrl.study_report.failures import Separation
 from ukctrl.study_report.replay import Replay
 from ukctrl.study_report.sensitivity import Sensitivity
 from ukctrl.verdicts import Level, Verdict
@@ -198,25 +199,31 @@ def _separation(insight: Insight) -> Iterator[Verdict]:
     if not found:
         return
     if not clear:
-        yield Verdict("note", "failures", "No factor by itself separates failed from good samples.")
+        text = "No factor by itself separates failed from good samples beyond doubt."
+        if found[0].score > 0.0:
+            text += f" The nearest: {_told(found[0])}"
+        yield Verdict("note", "failures", text)
         return
     for one in clear[:2]:
-        split = one.split
-        if split is None:
-            ordered = sorted(one.rates, key=lambda rate: rate.share.value)
-            low, high = ordered[0], ordered[-1]
-            text = (
-                f"With '{one.path}' = {low.label}, {_percent(low.share.value)} of the samples "
-                f"succeeded; with {high.label}, {_percent(high.share.value)}."
-            )
-        else:
-            above, below = split.above, split.below
-            text = (
-                f"'{one.path}' separates: up to {number(split.at)}, "
-                f"{_percent(below.share.value)} of {below.samples} samples succeeded; above, "
-                f"{_percent(above.share.value)} of {above.samples}."
-            )
-        yield Verdict("warning", "failures", text)
+        told = _told(one, " separates")
+        yield Verdict("warning", "failures", told[:1].upper() + told[1:])
+
+
+def _told(one: Separation, verb: str = "") -> str:
+    """Return in words what a factor has to do with failing."""
+    if one.split is None:
+        ordered = sorted(one.rates, key=lambda rate: rate.share.value)
+        low, high = ordered[0], ordered[-1]
+        return (
+            f"with '{one.path}' = {low.label}, {_percent(low.share.value)} of the samples "
+            f"succeeded; with {high.label}, {_percent(high.share.value)}."
+        )
+    above, below = one.split.above, one.split.below
+    return (
+        f"'{one.path}'{verb}: up to {number(one.split.at)}, {_percent(below.share.value)} of "
+        f"{below.samples} samples succeeded; above, {_percent(above.share.value)} of "
+        f"{above.samples}."
+    )
 
 
 def _noise(insight: Insight, replays: Sequence[Replay]) -> Iterator[Verdict]:
