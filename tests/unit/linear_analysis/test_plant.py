@@ -97,6 +97,7 @@ def test_a_generic_wide_system_has_no_zeros():
     assert not len(invariant_zeros(A, B, C, np.zeros((1, 3))))
 
 
+@pytest.mark.slow  # loading the robot takes most of it
 def test_robots_with_very_many_freedoms_are_refused():
     with pytest.raises(InputError, match="up to 300 freedoms; 'swarm' has 400"):
         linear_plant(Scenario.load("swarm-many"))
