@@ -13,7 +13,14 @@ import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.constraints import Expression, JointFollows
-from ukctrl.control import Feedforward, IoLinearisation, Servo, Task
+from ukctrl.control import (
+    Feedforward,
+    IoLinearisation,
+    Servo,
+    ServoDae,
+    StableInversion,
+    Task,
+)
 from ukctrl.control.feedback import Baumgarte
 from ukctrl.control.inversion import Flat
 from ukctrl.control.io_linearisation import error_polynomial
@@ -141,6 +148,30 @@ def test_the_flat_motion_is_the_closed_form(name):
     times = task.start + np.linspace(0.0, task.duration, 83)[1:-1]
     states = [nominal.state(t)[0] for t in times.tolist()]
     compared(name, times, np.array(states), np.array([nominal.input(t) for t in times.tolist()]))
+
+
+@pytest.mark.parametrize("name", ["two-mass-spring-far-solved", *CRANES])
+@pytest.mark.parametrize("inversion", [ServoDae, StableInversion])
+def test_the_dae_has_the_closed_form_at_its_knots_and_between_them(name, inversion):
+    """Also beside the end of the path, where the input has a corner."""
+    scenario = Scenario.load(name)
+    task, end = task_of(scenario), scenario.timing.duration - 1.0
+    if name == "two-mass-spring-far-solved":
+        end = 2.0
+    nominal = (ServoDae() if inversion is ServoDae else StableInversion(until=end)).solve(task)
+    times = np.append(nominal.times[1:-1:5], end + np.linspace(-0.03, 0.03, 25))
+    states = [nominal.state(t)[0] for t in times.tolist()]
+    compared(name, times, np.array(states), np.array([nominal.input(t) for t in times.tolist()]))
+
+
+@pytest.mark.parametrize("inversion", [ServoDae(), StableInversion(until=4.0)])
+def test_the_dae_is_refused_where_the_degree_is_too_high_for_it(inversion):
+    with pytest.raises(InputError, match="degree 4 at most; that of row 'last.x4' is 8") as refused:
+        inversion.solve(task_of(Scenario.load("four-mass-chain")))
+    assert str(refused.value).endswith(
+        'Use kind = "io_linearisation"; or a motion worked out before the run, kind = '
+        '"feedforward" or "tvlqr" with along.kind = "flat".'
+    )
 
 
 @pytest.mark.parametrize(
@@ -312,6 +343,12 @@ def test_a_path_that_is_not_smooth_enough_is_refused_by_law_and_inversion():
     for start in (IoLinearisation(alpha=10.0, beta=25.0).start, Flat().solve):
         with pytest.raises(InputError, match=r"servo\[0\].path must have 5 continuous derivatives"):
             start(task)
+    far = dc.replace(
+        task_of(Scenario.load("two-mass-spring-far-solved")),
+        servo=(JointFollows(joints=("x2",), path=MinJerk(points=(0.5, 1.5), duration=2.0)),),
+    )
+    with pytest.raises(InputError, match=r"servo\[0\].path must have 3 continuous derivatives"):
+        ServoDae().solve(far)
 
 
 def test_the_law_counts_the_states_that_it_leaves_to_themselves():

@@ -13,8 +13,9 @@ from ukctrl.constraints import Stack
 from ukctrl.control.base import Controller, Task
 from ukctrl.control.joint_motion import MAX_KNOTS, configurations, joint_motion
 from ukctrl.dynamics import Dynamics, passive_constraints
-from ukctrl.errors import InputError
+from ukctrl.errors import InfeasibleConstraint, InputError, NotFinite
 from ukctrl.factor import Matrix, Vector
+from ukctrl.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.start import solve_start
 
@@ -115,8 +116,9 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
             worst = robot.dofs[int(np.argmax(miss))]
             raise InputError(
                 f"robot '{robot.name}' must have motors for the joint motion of the task; at t = "
-                f"{t:.4g} s they miss its acceleration by {miss.max():.2g} at '{worst}'. Give "
-                "controller.along, a servo law whose own motion is followed."
+                f"{t:.4g} s they miss its acceleration by {miss.max():.2g} at '{worst}'. Let "
+                'controller.along invert the rows: kind = "servo_dae", "stable_inversion" or '
+                '"flat"; or give it a servo law whose own motion is followed.'
             )
     return Nominal(robot, times, q, v, a, np.array(u))
 
@@ -144,12 +146,24 @@ def by_law(task: Task, controller: Controller, step: float) -> Nominal:
     Raises:
         InputError: The law cannot serve the task, or its motion ends before the run.
     """
-    times = _times(task, step)
-    knots = list(knots_by_law(task, controller, times))
-    if len(knots) < len(times):
+    times, knots = _times(task, step), list[Knot]()
+    try:
+        knots.extend(knots_by_law(task, controller, times))
+    except InfeasibleConstraint as error:
+        robot, (t, q, v) = task.robot, (task.start, task.q, task.v)
+        if knots:
+            t, q, v, *_ = knots[-1]
+        told = explain(
+            Dynamics(robot, task.rank, task.gains), Stack(task.servo, robot), error.rows, t, q, v
+        )
         raise InputError(
-            f"the motion of controller.along must last as long as the run; it ends at t = "
-            f"{knots[-1].t:.6g} s."
+            f"controller.along must be a law that keeps the rows; near t = {t:.4g} s {error} {told}"
+        ) from None
+    if len(knots) < len(times):
+        ends = f"at t = {knots[-1].t:.6g} s" if knots else "where it begins"
+        raise InputError(
+            f"the motion of controller.along must last as long as the run; it ends {ends}. Where "
+            'what the rows leave grows without bound, use along.kind = "stable_inversion".'
         )
     q, v, a, u = (np.array(column) for column in list(zip(*knots, strict=True))[1:])
     return Nominal(task.robot, times, q, v, a, u)
@@ -200,7 +214,10 @@ def knots_by_law(
 
     q, v, memory = begin.q, begin.v, law.memory
     for t, after in zip(times.tolist(), [*times[1:].tolist(), None], strict=True):
-        a, u, _ = answer(t, q, v, memory)
+        try:
+            a, u, _ = answer(t, q, v, memory)
+        except NotFinite:
+            return
         yield Knot(t, q, v, a, u)
         if after is None:
             break
@@ -217,7 +234,7 @@ def knots_by_law(
             solved = solve_ivp(
                 rate, (t, after), y, method="DOP853", first_step=after - t, rtol=rtol, atol=atol,
             )  # fmt: skip
-        except _CrawlingError:
+        except (_CrawlingError, NotFinite):
             return
         y = solved.y[:, -1]
         if not solved.success or not np.isfinite(y).all():

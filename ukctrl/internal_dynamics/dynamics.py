@@ -8,6 +8,9 @@ from typing import Any, final
 
 import numpy as np
 
+from ukctrl.control.base import Controller
+from ukctrl.control.inversion import Inversion, JointMotion, ServoDae
+from ukctrl.control.planned import Planned
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.factor import Vector
 from ukctrl.internal_dynamics.held import Held
@@ -190,6 +193,7 @@ def internal_dynamics(
         robot=held.robot, q=q, states=states, dimension=dimension, rows=grip.independent,
         free=free, grip=whole,
         moves=moves, rests=rests, along=along, motion=run, cycle=cycle,
+        prepared=_prepared(scenario.controller),
     )  # fmt: skip
     kind, said = verdict(facts)
     return InternalDynamics(
@@ -198,6 +202,14 @@ def internal_dynamics(
         rests=rests, families=families, along=along, motion=run, periodic=cycle, kind=kind,
         verdict=said, notes=tuple(notes),
     )  # fmt: skip
+
+
+def _prepared(controller: Controller | None) -> bool:
+    """Tell whether a controller follows a motion that does without what grows."""
+    if not isinstance(controller, Planned):
+        return False
+    along = controller.along
+    return isinstance(along, Inversion) and not isinstance(along, JointMotion | ServoDae)
 
 
 def path_moves(held: Held, q: Vector) -> bool:

@@ -27,6 +27,11 @@ INSTEAD = (
     f'Follow a motion worked out before the run, {PLANNED} "stable_inversion", or hold other rows.'
 )
 """What to do about a pole that no input moves while the rows hold."""
+PREPARED = (
+    "That is what a law meets that looks at the rows alone: this controller follows a motion "
+    "worked out before the run, on which nothing grows."
+)
+"""What to know of it where the controller has the remedy already."""
 BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
 """What one may want to prevent."""
 NULL_SPACE = (
@@ -52,6 +57,8 @@ class Facts(NamedTuple):
     along: tuple[Near, ...]
     motion: Motion | None
     cycle: Periodic | None
+    prepared: bool
+    """Whether the controller follows a motion without what grows."""
 
 
 def verdict(facts: Facts) -> tuple[Kind | None, str]:
@@ -68,7 +75,7 @@ def verdict(facts: Facts) -> tuple[Kind | None, str]:
     if facts.free >= facts.dimension and not facts.grip:
         return "none", f"nothing is left to itself: {_free(facts)}."
     if facts.cycle is not None:
-        return _periodic(facts.cycle)
+        return _periodic(facts.cycle, facts.prepared)
     if facts.along and (facts.moves or not _accelerates(facts.motion)):
         return _on_the_way(facts)
     if facts.rests:
@@ -76,14 +83,14 @@ def verdict(facts: Facts) -> tuple[Kind | None, str]:
     return _without_rest(facts)
 
 
-def _periodic(cycle: Periodic) -> tuple[Kind, str]:
+def _periodic(cycle: Periodic, prepared: bool) -> tuple[Kind, str]:
     """Judge a periodic motion by its multipliers."""
     largest = float(np.abs(cycle.multipliers[0]))
     every = f"Floquet multiplier {largest:.4g} over the period of {cycle.period:.4g} s"
     if largest > 1.0 + ON_CIRCLE:
         return "runs_away", (
             "the task is followed, but the periodic motion of what it leaves is unstable: "
-            f"{every}. {INSTEAD}"
+            f"{every}. {PREPARED if prepared else INSTEAD}"
         )
     if largest < 1.0 - ON_CIRCLE:
         return "settles", (
@@ -253,7 +260,7 @@ def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:
     if kind in BAD and facts.grip and not near.fixed:
         said.append(NULL_SPACE)
     elif kind == "runs_away":
-        said.append(INSTEAD)
+        said.append(PREPARED if facts.prepared else INSTEAD)
     return said
 
 

@@ -8,7 +8,7 @@ spectral method (`SampledJets`), which tells how exact it is.
 
 from ukctrl.jets.base import Jets
 from ukctrl.jets.formulas import FormulaJets, formula_jets
-from ukctrl.jets.paths import breaks, check_smooth
+from ukctrl.jets.paths import breaks, check_smooth, dividing
 from ukctrl.jets.sampled import SampledJets
 from ukctrl.jets.select import jets_of
 
@@ -18,6 +18,7 @@ __all__ = [
     "SampledJets",
     "breaks",
     "check_smooth",
+    "dividing",
     "formula_jets",
     "jets_of",
 ]

@@ -81,6 +81,22 @@ def breaks(constraints: Sequence[Constraint], first: float, last: float) -> list
     return sorted({t for path in every for t in path.breaks(first, last)})
 
 
+def dividing(step: float, gaps: Sequence[float]) -> float:
+    """Return a step, the given one or a little shorter, that all gaps are multiples of.
+
+    Where there is none, the given one.
+    """
+    if not gaps:
+        return step
+    fewest = int(np.ceil(gaps[0] / step - 1e-9))
+    for count in range(fewest, 3 * fewest + 1):
+        tried = gaps[0] / count
+        parts = np.array(gaps) / tried
+        if np.abs(parts - np.round(parts)).max() < 1e-7:
+            return tried
+    return step
+
+
 def check_smooth(stack: Stack, orders: Sequence[int]) -> None:
     """Refuse paths that jump in a derivative that their rows need to be continuous.
 

@@ -10,10 +10,11 @@ from ukctrl.relative_degree.degree import (
     whole_degree,
 )
 from ukctrl.relative_degree.together import Together, together
-from ukctrl.relative_degree.words import ELASTIC_KINDS
+from ukctrl.relative_degree.words import ELASTIC_KINDS, HIGHEST_OF_DAE
 
 __all__ = [
     "ELASTIC_KINDS",
+    "HIGHEST_OF_DAE",
     "Decoupling",
     "DerivativeArray",
     "RelativeDegree",

@@ -57,6 +57,8 @@ class Together:
     """States that the rows fix."""
     states: int
     """States of the robot, twice its mobility."""
+    inputs: int
+    """Inputs of the robot."""
     determined: bool
     """Whether state and input are functions of the rows and their derivatives alone."""
 
@@ -78,9 +80,11 @@ class Together:
     @property
     def sentence(self) -> str:
         """What a user should know of it."""
-        told = f"{self.fixed} of {self.states} states are fixed by the rows" + (
-            "." if not self.internal else f"; {self.internal} remain as internal dynamics."
-        )
+        told = f"{self.fixed} of {self.states} states are fixed by the rows"
+        if self.internal:
+            remain = "remains" if self.internal == 1 else "remain"
+            told += f"; {self.internal} {remain} as internal dynamics"
+        told += "."
         if not self.extended:
             return told
         share = (
@@ -97,7 +101,8 @@ class Together:
     @property
     def advice(self) -> str:
         """What serves the rows."""
-        return solved_by(self.internal, self.extended)
+        highest = None if self.orders is None else max(self.orders)
+        return solved_by(self.internal, self.extended, highest, len(self.names), self.inputs)
 
 
 def together(
@@ -136,7 +141,7 @@ def together(
                 dynamics.move(t, q, v)
                 channels = decoupled(at_once(servo, dynamics).E)
         if channels == len(servo):
-            return _static(dynamics, servo, t, q, v, known, robot.nu == channels)
+            return _static(dynamics, servo, t, q, v, known)
         return _dynamic(dynamics, servo, t, q, v)
     finally:
         dynamics.move(t, q, v)
@@ -150,7 +155,6 @@ def _static(
     q: Vector,
     v: Vector,
     degrees: list[int],
-    square: bool,
 ) -> Together:
     dynamics.move(t, q, v)
     states = 2 * dynamics.robot.nv
@@ -165,7 +169,8 @@ def _static(
         orders=tuple(degrees),
         fixed=sum(degrees),
         states=states,
-        determined=square,
+        inputs=dynamics.robot.nu,
+        determined=dynamics.robot.nu == len(servo),
     )
 
 
@@ -179,6 +184,7 @@ def _dynamic(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -
         orders=found.orders,
         fixed=ranks.states - ranks.passive,
         states=2 * dynamics.robot.nv - ranks.passive,
+        inputs=dynamics.robot.nu,
         determined=found.orders is not None,
     )
 

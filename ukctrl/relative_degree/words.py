@@ -11,6 +11,8 @@ ELASTIC_KINDS = (
 """The laws whose motors move links through elastic joints."""
 LINEARISE = 'kind = "io_linearisation"'
 """The law that differentiates rows as often as needed."""
+HIGHEST_OF_DAE = 4
+"""Rows of a higher relative degree make a DAE that collocation does not solve."""
 PLANNED = 'kind = "feedforward" or "tvlqr" with along.kind ='
 """The controllers that follow a motion worked out before the run."""
 
@@ -22,16 +24,35 @@ def through_springs(robot: Robot) -> str:
     return f"Motors reach it through the springs of elastic joints: use {ELASTIC_KINDS}."
 
 
-def solved_by(internal: int | None, extended: bool) -> str:
+def solved_by(
+    internal: int | None, extended: bool, highest: int | None, rows: int, inputs: int
+) -> str:
     """Return what follows rows of a high relative degree.
 
     Args:
         internal: How many states the rows leave as internal dynamics; None where it is not known.
         extended: Whether the inputs come out of the rows only together, after further derivatives.
+        highest: The highest relative degree of a row; None where it is not known.
+        rows: How many rows there are.
+        inputs: How many inputs.
     """
-    plans = '"flat" or "servo_dae"' if internal == 0 else '"servo_dae" or "stable_inversion"'
-    motion = f"a motion worked out before the run, {PLANNED} {plans}"
-    if extended:
-        return f"Use {motion}."
-    where = "" if internal == 0 else ", if the internal dynamics are stable"
-    return f"Use {LINEARISE}{where}; or {motion}."
+    ways = []
+    if not extended:
+        ways.append(
+            LINEARISE if internal == 0 else f"{LINEARISE}, if the internal dynamics are stable"
+        )
+    plans = ['"flat"'] if internal == 0 else []
+    if highest is None or highest <= HIGHEST_OF_DAE:
+        plans.append('"servo_dae"')
+        if internal != 0:
+            plans.append('"stable_inversion"')
+    if plans and rows == inputs:
+        ways.append(f"a motion worked out before the run, {PLANNED} {' or '.join(plans)}")
+    if ways:
+        return f"Use {'; or '.join(ways)}."
+    if rows < inputs:
+        return (
+            f"Hold what the inputs leave free by further rows, {inputs} in all: then a motion can "
+            f"be worked out before the run, {PLANNED} {' or '.join(plans)}."
+        )
+    return "Hold other rows."

@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.inversion.equations import Equations
-from ukctrl.control.inversion.marching import Stages
+from ukctrl.control.inversion.marching import Marcher, Stages
 from ukctrl.control.inversion.radau import radau
 from ukctrl.errors import InputError, UkctrlError
 from ukctrl.factor import Matrix, Vector
@@ -68,6 +68,21 @@ class Horizon:
             found.append(Stages(self._t + k * self._h, q[k], xi, v, inputs))
         return found
 
+    def marched(self, q: Vector, u: Vector, count: int) -> list[Stages]:
+        """Return steps forwards in time, from rest.
+
+        Raises:
+            InputError: Some step cannot be made; time and row are named.
+        """
+        robot, v, t, h = self._equations.robot, np.zeros(self._equations.n), self._t, self._h
+        marcher = Marcher(self._equations, self._scheme, h, "controller.along.step")
+        guess, found = marcher.constant(t, q, v, u), list[Stages]()
+        for k in range(count):
+            made = marcher.step(t + k * h, q, v, guess)
+            found.append(made)
+            q, v, guess = robot.integrate(q, made.xi[-1]), made.v[-1], marcher.extrapolated(made)
+        return found
+
     def solve(self, guess: list[Stages], ends: tuple[End, End]) -> list[Stages]:
         """Return the steps that solve the DAE.
 
@@ -98,7 +113,7 @@ class Horizon:
                 part *= 0.5
                 if part < SHORTEST:
                     raise self._failed()
-            moved = float(np.abs(change).max()) / (1.0 + float(np.abs(self._v).max()))
+            moved = self._states_moved(change)
             if moved <= CONVERGED and part == 1.0:
                 return self._steps()
             fresh = after > QUICK * before
@@ -140,6 +155,15 @@ class Horizon:
         )
         self._v = np.array([step.v for step in guess])
         self._u = np.array([step.u for step in guess])
+
+    def _states_moved(self, change: Vector) -> float:
+        """Return how far a step moves the states, beside them.
+
+        Inputs of rows that they reach late are known to fewer digits, by the step's length to the
+        power of what the index is above 1.
+        """
+        states = change.reshape(self._count, -1)[:, : 2 * self._equations.n * (self._s + 1)]
+        return float(np.abs(states).max()) / (1.0 + float(np.abs(self._v).max()))
 
     def _moved(
         self, old: tuple[Matrix, Matrix, Matrix], change: Vector

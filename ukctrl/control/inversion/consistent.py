@@ -29,8 +29,8 @@ SMOOTHER = 4
 """The input's degree is this much less: it is the fourth derivative of a row of that degree."""
 LENGTH = 0.5
 """Length of the interval in units of the robot's quickest time scale."""
-LONGEST = 0.1
-"""And in seconds, at most."""
+LONGEST = 0.08
+"""And in seconds, at most: paths are quick where they set off, whatever the robot."""
 SHORTENED = 8
 """So often may the interval be halved."""
 KEPT = 1e-10

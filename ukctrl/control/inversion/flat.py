@@ -15,7 +15,7 @@ from ukctrl.dynamics import Dynamics, Gains
 from ukctrl.errors import InputError, StartError, UkctrlError
 from ukctrl.factor import Matrix, Vector
 from ukctrl.fields import Seconds, spec
-from ukctrl.jets import breaks, check_smooth, jets_of
+from ukctrl.jets import breaks, check_smooth, dividing, jets_of
 from ukctrl.relative_degree import DerivativeArray, Together, relative_degrees, together
 from ukctrl.threads import one_blas_thread
 
@@ -109,7 +109,7 @@ class _FlatOutputs:
                 f"got {step:g} s."
             )
         corners = breaks(task.servo, task.start, task.start + task.duration)
-        step = _dividing(step, [t - task.start for t in corners])
+        step = dividing(step, [t - task.start for t in corners])
         for _ in range(HALVINGS):
             knots, times = self._along(step)
             nominal = self._nominal(times, knots, corners)
@@ -212,19 +212,6 @@ class _FlatOutputs:
             ])  # fmt: skip
             worst = max(worst, float(np.abs(off).max()))
         return worst
-
-
-def _dividing(step: float, gaps: list[float]) -> float:
-    """Return a step, the given one or a little shorter, that all gaps are multiples of."""
-    if not gaps:
-        return step
-    fewest = int(np.ceil(gaps[0] / step - 1e-9))
-    for count in range(fewest, 3 * fewest + 1):
-        tried = gaps[0] / count
-        parts = np.array(gaps) / tried
-        if np.abs(parts - np.round(parts)).max() < 1e-7:
-            return tried
-    return step
 
 
 def _flat(task: Task, dynamics: Dynamics, stack: Stack) -> Together:

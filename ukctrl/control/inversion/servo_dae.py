@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from ukctrl.control.base import Task
 from ukctrl.control.inversion.base import Inversion
 from ukctrl.control.inversion.consistent import Begin, begin
 from ukctrl.control.inversion.equations import Equations
+from ukctrl.control.inversion.low_degree import require_low
 from ukctrl.control.inversion.marching import Marcher, Stages
 from ukctrl.control.inversion.radau import MAX_STAGES, interpolation, radau
 from ukctrl.control.joint_motion import MAX_KNOTS
@@ -20,6 +22,7 @@ from ukctrl.dynamics import passive_constraints
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Count, Seconds, spec
+from ukctrl.jets import breaks, dividing
 from ukctrl.start import solve_start
 
 FEW = 2
@@ -52,7 +55,7 @@ class ServoDae(Inversion):
 
     kind: Literal["servo_dae"] = "servo_dae"
     step: Seconds = 0.05
-    """Length of a step [s]; a jump of the path's higher derivatives is best met by its end."""
+    """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
     stages: Annotated[Count, AfterValidator(some_stages)] = 7
     """Stages of a step, 1 to 9; 1 is the backward Euler method."""
 
@@ -67,9 +70,12 @@ class ServoDae(Inversion):
         equations = Equations(task, self.kind)
         every = Stack((*passive_constraints(task.robot), *task.servo), task.robot)
         near = solve_start(every, task.q, task.v, task.start)
+        require_low(equations, task, near.q, near.v, self.kind)
+        corners = breaks(task.servo, task.start, task.start + task.duration)
+        step = dividing(self.step, [t - task.start for t in corners])
         first = begin(equations, task, near.q, near.v, task.start)
-        steps = marched(equations, first, task, self.step, self.stages)
-        return dense(equations, steps, first.q, first.v, first.u, self.step)
+        steps = marched(equations, first, task, step, self.stages)
+        return dense(equations, steps, first.q, first.v, first.u, step, corners)
 
 
 def marched(
@@ -91,7 +97,13 @@ def marched(
 
 
 def dense(
-    equations: Equations, steps: list[Stages], q0: Vector, v0: Vector, u0: Vector, step: float
+    equations: Equations,
+    steps: list[Stages],
+    q0: Vector,
+    v0: Vector,
+    u0: Vector,
+    step: float,
+    corners: Sequence[float],
 ) -> Nominal:
     """Return the motion of all steps, with as many knots in each as it has stages."""
     robot, dynamics = equations.robot, equations.dynamics
@@ -111,4 +123,4 @@ def dense(
         dynamics.move(t, q, v)
         accelerations.append(dynamics.acceleration(u))
     q, v, u = (np.array(part) for part in zip(*knots, strict=True))
-    return Nominal(robot, np.asarray(times), q, v, np.array(accelerations), u)
+    return Nominal(robot, np.asarray(times), q, v, np.array(accelerations), u, corners)

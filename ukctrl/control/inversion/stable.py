@@ -13,6 +13,7 @@ from ukctrl.control.base import Task
 from ukctrl.control.inversion.base import Inversion
 from ukctrl.control.inversion.boundary import End, Horizon
 from ukctrl.control.inversion.equations import Equations
+from ukctrl.control.inversion.low_degree import require_low
 from ukctrl.control.inversion.rest import Side, rest, side, stands
 from ukctrl.control.inversion.servo_dae import dense, some_stages
 from ukctrl.control.joint_motion import MAX_KNOTS
@@ -21,6 +22,7 @@ from ukctrl.dynamics import passive_constraints
 from ukctrl.errors import InputError
 from ukctrl.factor import Vector
 from ukctrl.fields import Count, Positive, Seconds, Time, spec
+from ukctrl.jets import breaks, dividing
 from ukctrl.start import solve_positions
 
 LONGEST = 1000.0
@@ -38,7 +40,8 @@ class StableInversion(Inversion):
     end among those that come to rest; both are taken from the linear part.
 
     The path must stand still at both ends, and the robot must be able to rest wherever it leads:
-    Newton's method begins with a motion through states of rest.
+    Newton's method begins with a motion through states of rest. Where nothing is unstable, the
+    motion is that of ``servo_dae`` from rest.
 
     References:
         Devasia, Chen, Paden, "Nonlinear inversion-based output tracking", IEEE Trans. Autom.
@@ -57,7 +60,7 @@ class StableInversion(Inversion):
     after: Seconds | None = None
     """How long after ``until`` it ends [s]; absent: the same."""
     step: Seconds = 0.05
-    """Length of a step [s]; a jump of the path's higher derivatives is best met by its end."""
+    """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
     stages: Annotated[Count, AfterValidator(some_stages)] = 7
     """Stages of a step, 1 to 9."""
     settled: Positive = 1e-4
@@ -77,7 +80,10 @@ class StableInversion(Inversion):
         every = Stack((*passive_constraints(robot), *task.servo), robot)
         q = solve_positions(every, robot.snapshot(task.q), task.q, task.start)
         q, u = rest(equations, q, task.start)
-        count = max(1, math.ceil((until - task.start) / self.step - 1e-9))
+        require_low(equations, task, q, np.zeros(robot.nv), self.kind)
+        corners = breaks(task.servo, task.start, until)
+        step = dividing(self.step, [*(t - task.start for t in corners), until - task.start])
+        count = max(1, math.ceil((until - task.start) / step - 1e-9))
         if count * self.stages > MAX_KNOTS:
             raise InputError(
                 f"controller.along.step must be at least "
@@ -100,12 +106,15 @@ class StableInversion(Inversion):
         stands(equations, q, task.start, -before * step, "start")
         stands(equations, end_q, until, after * step, "end")
         horizon = Horizon(equations, task.start - before * step, step, self.stages)
-        way = [(q, u)] * before + way + [(end_q, end_u)] * after
         ends = End(q, first.leaving()), End(end_q, last.watched)
-        creeping = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
-        steps = horizon.solve(creeping, ends)
+        if first.unstable.size:
+            way = [(q, u)] * before + way + [(end_q, end_u)] * after
+            guess = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
+        else:
+            guess = horizon.marched(q, u, len(way) - 1 + after)
+        steps = horizon.solve(guess, ends)
         q0 = robot.integrate(steps[0].base, steps[0].xi[0])
-        nominal = dense(equations, steps, q0, steps[0].v[0], u, step)
+        nominal = dense(equations, steps, q0, steps[0].v[0], u, step, [*corners, until])
         if not task.planned:
             self._require_begun(task, nominal, q, first)
         return nominal
