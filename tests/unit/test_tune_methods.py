@@ -199,6 +199,19 @@ def test_cma_es_needs_two_gains(regulator):
 def test_plants_that_are_all_the_same_are_refused(regulator):
     with pytest.raises(InputError, match="the 3 plants are all the same: nothing in the scenario"):
         tune_all({"law": regulator}, Budget(simulations=9, plants=Plants(count=3)))
+    with pytest.raises(InputError, match="the 3 held-out plants are all the same"):
+        tune_all({"law": regulator}, Budget(simulations=9, plants=Plants(held_out=3)))
+
+
+def test_what_is_tuned_does_not_differ_from_plant_to_plant(regulator):
+    from ukctrl.sweep import Factor, Levels
+
+    for path in ("controller.feedback.alpha", "controller.feedback"):
+        varied = Factor(path, Levels((1.0, 2.0)))
+        with pytest.raises(InputError, match=r"'controller\.feedback\.\w+' is tuned, and cannot"):
+            tune_all(
+                {"law": regulator}, Budget(simulations=4, plants=Plants(count=2, vary=(varied,)))
+            )
 
 
 def test_the_cost_over_plants_is_their_average_or_that_of_the_worst(regulator):

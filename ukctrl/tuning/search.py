@@ -86,8 +86,8 @@ def tune_all(
         a controller whose card was not simulated.
 
     Raises:
-        InputError: A range is not acceptable, a scenario does not fit its robot, or the plants of
-            an ensemble are all the same.
+        InputError: A range is not acceptable, a scenario does not fit its robot, the plants of an
+            ensemble are all the same, or what is tuned is varied.
     """
     every = {name: gains_of(scenario) for name, scenario in scenarios.items()}
     chosen = with_ranges(every, budget.over, scenarios, only=budget.only)
@@ -98,6 +98,7 @@ def tune_all(
                     f"method 'cma' needs two gains or more; '{name}' has {gains[0].path} alone. "
                     "Use 'simplex' or 'evolution'."
                 )
+    _refuse_both(chosen, budget.plants)
     journal = Journal() if journal is None else journal  # an empty one is false
     bench = Bench(budget.objective(), budget.plants, journal, crew or Crew())
     searches = [
@@ -135,12 +136,33 @@ def _explore(
             search.take(mine)
         if any(trial is None for trial in found):  # stopped by the user
             return
-        if done == 0.0 and plants.count > 1 and not plants.vary and not bench.random:
-            raise InputError(
-                f"the {plants.count} plants are all the same: nothing in the scenario is random. "
-                "Give a mismatch or something to vary, or tune on one plant."
-            )
+        if done == 0.0 and not (plants.vary or plants.mismatch or bench.random):
+            _refuse_copies(plants)
         done += sum(len(order.plants) for order in orders)
+
+
+def _refuse_copies(plants: Plants) -> None:
+    """Refuse several plants where nothing differs between them."""
+    for count, what, instead in (
+        (plants.count, "plants", "tune on one plant"),
+        (plants.held_out, "held-out plants", "hold none out"),
+    ):
+        if count > (what == "plants"):
+            raise InputError(
+                f"the {count} {what} are all the same: nothing in the scenario is random. "
+                f"Give a mismatch or something to vary, or {instead}."
+            )
+
+
+def _refuse_both(chosen: Mapping[str, Sequence[Gain]], plants: Plants) -> None:
+    """Refuse to tune what differs from plant to plant."""
+    for factor in plants.vary:
+        for gain in (gain for gains in chosen.values() for gain in gains):
+            if f"{gain.path}.".startswith(f"{factor.path}."):
+                raise InputError(
+                    f"'{gain.path}' is tuned, and cannot differ from plant to plant; leave it out "
+                    "of what varies (--vary), or give ranges to other gains alone (--over)."
+                )
 
 
 @final

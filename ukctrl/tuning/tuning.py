@@ -54,6 +54,9 @@ def tune(
     """
     for path in budget.over:
         if path.partition(".")[0] != "controller":
+            known = [gain.path for gain in gains_of(scenario) if gain.path.endswith(f".{path}")]
+            if known:
+                raise InputError(f"over '{path}': no such path; did you mean '{known[0]}'?")
             raise InputError(
                 f"over '{path}': a gain must be in the controller, whose card is written; what "
                 "differs from plant to plant is varied (--vary)."
