@@ -177,6 +177,7 @@ def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(task, tmp_path):
     said, complaint = sweeping.communicate(timeout=PATIENCE)
     assert sweeping.returncode == 1, complaint
     assert "--resume goes on from here" in said
+    assert f"{120 - sum(lines(out).values())} are still to run" in said
     assert len(table(out)) == sum(lines(out).values())
     assert set(lines(out).values()) == {1}
 

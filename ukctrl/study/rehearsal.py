@@ -8,6 +8,7 @@ from typing import final
 
 from ukctrl.batch import Care, Crew, Lost, Progress, Watch
 from ukctrl.errors import InputError, UkctrlError
+from ukctrl.fields import written
 from ukctrl.loop import Loop
 from ukctrl.plugin import blame
 from ukctrl.scenario import Scenario
@@ -45,7 +46,10 @@ def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
     last = {factor.path: factor.trials[-1] for factor in factors}
     for factor in factors:
         for value in factor.trials[:MOST_TRIALS]:
-            _changed(base, first | {factor.path: value})
+            fault = _refusal(base, first | {factor.path: value})
+            if fault is not None:
+                at = "" if factor.path in fault else f" So with {factor.path} = {written(value)}."
+                raise InputError(f"{fault}{at}")
         _check_inside(base, first, factor)
     care = Care(isolated=crew.care.isolated, timeout=LONGEST_SECONDS)
     if not crew.gather([_Beginnings(base, first, last)], _ignore, progress, care=care):

@@ -42,8 +42,12 @@ def show_study(
         return
     study, runs = insight.study, insight.runs
     done = int(runs.completed.sum())
-    style = "bold green" if done == len(runs) else "bold yellow" if done else "bold red"
-    told = f"{done} of {len(runs)} samples completed"
+    whole = done == len(runs) and study.finished
+    style = "bold green" if whole else "bold yellow" if done else "bold red"
+    left = study.about.plan.count - len(runs)
+    told = f"{done} of {len(runs)} samples completed" + (
+        f", {left} are still to run" if left else ""
+    )
     lines: list[Line] = [[Part(_name(study), "bold"), ": ", Part(told, style)]]
     lines += hanging("  ", _design(insight), text_style="dim")
     rows = [_row(insight, one) for one in _chosen(insight)]
