@@ -204,7 +204,7 @@ def test_plants_that_are_all_the_same_are_refused(regulator):
 
 
 def test_what_is_tuned_does_not_differ_from_plant_to_plant(regulator):
-    from ukctrl.sweep import Factor, Levels
+    from ukctrl.study import Factor, Levels
 
     for path in ("controller.feedback.alpha", "controller.feedback"):
         varied = Factor(path, Levels((1.0, 2.0)))
