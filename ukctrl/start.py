@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.certify import RANK
 from ukctrl.constraints import Stack
-from ukctrl.errors import StartError
+from ukctrl.errors import StartError, quoted
 from ukctrl.factor import Matrix, Vector, least_norm_into
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.rowspace import NOTHING
@@ -33,6 +33,12 @@ STRIDE = 0.2
 """How far held coordinates move at a time on their way to where they are wanted [rad, m]."""
 MAX_STRIDES = 2000
 """A longer way is not walked: nothing of where it begins is left at its end."""
+STUCK = 1e-4
+"""Errors of which this fraction, or less, is along what rows can move cannot shrink any more."""
+SHARE = 1e-2
+"""A row with less than this of the largest error has no part in a contradiction."""
+MOST_NAMED = 6
+"""Contradictions of more rows than this are those of a whole mechanism, and not told."""
 
 
 class Start(NamedTuple):
@@ -113,7 +119,8 @@ def solve_start(
             break
         velocity, last = velocity - _least_norm(rows.A, rows.beta, held), error
     else:
-        _refuse(stack, rows.beta, t, "velocity")
+        clash = () if held else _clash(rows.A, _left(rows.A, rows.beta))
+        _refuse(stack, rows.beta, t, "velocity", clash)
     moved = robot.difference(np.ascontiguousarray(q), solved)
     return Start(solved, velocity, moved, velocity - v)
 
@@ -158,7 +165,9 @@ def _nearest(stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequen
     if not left <= TOLERANCE:
         worst = np.zeros(len(stack))
         worst[stack.holonomic] = phi
-        _refuse(stack, worst, t, "position")
+        of = np.flatnonzero(stack.holonomic)
+        clash = () if held else tuple(of[list(_clash(W, F))].tolist())
+        _refuse(stack, worst, t, "position", clash)
     return q
 
 
@@ -206,11 +215,41 @@ def _least_norm(A: Matrix, d: Vector, held: Sequence[int]) -> Vector:
     return x
 
 
-def _refuse(stack: Stack, error: Vector, t: float, level: str) -> None:
+def _refuse(stack: Stack, error: Vector, t: float, level: str, clash: tuple[int, ...] = ()) -> None:
     worst = int(np.argmax(np.abs(np.nan_to_num(error, nan=np.inf))))
     unit = stack.units[worst] if level == "position" else f"{stack.units[worst] or '1'}/s"
+    advice = "Start closer, or check that the path is within reach."
+    if len({stack.blocks[i] for i in clash}) > 1 and len(clash) <= MOST_NAMED:
+        named = quoted([stack.names[i] for i in clash])
+        advice = f"Rows {named} contradict each other there: drop one, or let them agree."
+        if level == "position":
+            advice = f"Rows {named} cannot be met together from here: start closer, or drop one."
     raise StartError(
         f"no {level} near the start meets all constraints at t = {t:g} s; worst row "
-        f"'{stack.names[worst]}' is off by {f'{abs(error[worst]):.1e} {unit}'.strip()}. "
-        "Start closer, or check that the path is within reach."
+        f"'{stack.names[worst]}' is off by {f'{abs(error[worst]):.1e} {unit}'.strip()}. {advice}"
     )
+
+
+def _clash(A: Matrix, error: Vector) -> tuple[int, ...]:
+    r"""Return which rows stand against each other; none where the errors could still shrink.
+
+    Where they cannot, $A^\top e = 0$: the errors are the weights with which rows contradict each
+    other, and a row with none of them has no part in it.
+    """
+    if not (np.isfinite(error).all() and np.isfinite(A).all()):
+        return ()
+    weight = np.abs(error)
+    movable = STUCK * float(weight @ np.linalg.norm(A, axis=1))
+    if float(np.abs(error @ A).max(initial=0.0)) > movable:
+        return ()
+    return tuple(np.flatnonzero(weight >= SHARE * weight.max(initial=0.0)).tolist())
+
+
+def _left(A: Matrix, error: Vector) -> Vector:
+    """Return what is left of errors after the best correction, least squares."""
+    if not (np.isfinite(error).all() and np.isfinite(A).all()):
+        return error
+    U, sigma, _ = np.linalg.svd(A, full_matrices=False)
+    U = U[:, sigma > RANK.passive * sigma.max(initial=0.0)]
+    left: Vector = error - U @ (error @ U)
+    return left

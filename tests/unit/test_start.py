@@ -77,7 +77,9 @@ def test_an_impossible_position_is_refused_with_its_worst_row():
     with pytest.raises(StartError, match=r"no position .* worst row 'rod' is off by .* m\. Start"):
         solve_start(Stack([reach(9.0)], arm), np.array([0.3, 0.4]), np.zeros(2))
     apart = [Expression(phi="shoulder - 0.1", name="a"), Expression(phi="shoulder - 0.2", name="b")]
-    with pytest.raises(StartError, match="no position .* worst row '[ab]'"):
+    with pytest.raises(
+        StartError, match="no position .* worst row '[ab]' .* 'a', 'b' cannot be met"
+    ):
         solve_start(Stack(apart, arm), np.zeros(2), np.zeros(2))
 
 
@@ -87,7 +89,7 @@ def test_an_impossible_velocity_is_refused_with_its_worst_row():
         LinearVelocity(coefficients={"elbow": 1.0}, path=Constant(value=value), name=name)
         for name, value in (("fast", 2.0), ("slow", 1.0))
     )
-    with pytest.raises(StartError, match="no velocity .* worst row '(fast|slow)'"):
+    with pytest.raises(StartError, match="no velocity .*Rows 'fast', 'slow' contradict"):
         solve_start(Stack([fast, slow], arm), np.zeros(2), np.zeros(2))
 
 

@@ -64,7 +64,7 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
     rows = tuple(row for row in found.rows if row not in passive) or found.rows
     blocks = {stack.blocks[stack.names.index(row)] for row in rows}
     named = quoted(rows)
-    missed = f"by up to {worst.left:.2g} {worst.unit or '1'} (t = {at:.4g} s)"
+    missed = f"by up to {f'{worst.left:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
     if len(blocks) == 1:
         which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
         return Stop(
