@@ -52,6 +52,7 @@ from ukctrl.control.feedback import (
 )
 from ukctrl.control.inversion import (
     AnyInversion,
+    Flat,
     Inversion,
     JointMotion,
     ServoDae,
@@ -131,6 +132,7 @@ __all__ = [
     "Feedback",
     "Feedforward",
     "FirstOrder",
+    "Flat",
     "InternalForce",
     "Inversion",
     "IoLinearisation",

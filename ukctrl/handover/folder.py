@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -79,6 +79,11 @@ def hand_over(
     if not len(result.time):
         raise InputError(f"the run has no samples to hand over: {result.message}")
     runtime = Runtime(scenario)
+    if not runtime.inputs:
+        raise InputError(
+            f"robot '{runtime.robot.name}' must have motors for a controller to be handed over; it "
+            "has none."
+        )
     folder, table = Path(folder), motion_table(result)
     units = column_units(result.labels)
     every = max(1, round(points / timing.sample))
@@ -106,6 +111,11 @@ def hand_over(
             notes.append("no trajectory.yaml: no motor acts on a joint of one freedom.")
     except OSError as error:
         raise InputError(f"cannot write to '{folder}': {error}.") from error
+    notes += [
+        f"scenario.toml reads '{path}': take it along, with the files that it names, and correct "
+        "the path."
+        for path in _outside(scenario.to_table())
+    ]
     if result.status != "completed":
         notes.append(f"the run ended as {result.status}: {result.message}")
     return HandedOver(folder, files, replay(runtime, folder / "motion.csv"), tuple(notes))
@@ -120,6 +130,16 @@ def _card(scenario: Scenario) -> str:
         title=f"{title}, as designed on {scenario.name or scenario.title}",
         source=table.get("source") or "ukctrl",
     )
+
+
+def _outside(value: object) -> list[str]:
+    """Return the files of this machine that a scenario's table names."""
+    if isinstance(value, str):
+        return [value] if Path(value).is_absolute() and Path(value).is_file() else []
+    inner = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(inner, Iterable):
+        return []
+    return list(dict.fromkeys(path for part in inner for path in _outside(part)))
 
 
 def _write(path: Path, text: str) -> None:

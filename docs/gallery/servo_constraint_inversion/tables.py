@@ -22,6 +22,7 @@ from experiments import (
     mismatched,
     planned,
 )
+from kinds import kinds
 
 from ukctrl.control import ServoDae
 from ukctrl.dynamics import Dynamics
@@ -181,6 +182,7 @@ def late() -> str:
 
 TABLES = {
     "agreement": agreement,
+    "kinds": kinds,
     "angles": angles,
     "orders": orders,
     "refusals": refusals,
