@@ -142,16 +142,6 @@ def _outside(value: object) -> list[str]:
     return list(dict.fromkeys(path for part in inner for path in _outside(part)))
 
 
-def _outside(value: object) -> list[str]:
-    """Return the files of this machine that a scenario's table names."""
-    if isinstance(value, str):
-        return [value] if Path(value).is_absolute() and Path(value).is_file() else []
-    inner = value.values() if isinstance(value, Mapping) else value
-    if not isinstance(inner, Iterable):
-        return []
-    return list(dict.fromkeys(path for part in inner for path in _outside(part)))
-
-
 def _write(path: Path, text: str) -> None:
     write_atomically(path, text.encode())
 
