@@ -21,10 +21,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is importe
 import numpy as np
 
 from ukctrl import Robot, Task
-from ukctrl.constraints import JointFollows, PointFollows, Stack
 from ukctrl.control import Allocation, Bounded, Damped, LeastNorm, Prioritized
-from ukctrl.dynamics import Dynamics
-from ukctrl.reference import Constant
+from ukctrl.mechanics.constraints import JointFollows, PointFollows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
 
 SAME = 1e-9
 """Largest difference of two inputs that count as the same [N m, N]."""

@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import pinv, sqrtm
 
-from ukctrl import kernels, large, motion
-from ukctrl.motion.forms import inverse_by
-from ukctrl.pseudoinverse import METHODS
-from ukctrl.reproduce import parallelogram
+from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.mechanics import motion
+from ukctrl.mechanics.motion.forms import inverse_by
+from ukctrl.mechanics.pseudoinverse import METHODS
+from ukctrl.papers import parallelogram
 
 Array = NDArray[np.float64]
 Work = Callable[[], Array]
@@ -115,7 +116,7 @@ def script(system: System) -> Work:
 def forms(system: System, independent: System) -> dict[str, Work]:
     """Return what is compared: every form, the kernel, the checked call, a user's script."""
     works = {KERNEL: kernel(kernels.passive_answer, system)}
-    works[LARGE] = kernel(large.passive_answer, system)
+    works[LARGE] = kernel(kernels_large.passive_answer, system)
     for form, card in motion.FORMS.items():
         works[form] = equation(form, independent if card.independent else system)
     works[CHECKED] = lambda: motion.acceleration(*system, form="kkt")
@@ -226,7 +227,7 @@ def draw(measured: dict[str, Table], target: Path) -> None:
     """Draw time over size, of the forms and of the pseudoinverses."""
     from matplotlib.figure import Figure
 
-    from ukctrl.plot import style
+    from ukctrl.reports.plot import style
 
     with style.look():
         figure = Figure(figsize=(9.6, 4.4), dpi=110, facecolor="white", layout="constrained")

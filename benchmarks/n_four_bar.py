@@ -21,8 +21,8 @@ import numpy as np
 from naive_n_four_bar import NaiveFourBars
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.certify import RankPolicy
-from ukctrl.dynamics import Dynamics, Gains
+from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.mechanics.dynamics import Dynamics, Gains
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 LOOPS = (1, 2, 5, 10, 20, 40)

@@ -19,9 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is importe
 
 import numpy as np
 
-from ukctrl.factor import Matrix
-from ukctrl.pseudoinverse import METHODS, MethodName, penrose_residuals, pinv
-from ukctrl.reproduce.pseudoinverses.printed import svd
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.mechanics.pseudoinverse import METHODS, MethodName, penrose_residuals, pinv
+from ukctrl.papers.pseudoinverses.printed import svd
 
 SIZES = (5, 10, 20, 50, 100, 200)
 LARGE = 50

@@ -27,9 +27,9 @@ import numpy as np
 from naive_rollouts import NaivePanda, rollout
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.batch import Care, Crew
-from ukctrl.study import Plan
-from ukctrl.study.sample import Base, Samples
+from ukctrl.studies.batch import Care, Crew
+from ukctrl.studies.sweep import Plan
+from ukctrl.studies.sweep.sample import Base, Samples
 
 NAME = "panda-pose-sampled"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"

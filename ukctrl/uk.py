@@ -7,7 +7,8 @@ $$ a = a_\mathrm{free} + G u , $$
 
 and a servo constraint $A a = b$ becomes a small linear equation in the input, $H u = d$ with
 $H = A G$ and $d = b - A a_\mathrm{free}$. Everything here follows from these two lines. This
-module knows nothing of Pinocchio, files or time; the arithmetic is in `ukctrl.kernels`.
+module knows nothing of Pinocchio, files or time; the arithmetic is in
+`ukctrl.core.algebra.kernels`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukctrl import kernels
-from ukctrl.certify import (
+from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.answer_checks import (
     RANK,
     RankPolicy,
     expect,
@@ -31,8 +32,8 @@ from ukctrl.certify import (
     symmetric,
     vector,
 )
-from ukctrl.errors import GainError, ShapeError
-from ukctrl.factor import Matrix, Vector, independent_rows
+from ukctrl.core.algebra.factorisation import Matrix, Vector, independent_rows
+from ukctrl.core.errors import GainError, ShapeError
 
 NO_METRIC: Matrix = np.zeros((0, 0))
 """Stands for the identity metric in the kernels."""

@@ -18,19 +18,19 @@ import numpy as np
 from dense import reference
 
 from ukctrl import Robot, Scenario
-from ukctrl.constraints import Constraint
-from ukctrl.constraints.frames import PointFollows, PoseFollows
-from ukctrl.constraints.ground import Contact
-from ukctrl.constraints.joints import Expression, JointFollows
 from ukctrl.control.allocation import LeastNorm
 from ukctrl.control.allocation.null_space import SelfMotion
 from ukctrl.control.servo import Servo
-from ukctrl.dynamics import GAINS, passive_constraints
-from ukctrl.files import read_spec, read_toml
-from ukctrl.prepare import start_state, true_robot
-from ukctrl.robot.models.parts import joined
+from ukctrl.core.files.toml import read_spec, read_toml
+from ukctrl.mechanics.constraints import Constraint
+from ukctrl.mechanics.constraints.frames import PointFollows, PoseFollows
+from ukctrl.mechanics.constraints.ground import Contact
+from ukctrl.mechanics.constraints.joints import Expression, JointFollows
+from ukctrl.mechanics.dynamics import GAINS, passive_constraints
+from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.source import read
-from ukctrl.robot.spec import RobotFile
+from ukctrl.robot.schema import RobotFile
+from ukctrl.simulation.loop.prepare import start_state, true_robot
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 NAMES = ("scara", "panda", "two_arms", "a1", "humanoid")

@@ -10,8 +10,8 @@ import pinocchio as pin
 from protocol import Case, Tick, serve
 
 from ukctrl import Dynamics, Law, Scenario, Stack, Task
-from ukctrl.factor import Vector
-from ukctrl.prepare import true_robot
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.simulation.loop.prepare import true_robot
 
 
 def states(case: Case) -> list[tuple[float, Vector, Vector]]:

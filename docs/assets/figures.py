@@ -15,9 +15,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ukctrl import Scenario, compare, plot, simulate
-from ukctrl.linear_analysis import frequencies, linear_loop, margins_at, response_at
-from ukctrl.plot import loops, overlay, style
+from ukctrl import Scenario, compare, simulate
+from ukctrl.analysis.linear import frequencies, linear_figures, linear_loop, margins_at, response_at
+from ukctrl.reports import plot
+from ukctrl.reports.plot import overlay, style
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -63,8 +64,8 @@ def main() -> None:
         grid = frequencies(held, motor)
         values = response_at(held, motor).along(grid)[:, 0, 0]
         crossing = margins_at(held, motor).phase_frequency
-        curves.append(loops.Curve(held.inputs[motor], grid, values, crossing))
-    save(loops.nyquist(curves), guides / "nyquist.png")
+        curves.append(linear_figures.Curve(held.inputs[motor], grid, values, crossing))
+    save(linear_figures.nyquist(curves), guides / "nyquist.png")
 
 
 if __name__ == "__main__":

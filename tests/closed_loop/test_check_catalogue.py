@@ -8,7 +8,8 @@ the runs bear out, and torques are those that they record.
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, catalog, check, simulate
+from ukctrl import Scenario, check, simulate
+from ukctrl.core.files import catalog
 
 READY, WARNED, NOT_READY = "ready", "warnings", "not ready"
 IDEAL, MIXED, TANGENTIAL, NO_TASK = "orthogonal", "mixed", "tangential", None

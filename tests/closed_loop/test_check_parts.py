@@ -14,7 +14,7 @@ PARTS = """
 import numpy as np
 from ukctrl import Command, Controller, Law
 from ukctrl.control import BoundFeedback, Feedback
-from ukctrl.fields import Positive, spec
+from ukctrl import Positive, spec
 
 @spec
 class Braking(Controller):

@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ukctrl import Result, plot
+from ukctrl import Result
 from ukctrl.cli import main
-from ukctrl.terminal import stoppable
+from ukctrl.cli.terminal import stoppable
+from ukctrl.reports import plot
 
 CLI = "from ukctrl.cli import main; main()"
 FILES = {"result.nc", "summary.json", "scenario.toml", "report.html"}
@@ -433,7 +434,7 @@ main(sys.argv[2:])
 """Sends itself a Ctrl-C when it begins to import the module that its first argument names."""
 
 
-@pytest.mark.parametrize("module", ["numpy", "pinocchio", "ukctrl.simulation"])
+@pytest.mark.parametrize("module", ["numpy", "pinocchio", "ukctrl.simulation.simulate"])
 def test_a_signal_before_the_run_is_one_line(tmp_path, module):
     done = subprocess.run(
         [sys.executable, "-c", STRUCK, module, "run", "scara-helix", "--out", "out"],
@@ -501,7 +502,7 @@ def test_a_narrow_encoding_is_no_failure(tmp_path):
     assert b"peak_u" in done.stdout
 
 
-SOON = "from ukctrl.terminal import stop; stop.QUIET_SECONDS = stop.REFRESH_SECONDS = 0.0; "
+SOON = "from ukctrl.cli.terminal import stop; stop.QUIET_SECONDS = stop.REFRESH_SECONDS = 0.0; "
 """Lets a short run show its progress as a long one would."""
 
 
@@ -554,7 +555,7 @@ from pathlib import Path
 import numpy as np
 
 from ukctrl import Command, Controller, Law
-from ukctrl.fields import Text, Time, spec
+from ukctrl.core.fields import Text, Time, spec
 
 
 @spec

@@ -8,11 +8,11 @@ import pytest
 import scipy.stats
 
 from ukctrl import Scenario, compare, simulate
-from ukctrl.comparison.comparing import variants_of
 from ukctrl.control import ComputedTorque, PdGravity
-from ukctrl.errors import InputError
-from ukctrl.fields import spec
-from ukctrl.tuning import Budget
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import spec
+from ukctrl.studies.comparison.compare import variants_of
+from ukctrl.studies.tuning import Budget
 
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.reproduce.servo import arms
+from ukctrl.papers.servo import arms
 
 HELD = {"rtol": 0.0, "atol": 1e-8}  # what the issue demands over a period
 SAME = {"rtol": 0.0, "atol": 1e-12}

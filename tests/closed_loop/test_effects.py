@@ -10,8 +10,10 @@ import pytest
 from scipy.linalg import expm
 
 from ukctrl import Command, Controller, Law, Robot, Scenario, UkctrlError, simulate
-from ukctrl.constraints import JointFollows
-from ukctrl.effects import (
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant
+from ukctrl.robot import JointMotor
+from ukctrl.simulation.effects import (
     Backlash,
     Bias,
     CarriedPayload,
@@ -30,9 +32,7 @@ from ukctrl.effects import (
     RateLimit,
     Saturation,
 )
-from ukctrl.reference import Constant
-from ukctrl.robot import JointMotor
-from ukctrl.scenario import Timing
+from ukctrl.simulation.scenario import Timing
 
 INTEGRATED = {"rtol": 0.0, "atol": 1e-8}  # DOP853 at rtol 1e-9
 BALANCED = 1e-9
@@ -392,8 +392,8 @@ def test_an_effect_of_ones_own_takes_part():
 
 
 PLUGIN = """
-from ukctrl.effects import Drive, InputEffect
-from ukctrl.fields import Positive, spec
+from ukctrl.simulation.effects import Drive, InputEffect
+from ukctrl import Positive, spec
 
 
 @spec
@@ -453,7 +453,8 @@ def test_a_scenario_refuses_effects_that_contradict_each_other_or_its_timing():
 
 
 def test_the_bench_of_the_catalogue_completes_and_its_report_shows_what_was_in_between(tmp_path):
-    from ukctrl import plot, verdicts
+    from ukctrl.reports import plot
+    from ukctrl.simulation import verdicts
 
     run = simulate(Scenario.load("scara-helix-bench", {"timing.duration": 0.1}))
     assert run.status == "completed"

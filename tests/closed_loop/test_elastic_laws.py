@@ -7,13 +7,13 @@ import pytest
 from scipy.linalg import expm
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import JointFollows
 from ukctrl.control import Baumgarte, ElasticLinearisation
-from ukctrl.errors import InputError
-from ukctrl.reference import Constant
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Elastic, Wrench, links_alone
-from ukctrl.scenario import StartState, Timing
-from ukctrl.simulation import Loop
+from ukctrl.simulation.scenario import StartState, Timing
+from ukctrl.simulation.simulate import Loop
 
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
 CARDS = (

@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.control import Baumgarte, Feedforward, JointMotion, Servo, Tvlqr
-from ukctrl.errors import InputError
+from ukctrl.core.errors import InputError
 
 PLANNED = 1e-7
 """What cubic pieces over 10 ms leave of the planned motion [rad or m]."""

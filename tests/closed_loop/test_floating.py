@@ -7,9 +7,9 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.errors import InputError
-from ukctrl.reference.rotation import from_quaternion
-from ukctrl.verdicts import judge
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.reference.rotation import from_quaternion
+from ukctrl.simulation.verdicts import judge
 
 BALANCE = {"rtol": 0.0, "atol": 1e-7}
 """Of forces and moments, whose reactions are known to the integrator's tolerance [N, N m]."""
@@ -264,7 +264,7 @@ def test_the_quadrotor_hovers_by_lqr_with_the_poles_of_four_separate_chains():
     """Height, heading and two tilting axes are apart: scipy's solution of each gives the poles."""
     from scipy.linalg import block_diag, solve_continuous_are
 
-    from ukctrl.loop import Loop
+    from ukctrl.simulation.loop import Loop
 
     scenario = Scenario.load("quadrotor-hover")
     drag, arm, g, m = 0.0244, 0.120208153, 9.81, 0.5

@@ -7,9 +7,9 @@ from scipy.integrate import solve_ivp
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import Servo
 from ukctrl.control.allocation import Damping
-from ukctrl.errors import InputError
-from ukctrl.report import html, pictures
-from ukctrl.verdicts import headline, judge
+from ukctrl.core.errors import InputError
+from ukctrl.reports.run_page import html, pictures
+from ukctrl.simulation.verdicts import headline, judge
 
 SWING = """
 title = "The two-link arm swings freely"

@@ -7,12 +7,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.constraints import PoseFollows
 from ukctrl.control import Lqr, NoControl
-from ukctrl.reference import Constant, ConstantOrientation
-from ukctrl.robot.spec import ExtraFrame, GivenForce
-from ukctrl.scenario import Stabilisation, StartState, Timing
-from ukctrl.start import solve_start
+from ukctrl.mechanics.constraints import PoseFollows
+from ukctrl.mechanics.reference import Constant, ConstantOrientation
+from ukctrl.mechanics.start import solve_start
+from ukctrl.robot.schema import ExtraFrame, GivenForce
+from ukctrl.simulation.scenario import Stabilisation, StartState, Timing
 
 G = 9.81
 MASS, RADIUS = 3.0, 0.4
@@ -253,7 +253,7 @@ def test_the_same_rows_are_followed_by_motors():
 
 
 def test_a_wheel_starts_where_it_touches():
-    from ukctrl.constraints import Rolling, Stack
+    from ukctrl.mechanics.constraints import Rolling, Stack
 
     disc = free(DISC)
     stack = Stack([Rolling(frame="wheel", radius=RADIUS)], disc)

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from ukctrl import Scenario, simulate
-from ukctrl.errors import InputError, ShapeError
-from ukctrl.handover import Runtime, column_units, hand_over, motion_table, replay
-from ukctrl.handover.ros import driven_joints, joint_trajectory
-from ukctrl.result import Result
+from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.robot import Robot
+from ukctrl.simulation.handover import Runtime, column_units, hand_over, motion_table, replay
+from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
+from ukctrl.simulation.result.result import Result
 
 CASES = {
     "an integral": ("scara-helix", {"controller.use": "servo-pid"}),

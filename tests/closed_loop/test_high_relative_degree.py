@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import Expression, JointFollows
 from ukctrl.control import (
     Feedforward,
     IoLinearisation,
@@ -22,11 +21,12 @@ from ukctrl.control import (
     Task,
 )
 from ukctrl.control.feedback import Baumgarte
-from ukctrl.control.inversion import Flat
-from ukctrl.control.io_linearisation import error_polynomial
-from ukctrl.errors import InputError
-from ukctrl.loop import Loop
-from ukctrl.reference import MinJerk, RestToRest
+from ukctrl.control.planned.inversion import Flat
+from ukctrl.control.special.io_linearisation import error_polynomial
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Expression, JointFollows
+from ukctrl.mechanics.reference import MinJerk, RestToRest
+from ukctrl.simulation.loop import Loop
 
 SOLVED = {"rtol": 1e-6, "atol": 1e-6}
 """What a scenario must show against the independent solution; inputs in units of their peak."""

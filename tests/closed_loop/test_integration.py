@@ -5,10 +5,10 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.constraints import JointFollows, PointFollows
 from ukctrl.control import Baumgarte, LeastNorm, Pid, Posture, Servo
-from ukctrl.reference import Constant, Expression
-from ukctrl.scenario import Integrator, StartState, Timing
+from ukctrl.mechanics.constraints import JointFollows, PointFollows
+from ukctrl.mechanics.reference import Constant, Expression
+from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
 TIGHT = Integrator(method="DOP853", rtol=1e-12, atol=1e-13)
 

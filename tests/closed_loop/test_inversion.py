@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.constraints import Expression as Rows
-from ukctrl.constraints import JointFollows, OrientationFollows, PointFollows
 from ukctrl.control import Feedforward, ServoDae, StableInversion, Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.loop import Loop
-from ukctrl.reference import AboutAxis, Expression, RestToRest
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Expression as Rows
+from ukctrl.mechanics.constraints import JointFollows, OrientationFollows, PointFollows
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import AboutAxis, Expression, RestToRest
 from ukctrl.robot import Robot, Wrench
-from ukctrl.threads import one_blas_thread
+from ukctrl.simulation.loop import Loop
 from ukctrl.uk import servo_matrix
 
 

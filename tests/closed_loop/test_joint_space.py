@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.constraints import Expression, JointFollows
 from ukctrl.control import ComputedTorque, JointPid, PdGravity
-from ukctrl.errors import InputError
-from ukctrl.reference import Expression as Path
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Expression, JointFollows
+from ukctrl.mechanics.reference import Expression as Path
 from ukctrl.robot import JointDamper, JointSpring
 
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}  # the spline and the integrator

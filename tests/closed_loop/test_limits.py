@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.concessions import concessions, spells
-from ukctrl.verdicts import judge
+from ukctrl.simulation.verdicts import judge
+from ukctrl.simulation.verdicts.law_verdicts import concessions, spells
 
 SERVO = {"kind": "servo", "feedback": {"kind": "baumgarte", "alpha": 20.0, "beta": 100.0}}
 COARSE = {"integrator": {"method": "DOP853", "rtol": 1e-7, "atol": 1e-9}}

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.reproduce import parallelogram
-from ukctrl.reproduce.recursive import three_rrr
+from ukctrl.papers import parallelogram
+from ukctrl.papers.recursive import three_rrr
 
 ROUTES_AGREE = {"rtol": 0.0, "atol": 1e-8}
 STARTS = [(-45, 0.0), (30, 0.0), (-80, 0.0), (-10, 0.0), (60, 0.0), (-90, 8.0)]

@@ -9,10 +9,10 @@ from scipy.linalg import sqrtm
 
 from ukctrl import Robot, Scenario, simulate, uk
 from ukctrl.control import NoControl
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.robot.spec import ExtraFrame
-from ukctrl.scenario import StartState, Timing
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot.schema import ExtraFrame
+from ukctrl.simulation.scenario import StartState, Timing
 
 G, MASS, INERTIA, HALF = 9.81, 2.0, 0.3, 0.5
 EXACT = {"rtol": 0.0, "atol": 1e-9}

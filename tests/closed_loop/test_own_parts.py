@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ukctrl import Command, Controller, Law, Robot, Scenario, Stack, Task, simulate
-from ukctrl.constraints import JointFollows
 from ukctrl.control import (
     Baumgarte,
     BoundFeedback,
@@ -16,10 +15,11 @@ from ukctrl.control import (
     Posture,
     Servo,
 )
-from ukctrl.errors import GainError, InputError, ShapeError
-from ukctrl.reference import Constant, MinJerk
+from ukctrl.core.errors import GainError, InputError, ShapeError
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant, MinJerk
 from ukctrl.robot import JointMotor
-from ukctrl.scenario import Believed
+from ukctrl.simulation.scenario import Believed
 
 RUN = {"timing": {"duration": 1.0, "sample": 0.1}}
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import Aggregation
-from ukctrl.errors import InputError
-from ukctrl.expression import DomainError
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression import DomainError
+from ukctrl.mechanics.constraints import Aggregation
 
 WITHIN = {"rtol": 0.0, "atol": 1e-8}  # what the issue of every system asks for
 G = 9.81

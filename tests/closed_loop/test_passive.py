@@ -5,8 +5,8 @@ import dataclasses as dc
 import numpy as np
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import JointFollows
-from ukctrl.reference import Expression
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Expression
 
 REACH = 0.6
 ROD = {

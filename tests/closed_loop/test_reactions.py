@@ -7,10 +7,10 @@ import pytest
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import NoControl
-from ukctrl.dynamics import Dynamics
-from ukctrl.reaction import multipliers, sharing
-from ukctrl.scenario import StartState, Timing
-from ukctrl.verdicts import judge
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reactions import multipliers, sharing
+from ukctrl.simulation.scenario import StartState, Timing
+from ukctrl.simulation.verdicts import judge
 
 G = 9.81
 EXACT = {"rtol": 0.0, "atol": 1e-9}
@@ -39,7 +39,7 @@ def pendulum(*passive):
 
 
 def frames():
-    from ukctrl.robot.spec import ExtraFrame
+    from ukctrl.robot.schema import ExtraFrame
 
     return [
         ExtraFrame(name="foot", parent="bar", position=(-HALF, 0.0, 0.0), rpy=tuple(PLANE)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ukctrl.reproduce import papers, recompute
+from ukctrl.papers import papers, recompute
 
 
 @pytest.mark.slow

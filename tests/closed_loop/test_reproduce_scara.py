@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from ukctrl.reproduce.scara import PAPER, screws
+from ukctrl.papers.scara import PAPER, screws
 
 THREE_DIGITS = {"rtol": 5e-3}
 """The numbers below are rounded to three digits."""

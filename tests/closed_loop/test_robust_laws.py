@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, plot, simulate
-from ukctrl.concessions import concessions
+from ukctrl import Scenario, simulate
+from ukctrl.reports import plot
+from ukctrl.simulation.verdicts.law_verdicts import concessions
 
 ROBUST = ("servo-sliding", "servo-chen-robust", "servo-adaptive-robust")
 SIGNALS = ("surface_error", "surface_bound", "position_error", "position_bound")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.scenario import Scenario
-from ukctrl.study import sweep
-from ukctrl.study_report import Insight
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.insight import Insight
+from ukctrl.studies.sweep import sweep
 
 ALPHA, BETA = "controller.feedback.alpha", "controller.feedback.beta"
 PERIOD, TICKS = 0.1, 400

@@ -5,10 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, simulate, uk
-from ukctrl.constraints import Expression, PointFollows
 from ukctrl.control import Baumgarte, LeastNorm, Servo
-from ukctrl.reference import Expression as PathExpression
-from ukctrl.scenario import Integrator, StartState, Timing
+from ukctrl.mechanics.constraints import Expression, PointFollows
+from ukctrl.mechanics.reference import Expression as PathExpression
+from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
 OMEGA = 0.4 * np.pi
 L1, L2 = 0.2, 0.25

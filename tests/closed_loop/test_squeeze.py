@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.reproduce.servo.newton import bar_forces
+from ukctrl.papers.servo.newton import bar_forces
 
 SQUEEZE = "coordinated-arms-squeeze"
 HELD = {"rtol": 0.0, "atol": 1e-9}

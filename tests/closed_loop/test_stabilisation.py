@@ -13,10 +13,10 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import NoControl
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import ConflictingConstraints, InputError
-from ukctrl.robot.spec import ExtraFrame
-from ukctrl.scenario import Integrator, Stabilisation, StartState, Timing
+from ukctrl.core.errors import ConflictingConstraints, InputError
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot.schema import ExtraFrame
+from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
 
 G = 9.81
 KEPT = 1e-6  # relative energy drift over 20 s that a run must keep to

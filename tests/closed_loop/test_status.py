@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from ukctrl import Command, Controller, Law, Robot, Scenario, check, simulate
-from ukctrl.constraints import Expression, JointFollows
 from ukctrl.control import BoundFeedback, Feedback, Servo
-from ukctrl.effects import Drive, InputEffect, Sensor, SensorEffect
-from ukctrl.errors import InputError
-from ukctrl.fields import spec
-from ukctrl.reference import Constant
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Expression, JointFollows
+from ukctrl.mechanics.reference import Constant
+from ukctrl.simulation.effects import Drive, InputEffect, Sensor, SensorEffect
 
 RUN = {"timing.duration": 1.0, "timing.sample": 0.1}
 

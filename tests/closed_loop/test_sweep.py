@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.study import cluster, sweep
+from ukctrl.studies.sweep import cluster, sweep
 
 MANY = ("--vary", "effect.0.what=waits", "--vary", "effect.0.scale=1:2:120", "-j", "2")
 """120 samples of about a third of a second."""

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Command, Controller, Law, Robot, Scenario, Task, simulate
-from ukctrl.constraints import JointFollows
-from ukctrl.control.base import SwitchingWithoutEnd
-from ukctrl.fields import Number, spec
-from ukctrl.reference import Constant
+from ukctrl.control.controller import SwitchingWithoutEnd
+from ukctrl.core.fields import Number, spec
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant
 
 MASS, FORCE, HALF = 2.0, 3.0, 0.4
 TURN = np.sqrt(2.0 * HALF * MASS / FORCE)

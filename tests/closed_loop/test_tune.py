@@ -13,8 +13,8 @@ import pytest
 
 from ukctrl import Budget, Scenario, simulate, tune
 from ukctrl.cli import main
-from ukctrl.errors import InputError
-from ukctrl.tuning import Plants
+from ukctrl.core.errors import InputError
+from ukctrl.studies.tuning import Plants
 
 SMALL = {
     "timing": {"duration": 0.3, "control": 0.01, "sample": 0.01},
@@ -111,7 +111,7 @@ def test_what_cannot_be_met_is_said_and_the_nearest_gains_are_kept(helix):
 
 
 def test_gains_tuned_to_one_plant_that_lose_on_others_are_called_overfitted():
-    from ukctrl.tuning import Gain, HeldOut, Trial, Tuning, words
+    from ukctrl.studies.tuning import Gain, HeldOut, Trial, Tuning, tuning_verdicts
 
     def trial(alpha, cost):
         return Trial({"controller.a": alpha}, cost, 1.0, "completed", "card")
@@ -120,9 +120,13 @@ def test_gains_tuned_to_one_plant_that_lose_on_others_are_called_overfitted():
         entry="law", gains=(Gain("controller.a", 1.0, 0.1, 10.0),), cost="rms_phi", budget=2,
         seed=1, trials=(trial(1.0, 1.0), trial(3.0, 0.1)),
     )  # fmt: skip
-    said = [v.subject for v in words._held_out(HeldOut(trial(1, 1.1), trial(3, 2.0)), tuning)]
+    said = [
+        v.subject for v in tuning_verdicts._held_out(HeldOut(trial(1, 1.1), trial(3, 2.0)), tuning)
+    ]
     assert said == ["held out", "overfitted"]
-    said = [v.subject for v in words._held_out(HeldOut(trial(1, 1.1), trial(3, 0.11)), tuning)]
+    said = [
+        v.subject for v in tuning_verdicts._held_out(HeldOut(trial(1, 1.1), trial(3, 0.11)), tuning)
+    ]
     assert said == ["held out"]
 
 

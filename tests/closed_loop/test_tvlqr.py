@@ -7,16 +7,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import Expression as Rows
-from ukctrl.constraints import OrientationFollows, PointFollows
 from ukctrl.control import Baumgarte, Lqr, NoControl, Servo, Tvlqr
-from ukctrl.control.nominal import by_law
-from ukctrl.control.riccati import riccati_backwards, ticks_backwards
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError
-from ukctrl.reference import ConstantOrientation, Expression
+from ukctrl.control.planned.nominal_motion import by_law
+from ukctrl.control.regulators.riccati import riccati_backwards, ticks_backwards
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.errors import GainError, InputError
+from ukctrl.mechanics.constraints import Expression as Rows
+from ukctrl.mechanics.constraints import OrientationFollows, PointFollows
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import ConstantOrientation, Expression
 from ukctrl.robot import Wrench
-from ukctrl.threads import one_blas_thread
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_the_gains_are_those_of_riccatis_equation_integrated():
 def test_the_gains_of_a_hold_are_the_best_of_all_inputs():
     """Beside the least-squares solution for all inputs of a short horizon at once."""
     R, S, h, count = np.array([[0.5]]), np.diag([3.0, 1.0]), 0.2, 6
-    from ukctrl.control.riccati import sampled
+    from ukctrl.control.regulators.riccati import sampled
 
     systems = [moving((k + 0.5) * h) for k in range(count)]
     K = ticks_backwards(systems, R, S, h)

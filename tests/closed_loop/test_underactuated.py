@@ -7,12 +7,12 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import EnergyFollows, JointFollows
 from ukctrl.control import Baumgarte, Lqr, Mode, Servo, SwingUp, Switching
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InfeasibleConstraint, InputError
-from ukctrl.reference import Constant
-from ukctrl.verdicts import judge
+from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
+from ukctrl.mechanics.constraints import EnergyFollows, JointFollows
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
+from ukctrl.simulation.verdicts import judge
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-11}
 NAMES = ("cart_pole", "acrobot", "pendubot", "furuta")

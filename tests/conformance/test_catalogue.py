@@ -6,7 +6,8 @@ import typing
 
 import pytest
 
-from ukctrl import Robot, Scenario, catalog, testing
+from ukctrl import Robot, Scenario
+from ukctrl.analysis import conformance
 from ukctrl.control import (
     AnyAllocation,
     AnyFeedback,
@@ -15,7 +16,8 @@ from ukctrl.control import (
     LeastNorm,
     Posture,
 )
-from ukctrl.effects import AnyEffect
+from ukctrl.core.files import catalog
+from ukctrl.simulation.effects import AnyEffect
 
 USUAL = "scara-helix"
 
@@ -73,34 +75,34 @@ SMALLER = {"swarm-many": {"robot.particles.count": 12}}
 
 @pytest.mark.parametrize("feedback", FEEDBACKS.values(), ids=FEEDBACKS)
 def test_every_feedback_conforms(feedback):
-    testing.FEEDBACK.examine(feedback, feedback.kind).confirm()
+    conformance.FEEDBACK.examine(feedback, feedback.kind).confirm()
 
 
 def test_the_frozen_coupling_is_found_to_miss_its_rows():
-    found = testing.ALLOCATION.examine(ALLOCATIONS["servo-frozen"], "frozen")
+    found = conformance.ALLOCATION.examine(ALLOCATIONS["servo-frozen"], "frozen")
     assert [f.clause for f in found.findings if not f.ok] == ["meets_the_rows"]
 
 
 @pytest.mark.parametrize("name", sorted(set(ALLOCATIONS) - {"servo-frozen"}))
 def test_every_allocation_conforms(name):
-    testing.ALLOCATION.examine(ALLOCATIONS[name], name).confirm()
+    conformance.ALLOCATION.examine(ALLOCATIONS[name], name).confirm()
 
 
-def read_effect(kind: str, settings: dict[str, object], on: str) -> testing.Exposed:
+def read_effect(kind: str, settings: dict[str, object], on: str) -> conformance.Exposed:
     scenario = Scenario.load(on)
     effect = scenario.replace({"effect": [{"kind": kind, **settings}], "timing.control": 0.005})
-    return testing.Exposed(effect.effect[0], scenario)
+    return conformance.Exposed(effect.effect[0], scenario)
 
 
 @pytest.mark.parametrize(("kind", "settings"), EFFECTS.items(), ids=EFFECTS)
 def test_every_effect_conforms(kind, settings):
-    testing.EFFECT.examine(read_effect(kind, settings, USUAL), kind).confirm()
+    conformance.EFFECT.examine(read_effect(kind, settings, USUAL), kind).confirm()
 
 
 @pytest.mark.parametrize(("kind", "settings"), ELASTIC_EFFECTS.items(), ids=ELASTIC_EFFECTS)
 def test_every_effect_on_springs_conforms(kind, settings):
     exposed = read_effect(kind, settings, "flexible-joint-arm-motor")
-    testing.EFFECT.examine(exposed, kind).confirm()
+    conformance.EFFECT.examine(exposed, kind).confirm()
 
 
 def test_no_effect_of_the_catalogue_is_left_out():
@@ -122,23 +124,23 @@ def members(union: object) -> tuple[type, ...]:
 @pytest.mark.parametrize("name", catalog.names("controllers"))
 def test_every_controller_conforms(name):
     on = SERVED.get(name, USUAL)
-    trial = testing.Trial(card(name, on), Scenario.load(on))
-    testing.CONTROLLER.examine(trial, name).confirm()
+    trial = conformance.Trial(card(name, on), Scenario.load(on))
+    conformance.CONTROLLER.examine(trial, name).confirm()
 
 
 @pytest.mark.parametrize("name", catalog.names("robots"))
 def test_every_robot_conforms(name):
-    testing.ROBOT.examine(Robot.load(name), name).confirm()
+    conformance.ROBOT.examine(Robot.load(name), name).confirm()
 
 
 @pytest.mark.parametrize("name", [n for n in catalog.names("scenarios") if n not in REFUSED])
 def test_every_scenario_conforms(name):
-    testing.SCENARIO.examine(Scenario.load(name, SMALLER.get(name, {})), name).confirm()
+    conformance.SCENARIO.examine(Scenario.load(name, SMALLER.get(name, {})), name).confirm()
 
 
 @pytest.mark.parametrize(("name", "status"), REFUSED.items())
 def test_a_scenario_that_shows_a_refusal_is_refused(name, status):
-    found = testing.SCENARIO.examine(Scenario.load(name), name)
+    found = conformance.SCENARIO.examine(Scenario.load(name), name)
     assert not found.ok
     assert any(f"a short run {status}" in finding.detail for finding in found.findings)
 
@@ -146,9 +148,9 @@ def test_a_scenario_that_shows_a_refusal_is_refused(name, status):
 @pytest.mark.parametrize("name", catalog.names("scenarios"))
 def test_every_constraint_of_the_scenarios_conforms(name):
     scenario = Scenario.load(name, SMALLER.get(name, {}))
-    from ukctrl.prepare import true_robot
+    from ukctrl.simulation.loop.prepare import true_robot
 
     robot = true_robot(scenario.robot)
     for constraint in scenario.servo:
-        placed = testing.Placed(constraint, robot)
-        testing.CONSTRAINT.examine(placed, constraint.name or constraint.kind).confirm()
+        placed = conformance.Placed(constraint, robot)
+        conformance.CONSTRAINT.examine(placed, constraint.name or constraint.kind).confirm()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl import Command, Controller, Law, Robot, Scenario, Task, testing
-from ukctrl.constraints import Attached, Constraint
+from ukctrl import Command, Controller, Law, Robot, Scenario, Task
+from ukctrl.analysis import conformance
 from ukctrl.control import Allocation, Allocator, Baumgarte, BoundFeedback, Feedback, LeastNorm
-from ukctrl.control.base import Signal
-from ukctrl.fields import Number, Text, spec
+from ukctrl.control.controller import Signal
+from ukctrl.core.fields import Number, Text, spec
+from ukctrl.mechanics.constraints import Attached, Constraint
 
 HELIX = Scenario.load("scara-helix")
 
@@ -30,7 +31,7 @@ class Faulty(Feedback):
 
     def attach(self, stack):
         if self.fault == "refuses":
-            from ukctrl.errors import GainError
+            from ukctrl.core.errors import GainError
 
             raise GainError("not these rows.")
         return FaultyBound(self.fault, stack)
@@ -85,7 +86,7 @@ FEEDBACK_FAULTS = {
 
 @pytest.mark.parametrize(("fault", "clauses"), FEEDBACK_FAULTS.items())
 def test_a_faulty_feedback_is_found(fault, clauses):
-    found = failing(testing.FEEDBACK, Faulty(fault=fault))
+    found = failing(conformance.FEEDBACK, Faulty(fault=fault))
     assert clauses <= found
     assert bool(found) == bool(clauses)
 
@@ -101,7 +102,7 @@ class Loose(Faulty):
 
 
 def test_a_part_that_can_be_changed_is_found():
-    assert "record" in failing(testing.FEEDBACK, Loose())
+    assert "record" in failing(conformance.FEEDBACK, Loose())
 
 
 def test_a_part_that_does_not_pickle_is_found():
@@ -109,7 +110,7 @@ def test_a_part_that_does_not_pickle_is_found():
     class Local(Faulty):
         pass
 
-    assert failing(testing.FEEDBACK, Local()) == {"record"}
+    assert failing(conformance.FEEDBACK, Local()) == {"record"}
 
 
 # Allocations
@@ -153,7 +154,7 @@ ALLOCATION_FAULTS = {
 
 @pytest.mark.parametrize(("fault", "clauses"), ALLOCATION_FAULTS.items())
 def test_a_faulty_allocation_is_found(fault, clauses):
-    found = failing(testing.ALLOCATION, Sharing(fault=fault))
+    found = failing(conformance.ALLOCATION, Sharing(fault=fault))
     assert clauses <= found
     assert bool(found) == bool(clauses)
 
@@ -225,7 +226,7 @@ CONTROLLER_FAULTS = {
 
 @pytest.mark.parametrize(("fault", "clauses"), CONTROLLER_FAULTS.items())
 def test_a_faulty_controller_is_found(fault, clauses):
-    found = failing(testing.CONTROLLER, testing.Trial(Holding(fault=fault), HELIX))
+    found = failing(conformance.CONTROLLER, conformance.Trial(Holding(fault=fault), HELIX))
     assert clauses <= found
     assert bool(found) == bool(clauses)
 
@@ -267,8 +268,8 @@ CONSTRAINT_FAULTS = {
 
 @pytest.mark.parametrize(("fault", "clauses"), CONSTRAINT_FAULTS.items())
 def test_a_faulty_constraint_is_found(fault, clauses):
-    placed = testing.Placed(Height(fault=fault), Robot.load("scara"))
-    assert failing(testing.CONSTRAINT, placed) == clauses
+    placed = conformance.Placed(Height(fault=fault), Robot.load("scara"))
+    assert failing(conformance.CONSTRAINT, placed) == clauses
 
 
 # Robots
@@ -281,19 +282,21 @@ def test_a_robot_whose_forces_do_not_fit_its_energy_is_found():
         nle=lambda q, v: np.array([0.0]),  # it lacks -0.5 sin(q) v^2
         potential=lambda q: 0.0,
     )
-    assert "energy_balance" in failing(testing.ROBOT, robot)
+    assert "energy_balance" in failing(conformance.ROBOT, robot)
 
 
 # Reports
 
 
 def test_a_report_lists_what_fails():
-    report = testing.FEEDBACK.examine(Faulty(fault="bias"), "biased")
-    with pytest.raises(testing.Broken, match="feedback 'biased' does not conform: asks_nothing"):
+    report = conformance.FEEDBACK.examine(Faulty(fault="bias"), "biased")
+    with pytest.raises(
+        conformance.Broken, match="feedback 'biased' does not conform: asks_nothing"
+    ):
         report.confirm()
     assert report.to_dict()["ok"] is False
 
 
-@pytest.mark.parametrize("clause", testing.FEEDBACK, ids=str)
+@pytest.mark.parametrize("clause", conformance.FEEDBACK, ids=str)
 def test_a_clause_can_be_a_test_of_ones_own(clause):
     clause(Baumgarte(alpha=20.0, beta=100.0))

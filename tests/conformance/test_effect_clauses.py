@@ -7,9 +7,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, testing
-from ukctrl.effects import ClockEffect, Drive, InputEffect, PlantEffect, Sensor, SensorEffect
-from ukctrl.fields import Text, spec
+from ukctrl import Scenario
+from ukctrl.analysis import conformance
+from ukctrl.core.fields import Text, spec
+from ukctrl.simulation.effects import (
+    ClockEffect,
+    Drive,
+    InputEffect,
+    PlantEffect,
+    Sensor,
+    SensorEffect,
+)
 
 HELIX = Scenario.load("scara-helix")
 
@@ -97,7 +105,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(("effect", "clauses"), FAULTS.values(), ids=FAULTS)
 def test_a_faulty_effect_is_found(effect, clauses):
-    found = testing.EFFECT.examine(testing.Exposed(effect, HELIX), "effect")
+    found = conformance.EFFECT.examine(conformance.Exposed(effect, HELIX), "effect")
     failing = {finding.clause for finding in found.findings if not finding.ok}
     assert clauses <= failing
     assert bool(failing) == bool(clauses)
@@ -114,7 +122,7 @@ SCENARIOS = {
 def test_a_faulty_scenario_is_found(changes, clauses):
     path = {"kind": "circle", "center": [0.0, 0.33, 0.1], "radius": 0.05, "period": 5.0}
     scenario = HELIX.replace({"servo.tool.path": path, "start.solve": True}).replace(changes)
-    found = testing.SCENARIO.examine(scenario, "scenario")
+    found = conformance.SCENARIO.examine(scenario, "scenario")
     failing = {finding.clause for finding in found.findings if not finding.ok}
     assert clauses <= failing
     assert bool(failing) == bool(clauses)

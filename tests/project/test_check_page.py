@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ukctrl import catalog
+from ukctrl.core.files import catalog
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "reference" / "check_table.py"
 QUICK = ("cart-pole-swing-up", "five-bar-relative", "scara-weak-motors", "two-mass-spring-far")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import importlib.metadata
 import re
@@ -18,35 +19,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 
-LAYERS = {
-    "Words, names and files": "errors pretty zoo catalog tables files expression fields plugin",
-    "Linear algebra": "threads compiled factor differences rowspace drift certify",
-    "Theorems on plain arrays": "kernels levels large uk pseudoinverse motion",
-    "Robots and constraints": "robot reference constraints nonideal reaction",
-    "States that obey them": "dynamics projection start linear jets relative_degree",
-    "Controllers": "control fuzzy",
-    "Between loop and bench": "effects",
-    "Scenarios": "scenario loading",
-    "Runs": (
-        "samples storage measures metrics statistics result integrate prepare recorder "
-        "provenance loop simulation"
-    ),
-    "Before a run": "free_motion linear_analysis internal_dynamics analysis",
-    "Many runs": "batch study",
-    "One's own parts and loops": "testing handover",
-    "What they tell": (
-        "concessions verdicts plot page report linear_report tuning comparison study_report "
-        "reproduce"
-    ),
-    "Commands": "workspace terminal cli",
+FLOORS = {
+    "core": 1,
+    "robot": 2,
+    "uk": 2,
+    "mechanics": 3,
+    "control": 4,
+    "simulation": 5,
+    "reports": 6,
+    "analysis": 7,
+    "papers": 7,
+    "studies": 7,
+    "cli": 8,
 }
-"""The map of the package, as the page of the Python interface shows it."""
-ORDER = [name for names in LAYERS.values() for name in names.split()]
-"""A module imports only those before it. A new module is given its place in `LAYERS`."""
-
-SHORTHANDS = {("scenario", "loading")}
-"""A method that is a later module's function by a shorter name (`Scenario.load`) may import that
-module when it is called."""
+"""The house: ten packages, `uk` beside them, and the floor of each. Imports go down, all of them:
+at the top of a file, inside functions, and for types alone."""
 
 HEAVY = {
     "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "matplotlib", "mpmath",
@@ -68,29 +55,23 @@ class Import(NamedTuple):
     """One import statement, wherever it stands in the file."""
 
     module: str
+    """What is imported: of a name within a module of ours, the module."""
     line: int
-    when_called: bool
-    """It stands inside a function."""
 
 
 def imports(path: Path) -> Iterator[Import]:
     """Yield every module that a file imports, also inside functions and for types alone."""
-    package = path.relative_to(ROOT).parent.parts
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    inside = {id(node) for function in functions for node in ast.walk(function)}
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join(package[: len(package) + 1 - node.level]) if node.level else ""
-            module = ".".join(part for part in (base, node.module) if part)
-            names = [f"ukctrl.{alias.name}" for alias in node.names]
-            modules = names if module == "ukctrl" else [module]
+            assert node.level == 0, f"{path}:{node.lineno}: write the whole name of the module"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            modules = [name if name in MODULES else str(node.module) for name in inner]
         else:
             continue
         for module in modules:
-            yield Import(module, node.lineno, id(node) in inside)
+            yield Import(module, node.lineno)
 
 
 def top(path: Path) -> str:
@@ -98,28 +79,38 @@ def top(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def ours(path: Path) -> set[str]:
+    """Return the modules of ukctrl that a file imports."""
+    return {found.module for found in imports(path) if found.module in MODULES}
+
+
+def test_the_house_has_ten_packages():
+    entries = {path.stem for path in PACKAGE.glob("*.py")} | {
+        path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()
+    }
+    assert entries - {"__init__"} == set(FLOORS)
+
+
 @pytest.mark.parametrize("path", FILES, ids=MODULES)
-def test_a_module_imports_only_what_comes_before_it(path):
+def test_a_package_imports_only_from_floors_below_it(path):
     name = top(path)
-    if name in ("__init__", "__main__"):
+    if name == "__init__" or path == PACKAGE / "papers" / "servo" / "claims.py":
         return  # the public names, gathered from everywhere
-    assert name in ORDER, f"give '{name}' its place in LAYERS of {Path(__file__).name}"
-    allowed = {*ORDER[: ORDER.index(name)], name}
-    wrong = []
-    for found in imports(path):
-        package, _, rest = found.module.partition(".")
-        target = rest.split(".")[0]
-        shorthand = found.when_called and (name, target) in SHORTHANDS
-        if package == "ukctrl" and rest and target not in allowed and not shorthand:
-            wrong.append(f"line {found.line}: {found.module}")
-    assert not wrong, f"'{name}' must not import what comes after it: {wrong}"
+    wrong = [
+        f"line {found.line}: {found.module}"
+        for found in imports(path)
+        if found.module.split(".")[0] == "ukctrl"
+        and (target := found.module.partition(".")[2].split(".")[0]) != name
+        and not (target and FLOORS[target] < FLOORS[name])
+    ]
+    assert not wrong, f"'{name}' must import from floors below {FLOORS[name]} alone: {wrong}"
 
 
-def test_the_page_of_the_python_interface_follows_the_layers():
-    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^(?:## |::: ukctrl\.)(.+)$", page, re.MULTILINE)
-    layers = [entry for title, names in LAYERS.items() for entry in (title, *names.split())]
-    assert shown == [entry for entry in layers if entry != "cli"]
+@pytest.mark.xfail(reason="five circles, by imports for types and inside functions", strict=True)
+def test_no_two_files_import_each_other():
+    needs = dict(zip(MODULES, map(ours, FILES), strict=True))
+    del needs["ukctrl"]  # hands on the public names; nothing in the house imports it
+    graphlib.TopologicalSorter(needs).prepare()  # raises an error that names a circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=MODULES)
@@ -160,7 +151,7 @@ def test_what_a_module_exports_exists_and_is_sorted(name):
 
 
 def test_importing_the_command_line_loads_nothing_heavy():
-    modules = "ukctrl.cli, ukctrl.terminal"  # the latter says what was wrong with bad input
+    modules = "ukctrl.cli, ukctrl.cli.terminal"  # the latter says what was wrong with bad input
     script = f"import sys, {modules}; print(*{{name.split('.')[0] for name in sys.modules}})"
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=ROOT

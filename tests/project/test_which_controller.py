@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.comparison.comparing import variants_of
-from ukctrl.tables import parse_value
+from ukctrl.core.files.table_paths import parse_value
+from ukctrl.studies.comparison.compare import variants_of
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "which_controller"
 NAMES = ("cases", "study", "tables", "verdicts")

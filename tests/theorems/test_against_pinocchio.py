@@ -7,10 +7,10 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot
-from ukctrl.constraints import Stack
-from ukctrl.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.robot.spec import ExtraFrame
-from ukctrl.start import solve_start
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
+from ukctrl.mechanics.start import solve_start
+from ukctrl.robot.schema import ExtraFrame
 
 SAME = {"rtol": 0.0, "atol": 1e-8}  # Pinocchio iterates its proximal solver down to 1e-12
 TYPES = {"point": pin.ContactType.CONTACT_3D, "weld": pin.ContactType.CONTACT_6D}
@@ -25,7 +25,7 @@ def closed(first, second, kind, rng):
     offset = b.rotation.T @ (a.position - b.position)
     rpy = pin.rpy.matrixToRpy(b.rotation.T @ a.rotation)
     tie = ExtraFrame(name="tie", parent=second, position=tuple(offset), rpy=tuple(rpy))
-    from ukctrl import catalog
+    from ukctrl.core.files import catalog
 
     urdf = catalog.find("robots", "floating_arm").parent / "floating_arm.urdf"
     robot = Robot.from_urdf(urdf, floating_base=True, frames=[tie], actuators=[])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, Task
-from ukctrl.constraints import Expression, JointFollows, Stack
 from ukctrl.control import Damped, LeastNorm, Posture, Prioritized
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InfeasibleConstraint, UnknownName
-from ukctrl.levels import missed_share
-from ukctrl.reference import Constant
+from ukctrl.core.algebra.priorities import missed_share
+from ukctrl.core.errors import GainError, InfeasibleConstraint, UnknownName
+from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # row accelerations of order ten
 ARM = Robot.load("two_link")

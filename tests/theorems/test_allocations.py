@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, Task
-from ukctrl.constraints import Expression, Stack
 from ukctrl.control import Chen, Damping, InternalForce, LeastNorm
 from ukctrl.control.allocation import reaction_answer
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InfeasibleConstraint, InputError, UnknownName
-from ukctrl.reference import Expression as Path
+from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, UnknownName
+from ukctrl.mechanics.constraints import Expression, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Expression as Path
+from ukctrl.mechanics.start import solve_start
 from ukctrl.robot.motor import InputBounds, MotorLimits
-from ukctrl.start import solve_start
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # accelerations of some 10 rad/s^2, torques of some 100 N m
 READINGS = {

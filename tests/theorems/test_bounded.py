@@ -5,16 +5,16 @@ import pytest
 from scipy.optimize import linprog, lsq_linear, minimize
 
 from ukctrl import Robot, Scenario, Task
-from ukctrl.certify import RANK
-from ukctrl.constraints import Expression, Rows, Stack
 from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, Prioritized
 from ukctrl.control.allocation.box import Box, highest, least_squares, nearest
 from ukctrl.control.allocation.relaxed import relaxed
 from ukctrl.control.allocation.scaled import carrying_input
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError, UnknownName
+from ukctrl.core.algebra.answer_checks import RANK
+from ukctrl.core.errors import GainError, InputError, UnknownName
+from ukctrl.mechanics.constraints import Expression, Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import JointMotor
-from ukctrl.start import solve_start
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # row accelerations of order ten, torques of order a hundred
 ANOTHER_SOLVER = {"rtol": 0.0, "atol": 2e-6}  # SciPy's own tolerance on such problems

@@ -8,7 +8,7 @@ Along a motion through ``(q, v)`` with acceleration ``a``, a constraint must sat
 import numpy as np
 import pytest
 
-from ukctrl.constraints import (
+from ukctrl.mechanics.constraints import (
     Closure,
     ComFollows,
     Contact,

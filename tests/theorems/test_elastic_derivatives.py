@@ -6,11 +6,11 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot, Task
-from ukctrl.constraints import Expression, JointFollows
 from ukctrl.control import Baumgarte, ElasticLinearisation
-from ukctrl.control.elastic.along import Motion, first, sampled, second
-from ukctrl.dynamics import Dynamics
-from ukctrl.reference import Constant
+from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
+from ukctrl.mechanics.constraints import Expression, JointFollows
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
 
 H = 3e-3
 TEN_DIGITS = {"rtol": 1e-9, "atol": 1e-9}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from ukctrl import motion
-from ukctrl.errors import (
+from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
     InputError,
@@ -15,9 +14,10 @@ from ukctrl.errors import (
     UndeterminedMotion,
     UnknownName,
 )
-from ukctrl.motion import Hierarchy, Level
-from ukctrl.reproduce.recursive import filter as printed
-from ukctrl.reproduce.recursive import three_rrr
+from ukctrl.mechanics import motion
+from ukctrl.mechanics.motion import Hierarchy, Level
+from ukctrl.papers.recursive import filter as printed
+from ukctrl.papers.recursive import three_rrr
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # accelerations of order one to a hundred
 N = 9

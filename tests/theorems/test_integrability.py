@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from mpmath import mpf, workdps
 
-from ukctrl.constraints import (
+from ukctrl.core.errors import ExpressionError, InputError
+from ukctrl.core.expression import compile_function, derive_rows, parse
+from ukctrl.mechanics.constraints import (
     Closure,
     Expression,
     JointFollows,
@@ -17,12 +19,10 @@ from ukctrl.constraints import (
     classify,
     classify_parts,
 )
-from ukctrl.constraints.closed_form import closed_forms
-from ukctrl.constraints.sampled import Sampled
-from ukctrl.constraints.spaces import Frame
-from ukctrl.dynamics import passive_constraints
-from ukctrl.errors import ExpressionError, InputError
-from ukctrl.expression import compile_function, derive_rows, parse
+from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.mechanics.integrability.integrals import closed_forms
+from ukctrl.mechanics.integrability.sampled_rows import Sampled
+from ukctrl.mechanics.integrability.spaces import Frame
 from ukctrl.robot import Robot
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -108,7 +108,7 @@ def test_multiplying_and_mixing_exact_forms_hides_nothing(seed):
 
 
 def _expanded(text: str, names: list[str]) -> str:
-    from ukctrl.expression import Vocabulary
+    from ukctrl.core.expression import Vocabulary
 
     return str(parse(text, Vocabulary(tuple(names), differentials=(*names, "t"))).expand())
 

@@ -5,9 +5,9 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot, Task, uk
-from ukctrl.constraints import JointFollows
 from ukctrl.control import ComputedTorque, Exact, Servo
-from ukctrl.reference import Expression
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Expression
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 

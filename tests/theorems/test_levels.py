@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from ukctrl.certify import RANK
-from ukctrl.levels import freedoms, hierarchy_input, missed_share
-from ukctrl.motion import Hierarchy, Level
+from ukctrl.core.algebra.answer_checks import RANK
+from ukctrl.core.algebra.priorities import freedoms, hierarchy_input, missed_share
+from ukctrl.mechanics.motion import Hierarchy, Level
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # inputs and rows of order one to ten
 NU = 7

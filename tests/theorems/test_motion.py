@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space, pinv, sqrtm
 
-from ukctrl import Robot, motion, uk
-from ukctrl.certify import RankPolicy
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import (
+from ukctrl import Robot, uk
+from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.errors import (
     ConflictingConstraints,
     DependentRows,
     InputError,
@@ -18,9 +17,11 @@ from ukctrl.errors import (
     UnknownName,
     UnsuitableForm,
 )
-from ukctrl.motion import FORMS
-from ukctrl.pseudoinverse import METHODS
-from ukctrl.reproduce import parallelogram
+from ukctrl.mechanics import motion
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.motion import FORMS
+from ukctrl.mechanics.pseudoinverse import METHODS
+from ukctrl.papers import parallelogram
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # accelerations of order one to a hundred
 SMOOTH = [name for name, card in FORMS.items() if not card.definite]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.reproduce import parallelogram as bar
+from ukctrl.papers import parallelogram as bar
 
 STEP = 1e-6
 DIFFERENCED = {"rtol": 0.0, "atol": 1e-8}  # central differences of smooth functions of order one

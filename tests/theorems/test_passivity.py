@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import Expression as Rows
 from ukctrl.control import SlotineLi, SlotineLiAdaptive
-from ukctrl.differences import jacobian
-from ukctrl.errors import InputError, ModelError
-from ukctrl.reference import Expression
+from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.errors import InputError, ModelError
+from ukctrl.mechanics.constraints import Expression as Rows
+from ukctrl.mechanics.reference import Expression
 from ukctrl.robot import Payload
 
 SKEW = {"rtol": 0.0, "atol": 1e-9}  # differences of the mass matrix

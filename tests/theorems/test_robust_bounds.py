@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import Expression
 from ukctrl.control import (
     AdaptiveRobust,
     ChenRobust,
@@ -24,6 +23,7 @@ from ukctrl.control import (
     Servo,
     Sliding,
 )
+from ukctrl.mechanics.constraints import Expression
 
 PLANTS = Path(__file__).parents[2] / "docs" / "gallery" / "robust_laws" / "plants.py"
 SETTLED = {"rtol": 1e-4}  # what is left of transients at the end of a run

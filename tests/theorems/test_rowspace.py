@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ukctrl import drift, kernels
-from ukctrl.rowspace import GRADUAL, gradual, mass_weighted, row_space
+from ukctrl.core.algebra import kernels, stabilisation
+from ukctrl.core.algebra.row_space import GRADUAL, gradual, mass_weighted, row_space
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 RTOL = 1e-4
@@ -93,7 +93,7 @@ def test_the_least_change_is_least_in_the_mass_metric(rng):
     A[2] = A[0] + A[1]
     d = A @ rng.standard_normal(6)
     x = np.empty(6)
-    assert drift.least_change(M, A, d, RTOL, np.empty((6, 6)), x) == 2
+    assert stabilisation.least_change(M, A, d, RTOL, np.empty((6, 6)), x) == 2
     np.testing.assert_allclose(A @ x, d, **EXACT)
     idle = np.linalg.svd(A)[2][2:].T
     np.testing.assert_allclose(idle.T @ M @ x, 0.0, **EXACT)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.analysis.sampling import Polynomial, held_matrix, held_poles, longest_period
+from ukctrl.analysis.check.control_period import Polynomial, held_matrix, held_poles, longest_period
 
 ROUNDING = {"rtol": 1e-6}
 EXACT = {"rtol": 1e-11, "atol": 1e-12}

@@ -5,10 +5,10 @@ import pinocchio as pin
 import pytest
 
 from ukctrl import Robot, Task
-from ukctrl.constraints import PointFollows
 from ukctrl.control import Damping, OperationalSpace, Posture, ResolvedAcceleration, SelfMotion
-from ukctrl.errors import GainError, InfeasibleConstraint
-from ukctrl.reference import Expression
+from ukctrl.core.errors import GainError, InfeasibleConstraint
+from ukctrl.mechanics.constraints import PointFollows
+from ukctrl.mechanics.reference import Expression
 
 TEXTBOOK = {"rtol": 0.0, "atol": 1e-9}  # inverses of matrices of condition 1e3
 KP, KD = 80.0, 15.0

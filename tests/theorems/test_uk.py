@@ -5,7 +5,8 @@ import pytest
 from scipy.linalg import null_space, pinv, sqrtm
 
 from ukctrl import uk
-from ukctrl.errors import (
+from ukctrl.core.algebra.factorisation import factor_rows, least_norm_into
+from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
     InfeasibleConstraint,
@@ -13,7 +14,6 @@ from ukctrl.errors import (
     ShapeError,
     SingularMass,
 )
-from ukctrl.factor import factor_rows, least_norm_into
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # algebra on matrices with condition numbers up to 1e3
 NV, M = 6, 2

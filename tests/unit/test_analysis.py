@@ -5,9 +5,9 @@ import json
 import pytest
 
 from ukctrl import Robot, Scenario, check
-from ukctrl.constraints import Expression, JointFollows, PointFollows
-from ukctrl.errors import StartError
-from ukctrl.reference import Constant
+from ukctrl.core.errors import StartError
+from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows
+from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import JointMotor
 
 CHAIN = """<robot name="chain"><link name="world"/>

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.batch import Care, Crew, Lost, Outcome, Run, repeat_seed, training_seed
-from ukctrl.errors import InputError
+from ukctrl.core.errors import InputError
+from ukctrl.studies.batch import Care, Crew, Lost, Outcome, Run, repeat_seed, training_seed
 
 
 @dc.dataclass(frozen=True)

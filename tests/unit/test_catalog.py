@@ -2,8 +2,8 @@
 
 import pytest
 
-from ukctrl import catalog
-from ukctrl.errors import InputError, UnknownName
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.files import catalog
 
 
 @pytest.fixture

@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Scenario, check, plot
-from ukctrl.analysis.along import ranks_along, realisation
-from ukctrl.analysis.motion import motion_of
-from ukctrl.analysis.uses import uses
-from ukctrl.analysis.walk import clash, rates, time_derivatives, walk
+from ukctrl import Robot, Scenario, check, check_figure
+from ukctrl.analysis.check.inverse_kinematics import clash, rates, time_derivatives, walk
+from ukctrl.analysis.check.limit_use import uses
+from ukctrl.analysis.check.ranks_along import ranks_along, realisation
+from ukctrl.analysis.check.task_motion import motion_of
 from ukctrl.cli import main
-from ukctrl.constraints import Expression, Stack
 from ukctrl.control import Task
-from ukctrl.control.nominal import by_joint_motion
-from ukctrl.errors import InputError
-from ukctrl.loop import Loop
+from ukctrl.control.planned.nominal_motion import by_joint_motion
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Expression, Stack
+from ukctrl.simulation.loop import Loop
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 SPLINE = {"rtol": 0.0, "atol": 1e-5}
@@ -177,4 +177,4 @@ def test_out_writes_the_figure_and_everything_as_json(tmp_path, capsys):
 
 def test_a_scenario_without_a_task_has_no_figure():
     with pytest.raises(InputError, match="must have a motion for a figure"):
-        plot.check(check(Scenario.load("projectile")))
+        check_figure(check(Scenario.load("projectile")))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import Expression, LinearVelocity, PointFollows, Stack
 from ukctrl.control import (
     Baumgarte,
     ComputedTorque,
@@ -20,9 +19,10 @@ from ukctrl.control import (
     Servo,
     law_name,
 )
-from ukctrl.errors import GainError, InputError, StartError
-from ukctrl.fields import spec
-from ukctrl.reference import Constant
+from ukctrl.core.errors import GainError, InputError, StartError
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Expression, LinearVelocity, PointFollows, Stack
+from ukctrl.mechanics.reference import Constant
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ukctrl.control.plan import Plan
-from ukctrl.errors import InputError
+from ukctrl.control.planned.polynomial_plan import Plan
+from ukctrl.core.errors import InputError
 
 FITTED = {"rtol": 0.0, "atol": 1e-12}  # series of 16 terms of an oscillation
 DERIVED = {"rtol": 0.0, "atol": 5e-9}

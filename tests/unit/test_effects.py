@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, UkctrlError
-from ukctrl.effects import (
+from ukctrl.simulation.effects import (
     Backlash,
     Bench,
     Bias,
@@ -29,8 +29,8 @@ from ukctrl.effects import (
     RateLimit,
     Saturation,
 )
-from ukctrl.effects.base import generator, labels
-from ukctrl.effects.conditions import Conditions
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.effects.effect import generator, labels
 
 EXACT = {"rtol": 0.0, "atol": 1e-14}
 TURN = {"rtol": 0.0, "atol": 1e-12}  # angles through cosine, sine and back

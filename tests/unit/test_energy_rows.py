@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.constraints import EnergyFollows, Stack
-from ukctrl.errors import InputError
-from ukctrl.reference import Constant, Expression
-from ukctrl.testing import CONSTRAINT, Placed
+from ukctrl.analysis.conformance import CONSTRAINT, Placed
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import EnergyFollows, Stack
+from ukctrl.mechanics.reference import Constant, Expression
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-12}
 ROBOTS = ("cart_pole", "acrobot", "furuta", "two_link", "flexible_joint_arm", "floating_arm", "ur5")

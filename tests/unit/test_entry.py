@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.comparison import Entry
 from ukctrl.control import PdGravity
-from ukctrl.errors import InputError
+from ukctrl.core.errors import InputError
+from ukctrl.studies.comparison import Entry
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import sympy
 
-from ukctrl.errors import ExpressionError, UkctrlError
-from ukctrl.expression import (
+from ukctrl.core.errors import ExpressionError, UkctrlError
+from ukctrl.core.expression import (
     FUNCTIONS,
     UNITS,
     DomainError,
@@ -22,7 +22,7 @@ from ukctrl.expression import (
     constant,
     parse,
 )
-from ukctrl.expression.units import dimension_of
+from ukctrl.core.expression.units import dimension_of
 
 ROUNDING = {"rtol": 1e-14, "atol": 1e-300}  # a few operations in floating point
 NAMES = Vocabulary(plain=("q1", "q2"), velocities=("q1", "q2"))
@@ -237,7 +237,7 @@ def test_numbers_that_are_not_finite_are_refused():
 
 def test_checking_and_constants_do_not_import_sympy():
     code = (
-        "import sys; from ukctrl.expression import check, constant, FUNCTIONS; "
+        "import sys; from ukctrl.core.expression import check, constant, FUNCTIONS; "
         "constant('30*deg', 'rad'); check('sin(q1)', ['q1']); assert 'sympy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -313,7 +313,7 @@ def test_a_symbol_without_an_argument_is_refused():
 
 def test_the_generated_source_does_not_depend_on_the_hash_seed():
     code = (
-        "from ukctrl.expression import derive_rows\n"
+        "from ukctrl.core.expression import derive_rows\n"
         "names = ['a', 'b', 'c', 'd']\n"
         "rows = derive_rows(['sin(a + b)*c - d**2*a + t*b*c*d', 'a*b + c/(1 + a*a)'],"
         " form='holonomic', coordinates=names, dofs=names, rates=['v.' + n for n in names])\n"

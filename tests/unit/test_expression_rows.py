@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ukctrl.errors import ExpressionError, ShapeError
-from ukctrl.expression import FUNCTIONS, DomainError, derive_rows
+from ukctrl.core.errors import ExpressionError, ShapeError
+from ukctrl.core.expression import FUNCTIONS, DomainError, derive_rows
 
 NAMES = ("q1", "q2", "q3")
 FIXED = {"coordinates": NAMES, "dofs": NAMES, "rates": tuple(f"v.{name}" for name in NAMES)}

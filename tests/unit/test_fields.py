@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ukctrl import fields
-from ukctrl.fields import Quantity
+from ukctrl.core import fields
+from ukctrl.core.fields import Quantity
 
 
 def read(kind, value, base=None):

@@ -6,9 +6,9 @@ import pytest
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from ukctrl.errors import InputError
-from ukctrl.fields import STRICT, InputFile, Number, Positive
-from ukctrl.files import blaming, parse_toml, read_spec, read_toml
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import STRICT, InputFile, Number, Positive
+from ukctrl.core.files.toml import blaming, parse_toml, read_spec, read_toml
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)

@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from ukctrl import Scenario, simulate
-from ukctrl.control.feedback.robust import ChenRobust
-from ukctrl.errors import InputError
-from ukctrl.fuzzy import Fuzzy, fuzzy_gain, positive_root
+from ukctrl.control.feedback.chen_robust import ChenRobust
+from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, positive_root
+from ukctrl.core.errors import InputError
 
 EXACT = {"rtol": 1e-12, "atol": 0.0}
 MINIMISED = {"rtol": 1e-6, "atol": 0.0}  # a minimum is flat: half the digits of the cost

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.constraints import Stack
 from ukctrl.control.feedback import spread
-from ukctrl.errors import GainError, UnknownName
+from ukctrl.core.errors import GainError, UnknownName
+from ukctrl.mechanics.constraints import Stack
 
 SCARA = Scenario.load("scara-helix", {"timing.duration": 0.02, "timing.control": 1e-3})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.integrate import HeldStep
-from ukctrl.loop import Loop
+from ukctrl.mechanics.integrate import HeldStep
+from ukctrl.simulation.loop import Loop
 
 SHORT = {"timing.duration": 0.05}
 

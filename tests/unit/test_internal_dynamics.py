@@ -7,20 +7,20 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario
-from ukctrl.constraints import (
+from ukctrl.analysis.internal_dynamics import InternalDynamics, internal_dynamics
+from ukctrl.control import Baumgarte, LeastNorm, Servo
+from ukctrl.control.allocation import Damping, SelfMotion
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import (
     Expression,
     JointFollows,
     LinearVelocity,
     OrientationFollows,
     PointFollows,
 )
-from ukctrl.control import Baumgarte, LeastNorm, Servo
-from ukctrl.control.allocation import Damping, SelfMotion
-from ukctrl.errors import InputError
-from ukctrl.internal_dynamics import InternalDynamics, internal_dynamics
-from ukctrl.reference import Constant, ConstantOrientation
-from ukctrl.reference import Expression as Formula
-from ukctrl.scenario import StartState, Timing
+from ukctrl.mechanics.reference import Constant, ConstantOrientation
+from ukctrl.mechanics.reference import Expression as Formula
+from ukctrl.simulation.scenario import StartState, Timing
 
 POLES = {"rtol": 0.0, "atol": 1e-8}  # differences of accelerations, as a fraction of the quickest
 ROUTES = 1e-8  # between the constrained motion and the zeros of the linear plant
@@ -321,8 +321,8 @@ def test_the_poles_of_what_is_free_are_the_allocations():
 
 def test_the_closed_loop_has_the_poles_of_the_internal_dynamics_and_those_of_the_feedback():
     """A third route: every eigenvalue of the loop itself, about a state of rest."""
-    from ukctrl.differences import jacobian
-    from ukctrl.loop import Loop
+    from ukctrl.core.algebra.differences import jacobian
+    from ukctrl.simulation.loop import Loop
 
     damped = LeastNorm(null_space=Damping(gain=2.0))
     scenario = task(planar_arm(), *TIP, start=BENT, allocation=damped)
@@ -400,7 +400,7 @@ def test_a_closed_chain_is_the_same_as_its_reduced_coordinates():
 def test_the_invariant_zeros_are_those_of_python_control():
     import control
 
-    from ukctrl.linear_analysis import OperatingPoint, linear_plant
+    from ukctrl.analysis.linear import OperatingPoint, linear_plant
 
     scenario = task("acrobot", held("shoulder", 0.0))
     near = internal_dynamics(scenario, simulate=False).rests[0]
@@ -479,7 +479,7 @@ def test_without_rows_there_is_no_internal_dynamics():
 
 
 def test_check_warns_of_what_runs_away_from_a_law_that_keeps_its_rows():
-    from ukctrl.analysis import check
+    from ukctrl.analysis.check import check
 
     found = check(task("cart_pole", held("cart", 0.0), start={"pole": "180*deg"}))
     assert found.verdict == "warnings"
@@ -501,7 +501,7 @@ def test_check_draws_and_tells_what_is_left(tmp_path, capsys):
 
 
 def test_a_figure_of_nothing_is_refused():
-    from ukctrl import plot
+    from ukctrl import internal_dynamics_figure
 
     with pytest.raises(InputError, match="must leave something to itself"):
-        plot.internal_dynamics(internal_dynamics(Scenario.load("scara-helix")))
+        internal_dynamics_figure(internal_dynamics(Scenario.load("scara-helix")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import DOP853
 
-from ukctrl.integrate.adaptive import _horner
+from ukctrl.mechanics.integrate.adaptive import _horner
 
 
 def test_the_interpolant_of_a_step_is_scipys_to_the_last_bit():

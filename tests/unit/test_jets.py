@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.constraints import Expression, Gear, JointFollows, PointFollows, Stack
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.jets import SampledJets, check_smooth, formula_jets, jets_of
-from ukctrl.reference import MinJerk, Repeated, RestToRest, Stacked
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFollows, Stack
+from ukctrl.mechanics.derivatives import SampledJets, check_smooth, formula_jets, jets_of
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import MinJerk, Repeated, RestToRest, Stacked
 
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
 MEASURED = {"rtol": 1e-7, "atol": 1e-7}  # four derivatives, two of them by the spectral method

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl import kernels, large
+from ukctrl.core.algebra import kernels, kernels_large
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 SIZE = 60
@@ -24,7 +24,7 @@ def mass(rng, separate):
 def test_the_answer_without_passive_rows_is_the_same(separate):
     rng = np.random.default_rng(0)
     given = mass(rng, separate), rng.standard_normal(SIZE), rng.standard_normal((SIZE, 20))
-    for ours, theirs in zip(answers(large, *given), answers(kernels, *given), strict=True):
+    for ours, theirs in zip(answers(kernels_large, *given), answers(kernels, *given), strict=True):
         np.testing.assert_allclose(ours, theirs, **CLOSE)
 
 
@@ -32,9 +32,9 @@ def test_a_mass_matrix_that_is_not_positive_definite_is_found():
     M = np.eye(SIZE)
     M[3, 3] = -1.0
     given = M, np.zeros(SIZE), np.eye(SIZE)
-    assert answers(large, *given)[0] == answers(kernels, *given)[0] == -4
+    assert answers(kernels_large, *given)[0] == answers(kernels, *given)[0] == -4
     M[3, 3], M[3, 4], M[4, 3] = 1.0, 2.0, 2.0
-    assert answers(large, *given)[0] == answers(kernels, *given)[0] == -5
+    assert answers(kernels_large, *given)[0] == answers(kernels, *given)[0] == -5
 
 
 def inputs(module, A, b, G, R, u0):
@@ -59,7 +59,7 @@ def test_the_servo_input_is_the_same(rows, metric):
     S = rng.standard_normal((SIZE, SIZE))
     R = S @ S.T + SIZE * np.eye(SIZE) if metric else np.zeros((0, 0))
     given = A, b, G, R, rng.standard_normal(SIZE)
-    expected, found = inputs(kernels, *given), inputs(large, *given)
+    expected, found = inputs(kernels, *given), inputs(kernels_large, *given)
     assert found[0] == expected[0] == m - (rows in ("dependent", "without grip"))
     np.testing.assert_allclose(found[1], expected[1], **CLOSE)
     np.testing.assert_allclose(found[2], expected[2], **CLOSE)
@@ -67,7 +67,7 @@ def test_the_servo_input_is_the_same(rows, metric):
 
 def test_a_metric_that_is_not_positive_definite_is_refused():
     given = np.eye(SIZE), np.zeros(SIZE), np.eye(SIZE), -np.eye(SIZE), np.zeros(SIZE)
-    assert inputs(large, *given)[0] == inputs(kernels, *given)[0] == -1
+    assert inputs(kernels_large, *given)[0] == inputs(kernels, *given)[0] == -1
 
 
 def constrained(module, M, nle, B, A_p, b_p):
@@ -81,7 +81,7 @@ def constrained(module, M, nle, B, A_p, b_p):
 @pytest.mark.parametrize("rows", ["independent", "redundant", "almost dependent", "none", "zero"])
 @pytest.mark.parametrize("separate", [True, False])
 def test_the_answer_under_passive_rows_is_the_same(separate, rows, monkeypatch):
-    monkeypatch.setattr(large, "VALUES_SIZE", SIZE)
+    monkeypatch.setattr(kernels_large, "VALUES_SIZE", SIZE)
     rng = np.random.default_rng(2)
     M = mass(rng, separate)
     A_p = rng.standard_normal((0 if rows == "none" else 40, SIZE))
@@ -93,7 +93,7 @@ def test_the_answer_under_passive_rows_is_the_same(separate, rows, monkeypatch):
     elif rows == "zero":
         A_p[-1], b_p[:, -1] = 0.0, 0.0
     given = M, rng.standard_normal(SIZE), rng.standard_normal((SIZE, 3)), A_p, b_p
-    expected, found = constrained(kernels, *given), constrained(large, *given)
+    expected, found = constrained(kernels, *given), constrained(kernels_large, *given)
     assert found[0] == expected[0]
     for ours, theirs in zip(found[1:-1], expected[1:-1], strict=True):
         np.testing.assert_allclose(ours, theirs, **CLOSE)
@@ -106,4 +106,4 @@ def test_the_smallest_singular_value_is_that_of_the_unit_rows():
     given = np.eye(SIZE), np.zeros(SIZE), np.zeros((SIZE, 0)), A_p, np.zeros((2, 40))
     unit = A_p / np.linalg.norm(A_p, axis=1)[:, None]
     smallest = np.linalg.svd(unit, compute_uv=False)[-1]
-    np.testing.assert_allclose(constrained(large, *given)[-1], [smallest, 0.0], rtol=0.01)
+    np.testing.assert_allclose(constrained(kernels_large, *given)[-1], [smallest, 0.0], rtol=0.01)

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.constraints import Stack
-from ukctrl.constraints.positional import positional_rows
-from ukctrl.differences import jacobian
-from ukctrl.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.errors import InputError, ShapeError
-from ukctrl.linear import Linearizer, equilibrium, linearize
-from ukctrl.linear.forces import derivatives, parted
-from ukctrl.loop import Loop
+from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.errors import InputError, ShapeError
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
+from ukctrl.mechanics.integrability.positional_rows import positional_rows
+from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
+from ukctrl.mechanics.linearise.force_derivatives import derivatives, parted
+from ukctrl.mechanics.start import solve_positions, solve_start
 from ukctrl.robot import DryFriction, JointSpring
-from ukctrl.start import solve_positions, solve_start
+from ukctrl.simulation.loop import Loop
 
 CLOSED = {"rtol": 0.0, "atol": 1e-10}  # differences of sixth order leave some 1e-12 of the forces
 ONCE = {"rtol": 0.0, "atol": 1e-9}  # beside differences of accelerations

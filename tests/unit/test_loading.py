@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Controller, Robot, Scenario
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.loading import load_code, resolve_card
-from ukctrl.loop import Loop
-from ukctrl.tables import merged, parse_value, set_path
-from ukctrl.workspace import create
+from ukctrl.cli.workspace import create
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.files.table_paths import merged, parse_value, set_path
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.scenario.loading import load_code, resolve_card
 
 TABLE = {
     "a": {"b": {"c": 1, "d": 2}},

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from ukctrl import Scenario
-from ukctrl.batch import Crew, Outcome, Run
-from ukctrl.plugin import load_module, loaded_files, reload_files
+from ukctrl.core.files.plugins import load_module, loaded_files, reload_files
+from ukctrl.studies.batch import Crew, Outcome, Run
 
 LAW = """
 from ukctrl.control import ComputedTorque
-from ukctrl.fields import spec
+from ukctrl import spec
 
 
 @spec

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ukctrl.errors import InputError, ShapeError, UnknownName, UnresolvedRank
-from ukctrl.pseudoinverse import METHODS, penrose_residuals, pinv
+from ukctrl.core.errors import InputError, ShapeError, UnknownName, UnresolvedRank
+from ukctrl.mechanics.pseudoinverse import METHODS, penrose_residuals, pinv
 
 EPS = np.finfo(float).eps
 SHAPES = [(1, 1), (1, 7), (7, 1), (5, 12), (12, 5), (9, 9), (12, 9), (9, 12), (30, 50)]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ukctrl.errors import InputError
-from ukctrl.expression import DomainError
-from ukctrl.reference import (
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression import DomainError
+from ukctrl.mechanics.reference import (
     AnyReference,
     Circle,
     Constant,

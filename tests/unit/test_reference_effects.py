@@ -12,8 +12,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from ukctrl import Robot
-from ukctrl.effects import AnyEffect, Bench
-from ukctrl.effects.conditions import Conditions, refuse_contradictions
+from ukctrl.simulation.effects import AnyEffect, Bench
+from ukctrl.simulation.effects.bound import Conditions, refuse_contradictions
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "effects.md"
 TEXT = PAGE.read_text(encoding="utf-8")

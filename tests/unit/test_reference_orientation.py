@@ -10,8 +10,14 @@ import pinocchio as pin
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ukctrl.reference import AboutAxis, AnyOrientation, Between, ConstantOrientation, RollPitchYaw
-from ukctrl.reference.rotation import (
+from ukctrl.mechanics.reference import (
+    AboutAxis,
+    AnyOrientation,
+    Between,
+    ConstantOrientation,
+    RollPitchYaw,
+)
+from ukctrl.mechanics.reference.rotation import (
     from_axis_angle,
     from_quaternion,
     from_rpy,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from ukctrl.reference import AnyOrientation, AnyReference
+from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "paths.md"
 TEXT = PAGE.read_text(encoding="utf-8")

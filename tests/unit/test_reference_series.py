@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from ukctrl.errors import InputError
-from ukctrl.reference import Line, MinJerk, Reference, Repeated, RestToRest, Spline, Stacked
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.reference import (
+    Line,
+    MinJerk,
+    Reference,
+    Repeated,
+    RestToRest,
+    Spline,
+    Stacked,
+)
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from scipy.interpolate import CubicSpline
 
-from ukctrl.reference import AnyReference, MinJerk, Spline, Table
+from ukctrl.mechanics.reference import AnyReference, MinJerk, Spline, Table
 
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 BESIDE = 1e-9  # time beside a waypoint [s]

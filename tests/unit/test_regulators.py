@@ -6,14 +6,14 @@ from scipy.integrate import quad_vec
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import Expression, PointFollows
 from ukctrl.control import Lqi, Lqr
-from ukctrl.control.riccati import regulator, sampled
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError, UnknownName
-from ukctrl.reference import Constant
+from ukctrl.control.regulators.riccati import regulator, sampled
+from ukctrl.core.errors import GainError, InputError, UnknownName
+from ukctrl.mechanics.constraints import Expression, PointFollows
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
+from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Wrench
-from ukctrl.start import solve_start
 
 CLOSED = {"rtol": 0.0, "atol": 1e-8}  # closed forms, through SciPy's Riccati solver
 QUADRATURE = {"rtol": 1e-8, "atol": 1e-12}

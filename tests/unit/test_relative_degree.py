@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import ComFollows, Expression, Stack
-from ukctrl.dynamics import Dynamics
-from ukctrl.reference import Constant
-from ukctrl.relative_degree import explain, relative_degrees, together
+from ukctrl.mechanics.constraints import ComFollows, Expression, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
+from ukctrl.mechanics.relative_degree import explain, relative_degrees, together
 
 
 def chain(masses, springs, *, damping=0.0):

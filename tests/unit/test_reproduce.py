@@ -10,10 +10,19 @@ import textwrap
 
 import pytest
 
-import ukctrl.reproduce
+import ukctrl.papers
 from ukctrl.cli import main
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.reproduce import Claim, Paper, in_parts, papers, recompute, registry, sheet, words
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.papers import (
+    Claim,
+    Paper,
+    digits,
+    in_parts,
+    papers,
+    recompute,
+    registry,
+    reproduction_page,
+)
 
 
 def claim(**changes):
@@ -82,9 +91,9 @@ def test_the_difference_is_relative_to_what_is_printed(printed, ours, difference
 )
 def test_ours_has_the_digits_that_the_printed_number_can_be_judged_by(printed, ours, texts):
     given = claim(printed=printed, ours=ours)
-    form = words.plain_number
+    form = digits.plain_number
     assert (
-        words.printed(given, form), words.ours(given, form), words.difference(given, form)
+        digits.printed(given, form), digits.ours(given, form), digits.difference(given, form)
     ) == texts  # fmt: skip
 
 
@@ -95,15 +104,15 @@ def test_ours_has_the_digits_that_the_printed_number_can_be_judged_by(printed, o
 def library(tmp_path, monkeypatch):
     """Replace the papers by those that a test writes."""
     (tmp_path / "papers").mkdir()
-    monkeypatch.setattr(ukctrl.reproduce, "__path__", [str(tmp_path / "papers")])
-    assert sheet, "what is imported later would not be found any more"
+    monkeypatch.setattr(ukctrl.papers, "__path__", [str(tmp_path / "papers")])
+    assert reproduction_page, "what is imported later would not be found any more"
     keys = []
     monkeypatch.setattr(registry, "KEYS", keys)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
 
     def write(key, body):
-        head = "from ukctrl.reproduce.base import Claim, Drawing, Paper, in_parts\n"
+        head = "from ukctrl.papers.claim import Claim, Drawing, Paper, in_parts\n"
         text = head + textwrap.dedent(body)
         (tmp_path / "papers" / f"{key}.py").write_text(text, encoding="utf-8")
         keys.append(key)
@@ -111,7 +120,7 @@ def library(tmp_path, monkeypatch):
 
     yield write
     for key in keys:
-        sys.modules.pop(f"ukctrl.reproduce.{key}", None)
+        sys.modules.pop(f"ukctrl.papers.{key}", None)
 
 
 GOOD = """
@@ -211,7 +220,7 @@ def test_a_module_without_claims_is_reported(library):
     library("empty", "")
     (outcome,) = recompute().outcomes
     assert outcome.failures[0].reason == (
-        "'ukctrl.reproduce.empty' must hold PAPER, a Paper; it holds none."
+        "'ukctrl.papers.empty' must hold PAPER, a Paper; it holds none."
     )
 
 

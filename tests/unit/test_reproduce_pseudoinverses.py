@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ukctrl.reproduce import parallelogram
-from ukctrl.reproduce.pseudoinverses import PAPER, flops, formulas, runs, study
-from ukctrl.reproduce.pseudoinverses.printed import TABLE_1
-from ukctrl.reproduce.pseudoinverses.study import Case, run
+from ukctrl.papers import parallelogram
+from ukctrl.papers.pseudoinverses import PAPER, flops, formulas, rerun, runs
+from ukctrl.papers.pseudoinverses.printed import TABLE_1
+from ukctrl.papers.pseudoinverses.rerun import Case, run
 
 QUICK = [*flops.claims(), *formulas.claims()]
 
@@ -43,7 +43,7 @@ def test_the_eleventh_singular_value_goes_to_zero_with_the_sine_of_the_angle():
     assert formulas.eleventh(1e-2) == pytest.approx(formulas.eleventh(), rel=1e-4)
 
 
-@pytest.mark.parametrize("method", study.METHODS)
+@pytest.mark.parametrize("method", rerun.METHODS)
 @pytest.mark.parametrize("integrator", ["LSODA", "VODE Adams"])
 def test_with_mild_stabilisation_every_method_follows_the_closed_form(method, integrator):
     outcome = run(Case(method=method, integrator=integrator, alpha=10.0, beta=10.0, horizon=5.0))
@@ -69,23 +69,23 @@ def test_a_stiff_method_needs_a_threshold_above_the_steps_of_its_jacobian():
 def test_without_stabilisation_the_violation_grows_and_the_motion_goes_wrong():
     outcome = run(Case(threshold=1e-3))
     assert outcome.ended == "completed"
-    assert outcome.correct_until < study.HORIZON
+    assert outcome.correct_until < rerun.HORIZON
     assert outcome.words.startswith("Correct up to")
 
 
 def test_a_start_above_the_ground_line_passes_aligned_states_and_goes_wrong():
-    outcome = run(Case(start=-study.START, alpha=10.0, beta=10.0, threshold=1e-3, horizon=12.0))
+    outcome = run(Case(start=-rerun.START, alpha=10.0, beta=10.0, threshold=1e-3, horizon=12.0))
     assert outcome.words != "Correct"
 
 
 def test_off_the_manifold_a_full_rank_leaves_the_linkage_no_freedom():
     rng = np.random.default_rng(0)
-    q, v = parallelogram.assembled(study.START)
+    q, v = parallelogram.assembled(rerun.START)
     open_by = 1e-6
     y = np.concatenate([q + open_by * rng.standard_normal(12), v])
-    kept = study.Equation(Case(threshold=1e-4))(0.0, y)[14]
-    lost = study.Equation(Case(threshold=1e-9))(0.0, y)[14]
-    expected = parallelogram.angular_acceleration(study.START)
+    kept = rerun.Equation(Case(threshold=1e-4))(0.0, y)[14]
+    lost = rerun.Equation(Case(threshold=1e-9))(0.0, y)[14]
+    expected = parallelogram.angular_acceleration(rerun.START)
     assert abs(kept - expected) < 1e-4
     assert abs(lost - expected) > 1.0
 
@@ -96,8 +96,8 @@ def test_an_unstabilised_violation_grows_sixfold_per_second_whatever_the_span():
 
 
 def test_an_unstabilised_run_stalls_when_the_twelfth_singular_value_meets_the_threshold():
-    found = study.history(Case())
-    assert found.t[-1] < study.HORIZON
+    found = rerun.history(Case())
+    assert found.t[-1] < rerun.HORIZON
     assert found.twelfth[-1] == pytest.approx(Case().tolerance, rel=0.5)
     assert found.twelfth[found.t < found.t[-1] - 1.0].max() < 0.3 * Case().tolerance
 

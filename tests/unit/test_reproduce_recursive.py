@@ -2,7 +2,7 @@
 
 import pytest
 
-from ukctrl.reproduce.recursive import PAPER
+from ukctrl.papers.recursive import PAPER
 
 
 @pytest.fixture(scope="module")

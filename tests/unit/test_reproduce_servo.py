@@ -5,7 +5,7 @@ import collections
 import numpy as np
 import pytest
 
-from ukctrl.reproduce.servo import PAPER, arms, literal, runs
+from ukctrl.papers.servo import PAPER, arms, literal, runs
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from scipy.integrate import quad
 from scipy.linalg import expm, sqrtm
 
 from ukctrl import Robot, Scenario, Task, simulate
-from ukctrl.constraints import Expression, LinearVelocity, PointFollows, Stack
 from ukctrl.control import (
     AdaptiveRobust,
     Arctan,
@@ -22,10 +21,11 @@ from ukctrl.control import (
     Sliding,
     Tanh,
 )
-from ukctrl.control.feedback.nominal import NominalError
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError
-from ukctrl.reference import Constant
+from ukctrl.control.feedback.exact_error import NominalError
+from ukctrl.core.errors import GainError, InputError
+from ukctrl.mechanics.constraints import Expression, LinearVelocity, PointFollows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import Constant
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
 QUADRATURE = {"rtol": 1e-8, "atol": 1e-12}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.loop.schedule import spans
+from ukctrl.simulation.loop.spans import spans
 
 GRID = [0.1 * k for k in range(11)]
 NEAR = 1e-10

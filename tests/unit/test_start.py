@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
-from ukctrl.constraints import Closure, Distance, Expression, LinearVelocity, Stack
-from ukctrl.dynamics import passive_constraints
-from ukctrl.errors import StartError
-from ukctrl.reference import Constant
-from ukctrl.start import solve_start
+from ukctrl.core.errors import StartError
+from ukctrl.mechanics.constraints import Closure, Distance, Expression, LinearVelocity, Stack
+from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.mechanics.reference import Constant
+from ukctrl.mechanics.start import solve_start
 
 MET = 1e-11
 NEAR = 1.6  # the nearest start is at most the error of the guess away; twice projected, a bit more

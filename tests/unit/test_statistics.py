@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from ukctrl.statistics import (
+from ukctrl.core.statistics import (
     CONFIDENCE,
     holm,
     paired_difference,

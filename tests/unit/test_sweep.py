@@ -8,10 +8,21 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.errors import InputError
-from ukctrl.study import Factor, Keep, Levels, Log, Normal, Plan, Study, Uniform, Whole, sweep
-from ukctrl.study.journal import Journal
-from ukctrl.study.row import Row
+from ukctrl.core.errors import InputError
+from ukctrl.studies.sweep import (
+    Factor,
+    Keep,
+    Levels,
+    Log,
+    Normal,
+    Plan,
+    Study,
+    Uniform,
+    Whole,
+    sweep,
+)
+from ukctrl.studies.sweep.journal import Journal
+from ukctrl.studies.sweep.row import Row
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.errors import InputError
-from ukctrl.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
-from ukctrl.tuning.methods import SEARCH, Ended, Explored
-from ukctrl.tuning.methods.base import height
+from ukctrl.core.errors import InputError
+from ukctrl.studies.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
+from ukctrl.studies.tuning.methods import SEARCH, Ended, Explored
+from ukctrl.studies.tuning.methods.search_space import height
 
 GAINS = (Gain("a", 1.0, 0.1, 10.0), Gain("b", 5.0, -10.0, 10.0, "uniform"))
 FOUND = {"rtol": 0.0, "atol": 0.05}  # of a range, by 200 candidates
@@ -204,7 +204,7 @@ def test_plants_that_are_all_the_same_are_refused(regulator):
 
 
 def test_what_is_tuned_does_not_differ_from_plant_to_plant(regulator):
-    from ukctrl.study import Factor, Levels
+    from ukctrl.studies.sweep import Factor, Levels
 
     for path in ("controller.feedback.alpha", "controller.feedback"):
         varied = Factor(path, Levels((1.0, 2.0)))
@@ -233,7 +233,7 @@ def test_the_cost_over_plants_is_their_average_or_that_of_the_worst(regulator):
 
 
 def test_what_is_varied_is_spread_over_its_range_and_held_out_plants_are_others(regulator):
-    from ukctrl.study import Factor
+    from ukctrl.studies.sweep import Factor
 
     plants = Plants(
         count=8, held_out=8, vary=(Factor.parse("believed.mass_scale=0.5:1.5"),), mismatch=0.1

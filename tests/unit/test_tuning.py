@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.batch import Crew, repeat_seed, training_seed
 from ukctrl.control import Baumgarte, ComputedTorque, Servo
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.fields import spec
-from ukctrl.tuning import (
-    Budget,
-    Cost,
-    gains_of,
-    read_range,
-    tune_all,
-    with_ranges,
-)
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.fields import spec
+from ukctrl.studies.batch import Crew, repeat_seed, training_seed
+from ukctrl.studies.tuning import Budget, Cost, gains_of, read_range, tune_all, with_ranges
 
 EXACT = {"rtol": 1e-12, "atol": 0.0}
 

@@ -12,10 +12,10 @@ import time
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.batch import Crew, Run
-from ukctrl.comparison import compare
-from ukctrl.errors import InputError
-from ukctrl.tuning import METHODS, Budget, Journal, Plants, tune_all
+from ukctrl.core.errors import InputError
+from ukctrl.studies.batch import Crew, Run
+from ukctrl.studies.comparison import compare
+from ukctrl.studies.tuning import METHODS, Budget, Journal, Plants, tune_all
 
 CARDS = ("servo-baumgarte", "computed-torque")
 BUDGET = Budget(simulations=12)
@@ -145,8 +145,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from ukctrl import Scenario
-from ukctrl.batch import Crew
-from ukctrl.tuning import Budget, Journal, Plants, tune_all
+from ukctrl.studies.batch import Crew
+from ukctrl.studies.tuning import Budget, Journal, Plants, tune_all
 
 if __name__ == "__main__":
     scenario = Scenario.from_toml(Path(sys.argv[1]).read_text())

@@ -9,9 +9,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ukctrl import Robot, Scenario, catalog, effects, reference
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.workspace import FILES, create, json_schema
+from ukctrl import Robot, Scenario
+from ukctrl.cli.workspace import FILES, create, json_schema
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.files import catalog
+from ukctrl.mechanics import reference
+from ukctrl.simulation import effects
 
 FORMATS = {
     "scenario": "scenarios/*.toml",

@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, catalog, simulate, zoo
-from ukctrl.errors import InputError, UnknownName
+from ukctrl import Scenario, simulate
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.files import catalog, zoo
 from ukctrl.robot import Robot
 
 INSTALLED = zoo.root() is not None

@@ -1,6 +1,6 @@
 """``python -m ukctrl.cli``."""
 
-from ukctrl.cli.entry import main
+from ukctrl.cli.main import main
 
 if __name__ == "__main__":
     main()

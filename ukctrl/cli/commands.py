@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.analyzing import analyze
-from ukctrl.cli.checking import check
-from ukctrl.cli.comparing import compare
+from ukctrl.cli.analyze import analyze
+from ukctrl.cli.check import check
+from ukctrl.cli.compare import compare
 from ukctrl.cli.export import export
 from ukctrl.cli.files import init, list_catalogue, schema
-from ukctrl.cli.reporting import report
-from ukctrl.cli.reproduction import reproduce
-from ukctrl.cli.running import run
-from ukctrl.cli.sweeping import sweep
-from ukctrl.cli.tuning import tune
+from ukctrl.cli.report import report
+from ukctrl.cli.reproduce import reproduce
+from ukctrl.cli.run import run
+from ukctrl.cli.sweep import sweep
+from ukctrl.cli.tune import tune
 
 app = typer.Typer(
     name="ukctrl",
@@ -33,7 +33,7 @@ def _global(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Servo-constraint control of robots: define, compare and design controllers."""
-    from ukctrl import terminal
+    from ukctrl.cli import terminal
 
     if version:
         terminal.write(f"ukctrl {_version()}\n")

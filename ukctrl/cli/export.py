@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.inputs import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.errors import InputError
+from ukctrl.core.errors import InputError
 
 Period = Annotated[
     str | None,
@@ -47,10 +47,10 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
-    from ukctrl import terminal
-    from ukctrl.handover import hand_over
-    from ukctrl.loop import Loop
-    from ukctrl.simulation import simulate
+    from ukctrl.cli import terminal
+    from ukctrl.simulation.handover import hand_over
+    from ukctrl.simulation.loop import Loop
+    from ukctrl.simulation.simulate import simulate
 
     with terminal.stoppable(Loop.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(chosen.name)}-export")
@@ -66,7 +66,7 @@ def export(
 
 
 def _seconds(name: str, text: str) -> float:
-    from ukctrl.tables import parse_value
+    from ukctrl.core.files.table_paths import parse_value
 
     value = parse_value(text)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1e6:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.options import Json
-from ukctrl.errors import InputError
+from ukctrl.core.errors import InputError
 
 
 def list_catalogue(
@@ -18,9 +18,10 @@ def list_catalogue(
     as_json: Json = False,
 ) -> None:
     """List what there is, with one line each."""
-    from ukctrl import catalog, terminal
-    from ukctrl.errors import unknown_name
-    from ukctrl.files import read_toml
+    from ukctrl.cli import terminal
+    from ukctrl.core.errors import unknown_name
+    from ukctrl.core.files import catalog
+    from ukctrl.core.files.toml import read_toml
 
     if what is not None and what not in catalog.KINDS:
         raise unknown_name("kind of content", what, catalog.KINDS)
@@ -42,8 +43,8 @@ def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
 ) -> None:
     """Start a workspace: the three folders, with a scenario of your own to edit."""
-    from ukctrl import terminal
-    from ukctrl.workspace import create
+    from ukctrl.cli import terminal
+    from ukctrl.cli.workspace import create
 
     terminal.show_workspace(create(directory), directory)
 
@@ -54,7 +55,7 @@ def schema(
     ] = "scenario",
 ) -> None:
     """Print the JSON Schema of a file format, for editors."""
-    from ukctrl import terminal
-    from ukctrl.workspace import json_schema
+    from ukctrl.cli import terminal
+    from ukctrl.cli.workspace import json_schema
 
     terminal.write_json(json_schema(kind))

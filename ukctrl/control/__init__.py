@@ -20,7 +20,11 @@ from ukctrl.control.allocation import (
     Prioritized,
     SelfMotion,
 )
-from ukctrl.control.base import Command, Controller, Law, Signal, Task, law_name
+from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
+from ukctrl.control.baselines.none import NoControl
+from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
+from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
+from ukctrl.control.controller import Command, Controller, Law, Signal, Task, law_name
 from ukctrl.control.elastic import (
     ElasticCascade,
     ElasticLinearisation,
@@ -50,7 +54,8 @@ from ukctrl.control.feedback import (
     StateFeedback,
     Tanh,
 )
-from ukctrl.control.inversion import (
+from ukctrl.control.feedback.model_error import ModelError, RowMismatch
+from ukctrl.control.planned.inversion import (
     AnyInversion,
     Flat,
     Inversion,
@@ -58,22 +63,17 @@ from ukctrl.control.inversion import (
     ServoDae,
     StableInversion,
 )
-from ukctrl.control.io_linearisation import IoLinearisation
-from ukctrl.control.lqr import Lqi, Lqr
-from ukctrl.control.mismatch import ModelError, RowMismatch
-from ukctrl.control.none import NoControl
-from ukctrl.control.passivity import SlotineLi, SlotineLiAdaptive
-from ukctrl.control.placement import PolePlacement
-from ukctrl.control.planned import Feedforward
-from ukctrl.control.regulating import Regulation
-from ukctrl.control.riccati import Regulator
+from ukctrl.control.planned.law import Feedforward
+from ukctrl.control.regulators.lqr import Lqi, Lqr
+from ukctrl.control.regulators.pole_placement import PolePlacement
+from ukctrl.control.regulators.regulator import Regulation
+from ukctrl.control.regulators.riccati import Regulator
+from ukctrl.control.regulators.tvlqr import Tvlqr
 from ukctrl.control.servo import Servo
-from ukctrl.control.swing_up import SwingUp
-from ukctrl.control.switching import Mode, Switching
-from ukctrl.control.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.thrust import ThrustVectoring
-from ukctrl.control.tracking import ComputedTorque, JointPid, PdGravity
-from ukctrl.control.tvlqr import Tvlqr
+from ukctrl.control.special.io_linearisation import IoLinearisation
+from ukctrl.control.special.swing_up import SwingUp
+from ukctrl.control.special.switching import Mode, Switching
+from ukctrl.control.special.thrust import ThrustVectoring
 
 AnyController = Annotated[
     Servo

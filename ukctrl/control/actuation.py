@@ -6,12 +6,12 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.factor import Vector
-from ukctrl.linear import FreeDirections
-from ukctrl.relative_degree import ELASTIC_KINDS
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.linearise import FreeDirections
+from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
 
 

@@ -7,14 +7,14 @@ from typing import Annotated, Literal, final
 
 import numpy as np
 
-from ukctrl.constraints import Rows, Stack
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.base import Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law, Signal, Task
 from ukctrl.control.feedback import AnyFeedback, BoundFeedback, Feedback, StateFeedback
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import ShapeError
-from ukctrl.factor import Vector
-from ukctrl.fields import Instance, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import ShapeError
+from ukctrl.core.fields import Instance, spec
+from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @spec

@@ -5,8 +5,7 @@ from ukctrl.robot.elastic import ElasticJoints, links_alone
 from ukctrl.robot.formulas.functions import PlantFunctions
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
-from ukctrl.robot.spec import (
+from ukctrl.robot.schema import (
     DryFriction,
     Elastic,
     ExtraFrame,
@@ -21,6 +20,7 @@ from ukctrl.robot.spec import (
     Transmission,
     Wrench,
 )
+from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
 from ukctrl.robot.structure import Site
 from ukctrl.robot.terms import RigidTerms
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.errors import ModelError
-from ukctrl.expression import Vocabulary, check, compile_function, parse
-from ukctrl.files import blaming
+from ukctrl.core.errors import ModelError
+from ukctrl.core.expression import Vocabulary, check, compile_function, parse
+from ukctrl.core.files.toml import blaming
 from ukctrl.robot.motor import InputBounds, MotorLimits
-from ukctrl.robot.spec import (
+from ukctrl.robot.schema import (
     AnyActuator,
     FormulaInput,
     JointMotor,

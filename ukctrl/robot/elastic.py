@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.errors import InputError, ModelError, unknown_name
-from ukctrl.files import blaming
+from ukctrl.core.errors import InputError, ModelError, unknown_name
+from ukctrl.core.files.toml import blaming
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import Block
-from ukctrl.robot.spec import Elastic
+from ukctrl.robot.schema import Elastic
 from ukctrl.robot.structure import Structure
 
 if TYPE_CHECKING:

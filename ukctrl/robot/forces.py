@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.errors import ModelError
-from ukctrl.expression import Vocabulary, check, compile_function, parse
-from ukctrl.files import blaming
-from ukctrl.robot.spec import (
-    AnyForce,
-    DryFriction,
-    GivenForce,
-    JointDamper,
-    JointSpring,
-    Spring,
-)
+from ukctrl.core.errors import ModelError
+from ukctrl.core.expression import Vocabulary, check, compile_function, parse
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot.schema import AnyForce, DryFriction, GivenForce, JointDamper, JointSpring, Spring
 from ukctrl.robot.structure import Site, Structure
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.errors import InputError, unknown_name
-from ukctrl.files import blaming
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files.toml import blaming
 from ukctrl.robot.structure import Structure
 
 UNIT = 1e-3

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.errors import ModelError
-from ukctrl.expression import FUNCTIONS
+from ukctrl.core.errors import ModelError
+from ukctrl.core.expression import FUNCTIONS
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -11,33 +11,33 @@ from typing import Any, Literal
 import numpy as np
 import pinocchio as pin
 
-from ukctrl import catalog
-from ukctrl.errors import InputError, ModelError
-from ukctrl.files import blaming, read_spec, read_toml
-from ukctrl.plugin import load_class
+from ukctrl.core.errors import InputError, ModelError
+from ukctrl.core.files import catalog
+from ukctrl.core.files.plugins import load_class
+from ukctrl.core.files.table_paths import merged
+from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
+from ukctrl.robot.formulas.build_plant import Recipe
 from ukctrl.robot.formulas.functions import PlantFunctions
-from ukctrl.robot.formulas.load import Recipe
-from ukctrl.robot.formulas.spec import FunctionsTable, LagrangianTable
 from ukctrl.robot.home import home_of
-from ukctrl.robot.limits import with_limits
+from ukctrl.robot.joint_limits import with_limits
 from ukctrl.robot.memory import refuse_what_does_not_fit
 from ukctrl.robot.models.composite import without_composites
+from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.linkage import Linkage
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
-from ukctrl.robot.models.parts import joined
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.spec import ExtraFrame, Extras, Options, RobotFile
+from ukctrl.robot.schema import ExtraFrame, Extras, Options, RobotFile
+from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
 from ukctrl.robot.structure import Structure
-from ukctrl.tables import merged
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 """Model text of a robot that is not made of any."""
@@ -134,7 +134,7 @@ def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFuncti
     has_fields = bool(dc.is_dataclass(made))
     if not has_fields and parameters:
         raise InputError(
-            f"{path}: {key}: '{made.__name__}' has no fields; decorate it with ukctrl.fields.spec "
+            f"{path}: {key}: '{made.__name__}' has no fields; decorate it with ukctrl.spec "
             "and give it some."
         )
     functions: PlantFunctions = read_spec(made, parameters, path, key=key) if has_fields else made()

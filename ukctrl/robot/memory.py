@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ukctrl.errors import ModelError
+from ukctrl.core.errors import ModelError
 
 TABLES = 4
 """Tables of ``nv**3`` numbers in every ``pinocchio.Data``: its second derivatives of the inverse

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from ukctrl.errors import InputError, ModelError
-from ukctrl.fields import JointSpeed, Quantity, spec
-from ukctrl.robot.each import NUMBER
+from ukctrl.core.errors import InputError, ModelError
+from ukctrl.core.fields import JointSpeed, Quantity, spec
+from ukctrl.robot.by_joint import NUMBER
 
 Vector = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ import pinocchio as pin
 from numpy.typing import NDArray
 from pydantic import Field, WithJsonSchema
 
-from ukctrl.errors import InputError, ModelError, unknown_name
-from ukctrl.fields import (
+from ukctrl.core.errors import InputError, ModelError, unknown_name
+from ukctrl.core.fields import (
     JointSpeed,
     Kilograms,
     Listed,
@@ -23,8 +23,8 @@ from ukctrl.fields import (
     Vec3,
     spec,
 )
-from ukctrl.files import blaming
-from ukctrl.robot.each import EACH, NUMBER, Dampings, Efforts, all_or_each, by_joint
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot.by_joint import EACH, NUMBER, Dampings, Efforts, all_or_each, by_joint
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.structure import Structure
@@ -107,7 +107,7 @@ class Perturbation:
             ModelError: The payload's frame does not move.
         """
         if self.parameters:
-            from ukctrl.robot.formulas.load import with_parameters
+            from ukctrl.robot.formulas.build_plant import with_parameters
 
             with blaming("parameters"):
                 robot = with_parameters(robot, self.parameters)

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ukctrl.errors import unknown_name
+from ukctrl.core.errors import unknown_name
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
 from ukctrl.robot.structure import Site, Structure

@@ -13,15 +13,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.files import read_spec
+from ukctrl.core.files.toml import read_spec
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import ElasticJoints
-from ukctrl.robot.face import Face
 from ukctrl.robot.forces import Forces
 from ukctrl.robot.perturb import Payload, Perturbation
+from ukctrl.robot.schema import AnyActuator, AnyForce, Elastic, ExtraFrame, Options
+from ukctrl.robot.sizes import Face
 from ukctrl.robot.snapshot import Snapshot, checked
-from ukctrl.robot.spec import AnyActuator, AnyForce, Elastic, ExtraFrame, Options
 from ukctrl.robot.structure import Site, Structure
 
 Vector = NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.errors import InputError, ShapeError
+from ukctrl.core.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot

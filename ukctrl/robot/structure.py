@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.errors import InputError, unknown_name
-from ukctrl.expression import Vocabulary
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.expression import Vocabulary
 from ukctrl.robot.layout import Block, identifier
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukctrl.reproduce.servo.figures import drawings
+from ukctrl.papers.servo.figures import drawings
 
 
 def draw(folder: Path) -> None:

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from ukctrl.reproduce import Claim
-from ukctrl.reproduce.markdown import error, fixed, minus, table
-from ukctrl.reproduce.servo import arms, claims, equations, literal, newton, runs
-from ukctrl.reproduce.servo.arms import READINGS
+from ukctrl.papers import Claim
+from ukctrl.papers.markdown import error, fixed, minus, table
+from ukctrl.papers.servo import arms, claims, equations, literal, newton, runs
+from ukctrl.papers.servo.arms import READINGS
 
 WORDS = {
     "minimum norm": "minimum norm (`servo-baumgarte`, default)",

@@ -15,7 +15,7 @@ from ukctrl.control import (
     ElasticLinearisation,
     ElasticSingularPerturbation,
 )
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 COLORS = dict(zip(LAWS, style.PALETTE, strict=False))
 FEEDBACK = Baumgarte(alpha=20.0, beta=100.0)

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.linalg import expm
 
 from ukctrl import Robot, Task
-from ukctrl.constraints import JointFollows
 from ukctrl.control import Controller
-from ukctrl.factor import Matrix
-from ukctrl.reference import Constant
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Elastic
 
 M, J, K = 1.0, 0.2, 1e4

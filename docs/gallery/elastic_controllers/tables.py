@@ -14,7 +14,7 @@ from ukctrl.control import (
     ElasticLinearisation,
     ElasticSingularPerturbation,
 )
-from ukctrl.reproduce.markdown import fixed, table
+from ukctrl.papers.markdown import fixed, table
 
 SLOW = True
 SHORT = {"timing__duration": 2.0}

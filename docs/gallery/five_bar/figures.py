@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter
 from tables import COARSE, KINDS, STARTS, error, run
 
 from ukctrl import Scenario, simulate
-from ukctrl.plot import panels, style
+from ukctrl.reports.plot import panels, style
 
 BLUE, RED, GREEN = style.PALETTE[:3]
 PALE = "#b9c3d0"

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.dynamics import Dynamics
-from ukctrl.reproduce import parallelogram
-from ukctrl.reproduce.markdown import bound, table
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.papers import parallelogram
+from ukctrl.papers.markdown import bound, table
 
 SLOW = True
 STARTS = ((-45, 0.0), (-80, 0.0), (-10, 0.0), (30, 0.0), (60, 0.0), (-90, 8.0))

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ukctrl.plot import style
-from ukctrl.reproduce.review import figures
-from ukctrl.reproduce.review.runs import run
+from ukctrl.papers.review import figures
+from ukctrl.papers.review.runs import run
+from ukctrl.reports.plot import style
 
 BLUE, RED, GREEN, *_ = style.PALETTE
 

@@ -1,8 +1,8 @@
 """The claims of section 8.3."""
 
-from ukctrl.reproduce.markdown import claims_table, table
-from ukctrl.reproduce.review import flexible, springs
-from ukctrl.reproduce.review.runs import run
+from ukctrl.papers.markdown import claims_table, table
+from ukctrl.papers.review import flexible, springs
+from ukctrl.papers.review.runs import run
 
 
 def extremes() -> str:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tables import LEGS, eight, run, squat
 
 from ukctrl import Result
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 COLORS = style.PALETTE
 

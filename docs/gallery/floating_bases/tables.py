@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.loop import Loop
-from ukctrl.reproduce.markdown import error, fixed, table
-from ukctrl.verdicts import judge
+from ukctrl.papers.markdown import error, fixed, table
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.verdicts import judge
 
 SLOW = True
 PERIODS = (24.0, 12.0, 6.0, 4.0, 3.0)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.reproduce import parallelogram
-from ukctrl.reproduce.recursive import three_rrr
+from ukctrl.papers import parallelogram
+from ukctrl.papers.recursive import three_rrr
 
 Array = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import systems
 
-from ukctrl import motion
-from ukctrl.errors import UkctrlError
-from ukctrl.pseudoinverse import METHODS
-from ukctrl.reproduce.markdown import table
-from ukctrl.reproduce.recursive import three_rrr
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics import motion
+from ukctrl.mechanics.pseudoinverse import METHODS
+from ukctrl.papers.markdown import table
+from ukctrl.papers.recursive import three_rrr
 
 ROUNDING = 1e-11
 """What a difference must stay below to be called rounding; its digits depend on the machine."""

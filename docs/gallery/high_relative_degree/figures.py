@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tables import run
 
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 BLUE, RED, GREEN = style.PALETTE[:3]
 EVERY = 40

@@ -7,12 +7,12 @@ import functools
 import numpy as np
 from solutions import SOLUTIONS
 
-from ukctrl.loop import Loop
-from ukctrl.relative_degree import relative_degrees, whole_degree
-from ukctrl.reproduce.markdown import error, table
-from ukctrl.result import Result
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
+from ukctrl.mechanics.relative_degree import relative_degrees, whole_degree
+from ukctrl.papers.markdown import error, table
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
 
 SLOW = True
 PLAIN = {"controller": {"use": "servo-baumgarte"}}

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tables import NULL_SPACES, RUNS, run, two_rounds
 
 from ukctrl import Robot
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 COLORS = style.PALETTE
 

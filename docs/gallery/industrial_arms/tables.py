@@ -9,9 +9,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ukctrl import Result, Robot, Scenario, catalog, simulate
-from ukctrl.reproduce.arms import panda_tool, ur5_tool
-from ukctrl.reproduce.markdown import error, fixed, table
+from ukctrl import Result, Robot, Scenario, simulate
+from ukctrl.core.files import catalog
+from ukctrl.papers.arms import panda_tool, ur5_tool
+from ukctrl.papers.markdown import error, fixed, table
 
 RUNS = {"ur5-pose": ("ur5", ur5_tool), "panda-pose": ("panda", panda_tool)}
 NULL_SPACES: dict[str, dict[str, object]] = {

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tables import falling
 
-from ukctrl import plot
-from ukctrl.plot import style
+from ukctrl import internal_dynamics_figure
+from ukctrl.reports.plot import style
 
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
     target = folder / "internal-dynamics-pole.png"
-    target.write_bytes(style.png(plot.internal_dynamics(falling())))
+    target.write_bytes(style.png(internal_dynamics_figure(falling())))
     print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")

@@ -6,12 +6,12 @@ import functools
 
 import numpy as np
 
-from ukctrl.catalog import names
-from ukctrl.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
-from ukctrl.internal_dynamics.modes import Poles
-from ukctrl.prepare import true_robot
-from ukctrl.reproduce.markdown import error, minus, table
-from ukctrl.scenario import Scenario
+from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
+from ukctrl.analysis.internal_dynamics.modes import Poles
+from ukctrl.core.files.catalog import names
+from ukctrl.papers.markdown import error, minus, table
+from ukctrl.simulation.loop.prepare import true_robot
+from ukctrl.simulation.scenario import Scenario
 
 SLOW = True
 MOST_POLES = 4

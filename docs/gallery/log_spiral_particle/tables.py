@@ -1,7 +1,7 @@
 """The claims of section 8.1."""
 
-from ukctrl.reproduce.markdown import claims_table
-from ukctrl.reproduce.review.particle import spiral_claims
+from ukctrl.papers.markdown import claims_table
+from ukctrl.papers.review.particle import spiral_claims
 
 TABLES = {"claims": lambda: claims_table(spiral_claims())}
 FACTS: dict[str, object] = {}

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tables import heading, run, tool
 
 from ukctrl import Robot
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 COLORS = style.PALETTE
 LINKS = ("shoulder", "upper_arm", "forearm", "wrist_1_link", "wrist_2_link", "wrist_3_link")

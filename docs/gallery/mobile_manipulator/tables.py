@@ -10,8 +10,8 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.reproduce.arms import about_z, ur5_tool
-from ukctrl.reproduce.markdown import error, fixed, table
+from ukctrl.papers.arms import about_z, ur5_tool
+from ukctrl.papers.markdown import error, fixed, table
 
 NAME = "mobile-manipulator"
 RADIUS, HALF_TRACK = 0.1, 0.25

@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter
 from tables import exact, run
 
 from ukctrl import Robot
-from ukctrl.dynamics import Dynamics
-from ukctrl.plot import panels, style
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.reports.plot import panels, style
 
 BLUE, RED, GREEN = style.PALETTE[:3]
 PALE = "#b9c3d0"

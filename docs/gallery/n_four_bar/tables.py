@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl import Result, Scenario, simulate
-from ukctrl.reproduce import parallelogram
-from ukctrl.reproduce.markdown import bound, table
+from ukctrl.papers import parallelogram
+from ukctrl.papers.markdown import bound, table
 
 SLOW = True
 LOOPS = (1, 2, 3, 5)

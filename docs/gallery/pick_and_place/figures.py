@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tables import LAWS, PICK, PLACE, miss, run
 
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 COLORS = style.PALETTE
 

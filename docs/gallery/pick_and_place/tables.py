@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
-from ukctrl import Result, Scenario, catalog, simulate
-from ukctrl.reproduce.markdown import error, fixed, table
+from ukctrl import Result, Scenario, simulate
+from ukctrl.core.files import catalog
+from ukctrl.papers.markdown import error, fixed, table
 
 NAME = "scara-pick-and-place"
 PICK, PLACE, END = 0.7, 3.1, 4.2

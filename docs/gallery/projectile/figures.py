@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ukctrl.reproduce.review import figures
+from ukctrl.papers.review import figures
 
 FIGURES = {"projectile-flight": figures.projectile_flight}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukctrl.plot import style
-from ukctrl.reproduce.pseudoinverses import PAPER
+from ukctrl.papers.pseudoinverses import PAPER
+from ukctrl.reports.plot import style
 
 
 def draw(folder: Path) -> None:

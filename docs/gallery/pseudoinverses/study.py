@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy
 import scipy
 
-from ukctrl.reproduce.pseudoinverses.printed import RUNS
-from ukctrl.reproduce.pseudoinverses.study import INTEGRATORS, METHODS, START, Case, Outcome, run
+from ukctrl.papers.pseudoinverses.printed import RUNS
+from ukctrl.papers.pseudoinverses.rerun import INTEGRATORS, METHODS, START, Case, Outcome, run
 
 STORE = Path(__file__).with_suffix(".json")
 ABOVE = 1e-3

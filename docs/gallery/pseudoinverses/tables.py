@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import study
 from study import ABOVE, GAINS, THRESHOLDS
 
-from ukctrl.reproduce import markdown
-from ukctrl.reproduce.markdown import table
-from ukctrl.reproduce.pseudoinverses import flops, formulas, runs
-from ukctrl.reproduce.pseudoinverses.printed import RUNS, SIZES, TABLE_6, TABLES_2_TO_5, Run
-from ukctrl.reproduce.pseudoinverses.study import INTEGRATORS, METHODS, START, Case, Outcome
+from ukctrl.papers import markdown
+from ukctrl.papers.markdown import table
+from ukctrl.papers.pseudoinverses import flops, formulas, runs
+from ukctrl.papers.pseudoinverses.printed import RUNS, SIZES, TABLE_6, TABLES_2_TO_5, Run
+from ukctrl.papers.pseudoinverses.rerun import INTEGRATORS, METHODS, START, Case, Outcome
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from tables import CONTROLLERS, helix
 
-from ukctrl.plot import panels, style
+from ukctrl.reports.plot import panels, style
 
 SHOWN = 40
 """How many of the robots are drawn."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ukctrl import Result, Robot, Scenario, Stack, Task, simulate
 from ukctrl.control import AdaptiveRobust, ChenRobust, Feedback, Lyapunov, Power, Servo, Sliding
-from ukctrl.control.mismatch import ModelError, RowMismatch
+from ukctrl.control.feedback.model_error import ModelError, RowMismatch
 from ukctrl.robot import Payload
 
 COUNT = 200

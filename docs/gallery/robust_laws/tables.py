@@ -9,7 +9,7 @@ import numpy as np
 import plants
 
 from ukctrl import Result, Scenario, simulate
-from ukctrl.reproduce.markdown import table
+from ukctrl.papers.markdown import table
 
 SLOW = True
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ukctrl.metrics import METRICS
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
-from ukctrl.study import Study, sweep
-from ukctrl.study.study import About
-from ukctrl.study_report import Insight
+from ukctrl.simulation.result.metrics import METRICS
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
+from ukctrl.studies.insight import Insight
+from ukctrl.studies.sweep import Study, sweep
+from ukctrl.studies.sweep.study import About
 
 HOME = Path(__file__).resolve().parent
 SCENARIO = "scara-helix"

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from study import COST, LIMIT, insight
 
-from ukctrl.pretty import number, si
-from ukctrl.reproduce.markdown import minus, table
-from ukctrl.statistics import Estimate, wilson
-from ukctrl.study_report import Insight, Sensitivity
-from ukctrl.study_report.bins import bins_of
-from ukctrl.study_report.cells import factor_words
+from ukctrl.core.number_text import number, si
+from ukctrl.core.statistics import Estimate, wilson
+from ukctrl.papers.markdown import minus, table
+from ukctrl.studies.insight import Insight, Sensitivity
+from ukctrl.studies.insight.bins import bins_of
+from ukctrl.studies.insight.study_page_tables import factor_words
 
 CONTROLLER, PERIOD = "controller.use", "timing.control"
 RANGES = 6

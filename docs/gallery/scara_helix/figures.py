@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukctrl.plot import style
-from ukctrl.reproduce.scara import PAPER
+from ukctrl.papers.scara import PAPER
+from ukctrl.reports.plot import style
 
 
 def draw(folder: Path) -> None:

@@ -6,29 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ukctrl.reproduce import markdown
-from ukctrl.reproduce.markdown import minus, power, table
-from ukctrl.reproduce.scara import formulas as paper
-from ukctrl.reproduce.scara import misprints
-from ukctrl.reproduce.scara.formulas import (
-    LEFT,
-    LITERAL,
-    NEAREST,
-    OURS,
-    RIGHT,
-    STARTS,
-    V_PRINTED,
-)
-from ukctrl.reproduce.scara.ode45 import dormand_prince
-from ukctrl.reproduce.scara.runs import (
-    DRIFT,
-    ROWS,
-    STABILISED,
-    joint_peaks,
-    on_path,
-    peaks,
-    run,
-)
+from ukctrl.papers import markdown
+from ukctrl.papers.markdown import minus, power, table
+from ukctrl.papers.scara import formulas as paper
+from ukctrl.papers.scara import misprints
+from ukctrl.papers.scara.formulas import LEFT, LITERAL, NEAREST, OURS, RIGHT, STARTS, V_PRINTED
+from ukctrl.papers.scara.ode45 import dormand_prince
+from ukctrl.papers.scara.runs import DRIFT, ROWS, STABILISED, joint_peaks, on_path, peaks, run
 
 PAPER = ["**paper**", "**0.8**", "**7**", "**10**"]
 """Its largest errors in x, y, z [mm]."""

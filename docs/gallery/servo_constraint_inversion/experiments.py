@@ -8,11 +8,11 @@ import by_hand
 import numpy as np
 
 from ukctrl.control import Feedforward, Inversion, ServoDae
-from ukctrl.control.nominal import Nominal
-from ukctrl.loop import Loop
-from ukctrl.result import Result
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
+from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
 
 M1 = M2 = 1.0
 K, C, T = 5.0, 1.0, 2.0

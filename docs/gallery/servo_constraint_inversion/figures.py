@@ -19,9 +19,9 @@ from experiments import (
 )
 from matplotlib.figure import Figure
 
-from ukctrl.plot import style
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
+from ukctrl.reports.plot import style
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
 
 BLUE, RED, GREEN = style.PALETTE[:3]
 

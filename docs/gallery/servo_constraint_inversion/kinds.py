@@ -12,10 +12,10 @@ import numpy as np
 from experiments import M1, M2, PATHS, TIMES, C, K, T, apart, at, independent, nominal
 
 from ukctrl.control import Flat, Inversion, ServoDae, StableInversion
-from ukctrl.errors import InputError
-from ukctrl.reproduce.markdown import table
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
+from ukctrl.core.errors import InputError
+from ukctrl.papers.markdown import table
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
 
 LAW = {"controller": {"use": "io-linearisation"}}
 PLAIN = {"controller": {"use": "servo-baumgarte"}}

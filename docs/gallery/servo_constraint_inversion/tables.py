@@ -25,13 +25,13 @@ from experiments import (
 from kinds import kinds
 
 from ukctrl.control import ServoDae
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.loop import Loop
-from ukctrl.prepare import true_robot
-from ukctrl.reproduce.markdown import minus, table
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.papers.markdown import minus, table
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.prepare import true_robot
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
 from ukctrl.uk import servo_matrix
 
 SLOW = True

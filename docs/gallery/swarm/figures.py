@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ukctrl.reproduce.review import figures
+from ukctrl.papers.review import figures
 
 FIGURES = {
     "swarm-paths": figures.swarm_trajectories,

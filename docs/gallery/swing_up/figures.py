@@ -9,7 +9,7 @@ import study
 from matplotlib.figure import Figure
 from tables import ROBOTS
 
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 BLUE, RED = style.PALETTE[:2]
 SHOWN = {"cart-pole": 7.0, "acrobot": 9.0, "pendubot": 9.0, "furuta": 4.0}

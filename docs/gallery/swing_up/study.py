@@ -9,9 +9,9 @@ import numpy as np
 
 from ukctrl import Result, Scenario, simulate
 from ukctrl.control import Regulation
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Matrix, Vector
-from ukctrl.loop import Loop
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.loop import Loop
 
 NAMES = ("cart-pole", "acrobot", "pendubot", "furuta")
 HOLD = 1e-3

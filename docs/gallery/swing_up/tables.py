@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import study
 
-from ukctrl.reproduce.markdown import error, minus, table
+from ukctrl.papers.markdown import error, minus, table
 
 SLOW = True
 ROBOTS = {"cart-pole": "cart and pole", "acrobot": "Acrobot", "pendubot": "Pendubot"}

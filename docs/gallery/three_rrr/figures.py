@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tables import needed, run
 
 from ukctrl import Result, Robot
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 BLUE, RED, GREEN = COLORS = style.PALETTE[:3]
 PALE = "#b9c3d0"

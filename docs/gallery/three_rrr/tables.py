@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from ukctrl import Result, Scenario, simulate
-from ukctrl.reproduce.markdown import bound, table
-from ukctrl.reproduce.recursive import three_rrr
+from ukctrl.papers.markdown import bound, table
+from ukctrl.papers.recursive import three_rrr
 
 NAMES = ("platform_x", "platform_y", "platform_angle")
 START = (0.02, -0.01, 0.1, 0.06, 0.04, -0.5)

@@ -11,7 +11,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 
 def others() -> Figure:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 
 from ukctrl import Budget, Scenario, Tuned, tune
-from ukctrl.tuning import METHODS, Plants
+from ukctrl.studies.tuning import METHODS, Plants
 
 COST = "rms_phi.tool + 1e-6*input_travel"
 OVER: Mapping[str, tuple[float, float]] = {

@@ -7,8 +7,8 @@ import statistics
 import searches
 
 from ukctrl import Tuned
-from ukctrl.reproduce.markdown import table
-from ukctrl.tuning.tuned import average_of, worst_of
+from ukctrl.papers.markdown import table
+from ukctrl.studies.tuning.tuned import average_of, worst_of
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tables import VARIANTS, bar, run
 
 from ukctrl import Robot
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 COLORS = style.PALETTE
 LINKS = ("link0", "link1", "link2", "link3", "link4", "link5", "link6", "link7", "flange", "tool")

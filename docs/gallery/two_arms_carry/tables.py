@@ -9,9 +9,10 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ukctrl import Result, Robot, Scenario, catalog, simulate
-from ukctrl.reproduce.arms import about_x, panda_tool
-from ukctrl.reproduce.markdown import error, fixed, table
+from ukctrl import Result, Robot, Scenario, simulate
+from ukctrl.core.files import catalog
+from ukctrl.papers.arms import about_x, panda_tool
+from ukctrl.papers.markdown import error, fixed, table
 
 NAME = "two-arms-carry"
 BAR = about_x(np.pi) @ np.array([[1.0, 0, 0, 0], [0, 1, 0, -0.4], [0, 0, 1, 0], [0, 0, 0, 1]])

@@ -7,8 +7,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from tables import BACK, EXACT, OFF
 
-from ukctrl.plot import style
-from ukctrl.reproduce.servo import runs
+from ukctrl.papers.servo import runs
+from ukctrl.reports.plot import style
 
 BLUE, RED, GREEN = style.PALETTE[:3]
 

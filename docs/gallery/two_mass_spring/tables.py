@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ukctrl.reproduce.markdown import error, minus, table
-from ukctrl.reproduce.servo import claims, runs
+from ukctrl.papers.markdown import error, minus, table
+from ukctrl.papers.servo import claims, runs
 from ukctrl.robot import Robot
-from ukctrl.scenario import Scenario
-from ukctrl.simulation import simulate
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
 
 EXACT: dict[str, object] = {}
 OFF: dict[str, object] = {"start.q": (0.1, 1.15), "start.v": (0.3, 0.1)}

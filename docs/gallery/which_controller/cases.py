@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ukctrl import Scenario, compare
-from ukctrl.comparison import Comparison, Entry
 from ukctrl.control import Controller
-from ukctrl.tuning import Budget
+from ukctrl.studies.comparison import Comparison, Entry
+from ukctrl.studies.tuning import Budget
 
 Changes = Mapping[str, object]
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from study import load
 
-from ukctrl.plot import style
+from ukctrl.reports.plot import style
 
 MM = 1e3
 SHOWN = (

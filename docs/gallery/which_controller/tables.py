@@ -9,7 +9,7 @@ from cases import CASES
 from study import Record, load
 from verdicts import decide
 
-from ukctrl.reproduce.markdown import power, table
+from ukctrl.papers.markdown import power, table
 
 ROUNDING = 1e-7
 """Errors below this are not worth a digit [m, rad]."""

@@ -5,9 +5,9 @@ import signal
 import sys
 import time
 
-from ukctrl.effects import Sensor, SensorEffect
-from ukctrl.errors import InputError
-from ukctrl.fields import spec
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import spec
+from ukctrl.simulation.effects import Sensor, SensorEffect
 
 
 @spec

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.linear_analysis import analyze, linear_plant, unreached_modes, unseen_modes
-from ukctrl.linear_analysis.loop import growth_of, idle
-from ukctrl.linear_report import write_analysis
-from ukctrl.terminal.analysing import as_table, show_analysis
+from ukctrl.analysis.linear import analyze, linear_plant, unreached_modes, unseen_modes
+from ukctrl.analysis.linear.linear_loop import growth_of, idle
+from ukctrl.analysis.linear.linear_page import write_analysis
+from ukctrl.cli.terminal.analyze_text import as_table, show_analysis
 
 
 def test_a_motor_in_the_middle_does_not_move_what_swings_against_it(plants):

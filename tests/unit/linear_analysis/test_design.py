@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.errors import InputError
-from ukctrl.linear_analysis import (
+from ukctrl.analysis.linear import (
     designed,
     largest_period,
     linear_loop,
     margins_at,
     natural_frequency,
 )
+from ukctrl.core.errors import InputError
 
 BAUMGARTE = {"kind": "baumgarte", "alpha": 1.0, "beta": 1.0}
 PID = {"kind": "pid", "kp": 3.0, "ki": 1.0, "kd": 3.0}

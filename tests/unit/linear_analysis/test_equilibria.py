@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Dynamics, Robot, Scenario
-from ukctrl.errors import InputError
-from ukctrl.linear_analysis import equilibria, linear_plant
+from ukctrl.analysis.linear import equilibria, linear_plant
+from ukctrl.core.errors import InputError
 
 MET = {"rtol": 0.0, "atol": 1e-9}
 

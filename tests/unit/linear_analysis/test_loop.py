@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.errors import InputError
-from ukctrl.linear_analysis import linear_loop
-from ukctrl.linear_analysis.sampling import sampled_plant
+from ukctrl.analysis.linear import linear_loop
+from ukctrl.analysis.linear.sampling import sampled_plant
+from ukctrl.core.errors import InputError
 
 CLOSED = {"rtol": 0.0, "atol": 1e-8}
 SMALL = 1e-5

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.linear_analysis import as_rates, linear_loop
-from ukctrl.linear_analysis.margins import disk_gain, disk_margin, disk_phase, margins_at
-from ukctrl.linear_analysis.response import frequencies
-from ukctrl.linear_analysis.structured import structured
+from ukctrl.analysis.linear import as_rates, linear_loop
+from ukctrl.analysis.linear.margins import disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.analysis.linear.response import frequencies
+from ukctrl.analysis.linear.structured_singular_value import structured
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.control.placement import asked
-from ukctrl.control.settling import SETTLED, natural_frequency
-from ukctrl.errors import GainError, InputError
-from ukctrl.linear_analysis import designed, linear_loop, linear_plant
-from ukctrl.metrics.formulas import SETTLED_FRACTION
+from ukctrl.analysis.linear import designed, linear_loop, linear_plant
+from ukctrl.control.regulators.pole_placement import asked
+from ukctrl.control.regulators.settling_time import SETTLED, natural_frequency
+from ukctrl.core.errors import GainError, InputError
+from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FRACTION
 
 
 def law(settling, damping, **more):

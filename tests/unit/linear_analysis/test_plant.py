@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.linear_analysis import OperatingPoint, invariant_zeros, linear_plant, operating_point
+from ukctrl.analysis.linear import OperatingPoint, invariant_zeros, linear_plant, operating_point
+from ukctrl.core.errors import InputError, UnknownName
 
 CLOSED = {"rtol": 0.0, "atol": 1e-9}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.result import Labels, Result, Signal
+from ukctrl.simulation.result.result import Labels, Result, Signal
 
 AUDIT = [
     {"level": "note", "code": "visual", "subject": "scara.urdf", "message": "no visual is read."},

@@ -10,12 +10,12 @@ import re
 import numpy as np
 import pytest
 
-from ukctrl.batch import Outcome
-from ukctrl.comparison import Comparison, page
-from ukctrl.errors import InputError
-from ukctrl.plot.comparison import Point, pareto_front
-from ukctrl.pretty import plus_minus
-from ukctrl.result import Labels, Result
+from ukctrl.core.errors import InputError
+from ukctrl.core.number_text import plus_minus
+from ukctrl.reports.plot.comparison_figures import Point, pareto_front
+from ukctrl.simulation.result.result import Labels, Result
+from ukctrl.studies.batch import Outcome
+from ukctrl.studies.comparison import Comparison, comparison_page
 
 
 def row(comparison, metric):
@@ -218,7 +218,7 @@ def test_the_page_marks_the_best_and_brackets_the_unranked(helix):
     comparison = Comparison.of(
         {"a": helix(error=0.02), "b": helix(error=0.04), "c": helix(50, status="infeasible")}
     )
-    text = page.html(comparison, page.pictures(comparison))
+    text = comparison_page.html(comparison, comparison_page.pictures(comparison))
     assert re.search(r'best">&#9733; 0\.00\d+</td>', text)
     assert re.search(r'class="number unranked">\(0\.0\d+\)</td>', text)
     assert "not ranked" in text
@@ -231,7 +231,7 @@ def test_the_page_escapes_what_strangers_wrote(helix):
     comparison = Comparison.of(
         {attack: helix(3, scenario=scenario), "b": helix(3, message=attack, status="diverged")}
     )
-    text = page.html(comparison, page.pictures(comparison))
+    text = comparison_page.html(comparison, comparison_page.pictures(comparison))
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
 
@@ -239,19 +239,19 @@ def test_the_page_escapes_what_strangers_wrote(helix):
 @pytest.mark.parametrize("n", [0, 1])
 def test_runs_of_few_samples_can_be_compared(helix, n):
     comparison = Comparison.of({"a": helix(n), "b": helix(n)})
-    assert page.html(comparison, page.pictures(comparison))
+    assert comparison_page.html(comparison, comparison_page.pictures(comparison))
 
 
 def test_runs_without_a_task_or_motors_can_be_compared():
     nothing = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     comparison = Comparison.of({"a": nothing, "b": nothing})
-    assert page.pictures(comparison) == []
-    assert "equally well" in page.html(comparison, [])
+    assert comparison_page.pictures(comparison) == []
+    assert "equally well" in comparison_page.html(comparison, [])
 
 
 def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
     comparison = Comparison.of({"a": humanoid, "b": humanoid})
-    pictures = {entry.name: entry for entry in page.pictures(comparison)}
+    pictures = {entry.name: entry for entry in comparison_page.pictures(comparison)}
     assert "all actuators" in pictures["compare_inputs"].svg
 
 
@@ -329,7 +329,7 @@ def test_one_failure_in_many_repeats_costs_the_rank(over_repeats):
         "'c' completed 11 of 12 repeats (1 diverged) and is not ranked. With seed 4: left every "
         "bound."
     )
-    table = page.html(comparison, [])
+    table = comparison_page.html(comparison, [])
     assert re.search(r'unranked">\[[01]\.\d+ ± 0\.\d+\]', table)
     assert "11 of 12" in table
 

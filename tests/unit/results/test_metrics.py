@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ukctrl import metrics
-from ukctrl.errors import UnknownName
-from ukctrl.result import Result
-from ukctrl.samples import FIELDS, Labels, Signal
-from ukctrl.verdicts import judge
+from ukctrl.core.errors import UnknownName
+from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.samples import FIELDS, Labels, Signal
+from ukctrl.simulation.verdicts import judge
 
 EXACT = {"rtol": 1e-13, "atol": 0.0}
 QUADRATURE = {"rtol": 2e-5}  # 2001 samples, trapezoidal rule
@@ -145,7 +145,7 @@ def test_an_input_without_a_limit_is_never_saturated(motors, limit):
 
 def test_the_largest_opening_of_a_closure_is_found(rows):
     labels = Labels(passive_rows=["a", "b"], passive_row_units=["m", "m"])
-    from ukctrl.result import Result
+    from ukctrl.simulation.result.result import Result
 
     result = Result.build(
         time=T,
@@ -158,7 +158,7 @@ def test_the_largest_opening_of_a_closure_is_found(rows):
 
 def balance(n, leak=0.0, **extra):
     """Return a run that exchanges energy and loses track of that much power [W]."""
-    from ukctrl.result import Result
+    from ukctrl.simulation.result.result import Result
 
     time = np.linspace(0.0, 10.0, n)
     samples = {"energy": np.sin(time) ** 2 + leak * time, "power": np.sin(2.0 * time), **extra}
@@ -215,7 +215,7 @@ UNDERFLOW = 1e-150
     st.floats(0.1, 10.0),
 )
 def test_error_metrics_ignore_the_order_of_rows_and_scale_with_them(values, order, factor):
-    from ukctrl.result import Result
+    from ukctrl.simulation.result.result import Result
 
     def run(phi):
         labels = Labels(rows=list("abc"), row_units=["m"] * 3, row_blocks=["x"] * 3)
@@ -232,7 +232,7 @@ def test_error_metrics_ignore_the_order_of_rows_and_scale_with_them(values, orde
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=30))
 def test_the_rms_lies_between_nothing_and_the_peak(values):
-    from ukctrl.result import Result
+    from ukctrl.simulation.result.result import Result
 
     labels = Labels(rows=["a"], row_units=["m"], row_blocks=["x"])
     result = Result.build(

@@ -10,10 +10,10 @@ import matplotlib
 import numpy as np
 import pytest
 
-from ukctrl import plot
-from ukctrl.errors import UnknownName
-from ukctrl.plot import panels, spatial, style
-from ukctrl.result import Labels, Result
+from ukctrl.core.errors import UnknownName
+from ukctrl.reports import plot
+from ukctrl.reports.plot import panels, spatial, style
+from ukctrl.simulation.result.result import Labels, Result
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -102,8 +102,8 @@ def test_drawing_needs_no_pyplot():
     script = (
         "import sys\n"
         "from ukctrl import plot\n"
-        "from ukctrl.plot import style\n"
-        "from ukctrl.result import Labels, Result\n"
+        "from ukctrl.reports.plot import style\n"
+        "from ukctrl.simulation.result.result import Labels, Result\n"
         "labels = Labels(rows=['a'], row_units=['m'], row_blocks=['b'])\n"
         "r = Result.build(time=[0, 1], samples={'phi': [[1], [2]]}, labels=labels,"
         " status='completed')\n"

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from ukctrl import page, plot, report
-from ukctrl.errors import InputError
-from ukctrl.result import Labels, Result, Signal
+from ukctrl.core.errors import InputError
+from ukctrl.reports import plot, run_page, web_page
+from ukctrl.simulation.result.result import Labels, Result, Signal
 
 HOSTILE = (
     """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&{{7*7}}{%x%}]]>-->"""
@@ -41,7 +41,7 @@ class Elements(HTMLParser):
 
 
 def html(result):
-    return report.html(result, report.pictures(result))
+    return run_page.html(result, run_page.pictures(result))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_page_asks_nothing_of_anybody(text):
 
 
 def test_the_style_of_the_page_fetches_nothing():
-    text = (page.TEMPLATES / "page.css").read_text(encoding="utf-8")
+    text = (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8")
     assert "@import" not in text
     assert "url(" not in text
 
@@ -158,17 +158,17 @@ def test_the_page_is_made_again_from_the_saved_files(text, helix, tmp_path):
 
 def test_the_files_beside_the_page_are_its_figures(helix, tmp_path):
     result = helix()
-    target = report.write_report(result, tmp_path / "new" / "folder")
+    target = run_page.write_report(result, tmp_path / "new" / "folder")
     names = {path.name for path in target.parent.iterdir()}
     assert names == {"report.html", *(f"{name}.png" for name in plot.available(result))}
     assert all((target.parent / name).stat().st_size > 1000 for name in names)
 
 
 def test_figures_of_an_earlier_run_do_not_stay(humanoid, helix, tmp_path):
-    report.write_report(humanoid, tmp_path)
+    run_page.write_report(humanoid, tmp_path)
     assert (tmp_path / "grip.png").exists()
     (tmp_path / "mine.png").write_bytes(b"untouched")
-    report.write_report(helix(3), tmp_path)
+    run_page.write_report(helix(3), tmp_path)
     assert not (tmp_path / "grip.png").exists()
     assert (tmp_path / "mine.png").read_bytes() == b"untouched"
 
@@ -221,7 +221,7 @@ def test_units_stand_beside_the_values(text):
 def test_a_folder_that_cannot_be_written_is_an_input_error(helix, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="cannot write the report to"):
-        report.write_report(helix(2), tmp_path / "taken")
+        run_page.write_report(helix(2), tmp_path / "taken")
 
 
 @pytest.mark.parametrize(
@@ -236,13 +236,13 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(helix, tmp_path):
     ],
 )
 def test_toml_is_marked_and_escaped(toml, marked):
-    assert marked in page.highlight_toml(toml)
+    assert marked in web_page.highlight_toml(toml)
 
 
 def test_marking_toml_loses_no_character(helix):
     from html import unescape
 
-    from ukctrl.storage import toml_text
+    from ukctrl.simulation.result.storage import toml_text
 
     text = toml_text(hostile().scenario) + toml_text(helix(2).scenario)
-    assert unescape(re.sub(r"<[^>]*>", "", page.highlight_toml(text))) == text
+    assert unescape(re.sub(r"<[^>]*>", "", web_page.highlight_toml(text))) == text

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ukctrl.errors import InputError, ShapeError, UnknownName
-from ukctrl.result import STATUSES, Labels, Result, Signal
+from ukctrl.core.errors import InputError, ShapeError, UnknownName
+from ukctrl.simulation.result.result import STATUSES, Labels, Result, Signal
 
 CONTRACT = {
     "q": ("time", "coordinate"),
@@ -186,7 +186,7 @@ def test_entries_without_a_value_are_left_out_and_arrays_become_lists(helix):
 def test_a_metric_costs_neither_xarray_nor_pandas(tmp_path):
     script = (
         "import sys\n"
-        "from ukctrl.result import Labels, Result\n"
+        "from ukctrl.simulation.result.result import Labels, Result\n"
         "r = Result.build(time=[0, 1], samples={}, labels=Labels(), status='completed')\n"
         f"r.metric('effort'); r.save(r'{tmp_path}'); Result.load(r'{tmp_path}')\n"
         "print(*sorted({name.split('.')[0] for name in sys.modules}))\n"

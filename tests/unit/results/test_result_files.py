@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ukctrl import storage
-from ukctrl.errors import InputError
-from ukctrl.result import Labels, Result, Signal
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.result import storage
+from ukctrl.simulation.result.result import Labels, Result, Signal
 
 
 def refuse_constants(name):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.result import Labels, Result, Signal
-from ukctrl.verdicts import headline, judge
+from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.verdicts import headline, judge
 
 T = np.linspace(0.0, 10.0, 501)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.reproduce.arms import UR5, panda_flange, panda_tool, ur5_frames
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.papers.arms import UR5, panda_flange, panda_tool, ur5_frames
 from ukctrl.robot import Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # seven rotations, metres
@@ -95,8 +95,8 @@ def test_at_home_the_tool_points_down(name, frame, point):
 
 
 def test_a_start_that_says_nothing_begins_at_home():
-    from ukctrl.prepare import start_state
-    from ukctrl.scenario import StartState
+    from ukctrl.simulation.loop.prepare import start_state
+    from ukctrl.simulation.scenario import StartState
 
     robot = Robot.load("panda")
     q, v, _ = start_state(StartState(q={"joint1": "10*deg"}), robot, ())

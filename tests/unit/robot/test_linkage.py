@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError, StartError
+from ukctrl.core.errors import InputError, StartError
+from ukctrl.mechanics.dynamics import Dynamics
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-12}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ukctrl import catalog
-from ukctrl.errors import InputError, ModelError, UnknownName
+from ukctrl.core.errors import InputError, ModelError, UnknownName
+from ukctrl.core.files import catalog
 from ukctrl.robot import Payload, Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-11}  # torques of some 100 N m

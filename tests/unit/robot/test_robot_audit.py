@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from ukctrl.constraints import AnyConstraint
-from ukctrl.errors import ModelError
+from ukctrl.core.errors import ModelError
+from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.robot import Robot
 
 ROD = 'ixx="0.05" iyy="0.05" izz="0" ixy="0" ixz="0" iyz="0"'

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ukctrl.expression import Vocabulary, compile_function, parse
+from ukctrl.core.expression import Vocabulary, compile_function, parse
 from ukctrl.robot import Robot
 from ukctrl.robot.layout import identifier
 

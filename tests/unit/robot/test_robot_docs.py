@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from ukctrl.robot import audit, perturb, spec
-from ukctrl.robot.formulas import spec as formulas
+from ukctrl.robot import audit, perturb, schema
 from ukctrl.robot.models import linkage, particles
+from ukctrl.robot.schema import plant_tables as formulas
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")
 SPECS = [
-    spec.RobotFile, spec.ExtraFrame, spec.JointMotor, spec.Transmission, spec.TorqueBetween,
-    spec.Wrench, spec.JointSpring, spec.JointDamper, spec.DryFriction, spec.Spring,
-    spec.GivenForce, spec.FormulaInput, spec.Elastic, formulas.LagrangianTable,
-    formulas.FunctionsTable, linkage.Linkage, linkage.Body, linkage.Prismatic, linkage.Motor,
-    linkage.Repeat,
+    schema.RobotFile, schema.ExtraFrame, schema.JointMotor, schema.Transmission,
+    schema.TorqueBetween, schema.Wrench, schema.JointSpring, schema.JointDamper,
+    schema.DryFriction, schema.Spring, schema.GivenForce, schema.FormulaInput, schema.Elastic,
+    formulas.LagrangianTable, formulas.FunctionsTable, linkage.Linkage,
+    linkage.Body, linkage.Prismatic, linkage.Motor, linkage.Repeat,
     particles.Particles, perturb.Perturbation, perturb.Payload,
 ]  # fmt: skip
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, catalog, simulate
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.prepare import start_state
+from ukctrl import Scenario, simulate
+from ukctrl.core.errors import InputError
+from ukctrl.core.files import catalog
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import (
     Elastic,
     FormulaInput,
@@ -16,7 +16,8 @@ from ukctrl.robot import (
     TorqueBetween,
     Transmission,
 )
-from ukctrl.scenario import StartState
+from ukctrl.simulation.loop.prepare import start_state
+from ukctrl.simulation.scenario import StartState
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # algebra on matrices of size one
 DIFFERENCED = {"rtol": 0.0, "atol": 1e-7}  # central differences over 1e-5
@@ -231,7 +232,7 @@ def test_motors_that_a_start_leaves_out_relax_their_springs():
 
 
 def test_a_solved_start_relaxes_the_springs_too():
-    from ukctrl.constraints import Expression
+    from ukctrl.mechanics.constraints import Expression
 
     robot = two_link()
     rows = (Expression(phi="shoulder + elbow - 1.0"), Expression(phi="elbow_motor - 0.2", name="b"))

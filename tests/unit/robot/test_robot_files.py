@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from ukctrl.errors import InputError, ModelError, UnknownName
+from ukctrl.core.errors import InputError, ModelError, UnknownName
 from ukctrl.robot import Robot
 
 TOML = 'title = "arm"\nmodel = "arm.urdf"\n'
@@ -174,7 +174,7 @@ def test_a_byte_order_mark_is_no_error(folder):
 
 
 def test_every_robot_of_the_catalogue_loads_with_title_and_source():
-    from ukctrl.catalog import names
+    from ukctrl.core.files.catalog import names
 
     for name in names("robots"):
         robot = Robot.load(name)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ukctrl.errors import ExpressionError, InputError, ModelError
+from ukctrl.core.errors import ExpressionError, InputError, ModelError
 from ukctrl.robot import (
     DryFriction,
     GivenForce,

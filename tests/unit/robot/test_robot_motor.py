@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.errors import InputError, ModelError, ShapeError
+from ukctrl.core.errors import InputError, ModelError, ShapeError
 from ukctrl.robot import JointMotor, Robot, TorqueBetween
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}

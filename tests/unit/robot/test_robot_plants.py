@@ -5,11 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, catalog, simulate
-from ukctrl.constraints import Expression, Stack
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError, ModelError, UnknownName
-from ukctrl.fields import Positive, spec
+from ukctrl import Scenario, simulate
+from ukctrl.core.errors import InputError, ModelError, UnknownName
+from ukctrl.core.fields import Positive, spec
+from ukctrl.core.files import catalog
+from ukctrl.mechanics.constraints import Expression, Stack
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import (
     FormulaInput,
     GivenForce,
@@ -314,7 +315,7 @@ def test_a_mass_matrix_that_is_not_symmetric_is_refused():
 
 PLANT = """
 import numpy as np
-from ukctrl.fields import Positive, spec
+from ukctrl import Positive, spec
 from ukctrl.robot import PlantFunctions
 
 @spec

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ukctrl.errors import InputError, ShapeError, UnknownName
+from ukctrl.core.errors import InputError, ShapeError, UnknownName
 from ukctrl.robot import Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-11}  # the same formula by another route

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import qmc
 
-from ukctrl.study_report.runs import Runs
+from ukctrl.studies.insight.study_runs import Runs
 
 
 @pytest.fixture(name="table_of")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.study_report.bins import bins_of
-from ukctrl.study_report.failures import separations
-from ukctrl.study_report.runs import Axis
+from ukctrl.studies.insight.bins import bins_of
+from ukctrl.studies.insight.failures import separations
+from ukctrl.studies.insight.study_runs import Axis
 
 
 @pytest.fixture(name="rng")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.study_report.maps import map_of
-from ukctrl.study_report.runs import Axis
+from ukctrl.studies.insight.maps import map_of
+from ukctrl.studies.insight.study_runs import Axis
 
 
 def test_a_grid_has_a_cell_for_every_pair_of_values():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import qmc, spearmanr
 
-from ukctrl.study_report.runs import Axis
-from ukctrl.study_report.sensitivity import method_for, rank_correlation, ranks, sensitivities
+from ukctrl.studies.insight.sensitivity import method_for, rank_correlation, ranks, sensitivities
+from ukctrl.studies.insight.study_runs import Axis
 
 ISHIGAMI_FIRST = np.array([0.31390519, 0.44241114, 0.0])
 ISHIGAMI_TOTAL = np.array([0.55758886, 0.44241114, 0.24368366])

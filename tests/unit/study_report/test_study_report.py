@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from ukctrl.cli import main
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.result import Result
-from ukctrl.scenario import Scenario
-from ukctrl.study import Factor, Plan, Study, sweep
-from ukctrl.study.study import About
-from ukctrl.study_report import Insight, write_study_report
-from ukctrl.study_report.command import written
-from ukctrl.tables import parse_value
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.core.files.table_paths import parse_value
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.insight import Insight, write_study_report
+from ukctrl.studies.insight.command import written
+from ukctrl.studies.sweep import Factor, Plan, Study, sweep
+from ukctrl.studies.sweep.study import About
 
 SCENARIO = Scenario.load(
     "two-mass-spring",
@@ -291,7 +291,7 @@ def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
 
 def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    from ukctrl import terminal
+    from ukctrl.cli import terminal
 
     report = write_study_report(swept, tmp_path, again=False)
     terminal.show_study(report.insight, tmp_path, False, report.replays)
@@ -312,7 +312,7 @@ def test_a_sweep_may_leave_its_table_alone(tmp_path, capsys):
 
 
 def test_a_card_of_ones_own_is_found_again(tmp_path, monkeypatch, capsys):
-    from ukctrl.workspace import create
+    from ukctrl.cli.workspace import create
 
     home = tmp_path / "home"
     create(home)

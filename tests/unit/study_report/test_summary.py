@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ukctrl.errors import InputError, UnknownName
-from ukctrl.study_report.runs import Runs
-from ukctrl.study_report.summary import LEVELS, percentiles, reasons, statuses, summarise
+from ukctrl.core.errors import InputError, UnknownName
+from ukctrl.studies.insight.study_runs import Runs
+from ukctrl.studies.insight.summary import LEVELS, percentiles, reasons, statuses, summarise
 
 ROUNDING = {"rtol": 1e-13, "atol": 0.0}
 

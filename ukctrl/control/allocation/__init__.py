@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ukctrl.control.allocation.base import Allocation, Allocator
+from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
 from ukctrl.control.allocation.chen import Chen
 from ukctrl.control.allocation.coupling import Coupling

@@ -8,22 +8,29 @@ from typing import Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl import kernels, large, uk
-from ukctrl.certify import raise_if_missed
-from ukctrl.constraints import Rows
-from ukctrl.control.allocation.base import Allocation, Allocator, own_stack, row_miss, row_unit
-from ukctrl.control.allocation.limits import InputLimits, Limits
+from ukctrl import uk
+from ukctrl.control.allocation.allocation import (
+    Allocation,
+    Allocator,
+    own_stack,
+    row_miss,
+    row_unit,
+)
+from ukctrl.control.allocation.input_limits import InputLimits, Limits
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.order import Order, Ordered
 from ukctrl.control.allocation.relaxed import relaxed
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
 from ukctrl.control.allocation.scaled import Problem, scaled
-from ukctrl.control.base import Signal, Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError, quoted
-from ukctrl.factor import Vector
-from ukctrl.fields import spec
+from ukctrl.control.controller import Signal, Task
+from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import GainError, InputError, quoted
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
 
 FIRST = 0.5
 """Below this, the last entry of the memory says that there was no input yet."""
@@ -104,7 +111,9 @@ class _Bounded(Allocator):
             stack = own_stack(task, rows, "bounded")
             self._levels = Ordered(spec.order, stack)
             self._scale = row_scale(stack, self._metric, task)[self._levels.rows]
-        self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
+        self._solve = (
+            kernels_large if task.robot.nv >= kernels_large.SIZE else kernels
+        ).servo_input
         self._none, self._unit = np.zeros(self._nu), row_unit(task, rows)
         self._account = _Account(1.0, self._none, np.zeros(len(rows)))
         slow = self._limits.slow if spec.rate_limits == "keep" else ()

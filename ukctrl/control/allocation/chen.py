@@ -6,16 +6,17 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl import kernels, uk
-from ukctrl.certify import raise_if_missed
-from ukctrl.constraints import Rows
-from ukctrl.control.allocation.base import Allocation, Allocator
+from ukctrl import uk
+from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.coupling import free_response
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Vector
-from ukctrl.fields import spec
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
 
 OTHERWISE = (
     "The motors do reach them, but not within the row space of A M^-1 B, where this allocation "

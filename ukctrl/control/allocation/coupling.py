@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ukctrl import kernels
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Matrix, Vector
+from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.dynamics import Dynamics
 
 Coupling = Literal["exact", "frozen", "stacked"]
 """How the reaction of passive rows is thought to answer the input."""

@@ -8,16 +8,22 @@ from typing import Annotated, Literal, final
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.constraints import Rows
-from ukctrl.control.allocation.base import Allocation, Allocator, own_stack, row_miss, row_unit
+from ukctrl.control.allocation.allocation import (
+    Allocation,
+    Allocator,
+    own_stack,
+    row_miss,
+    row_unit,
+)
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
-from ukctrl.control.base import Signal, Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Vector
-from ukctrl.fields import Positive, Quantity, spec
-from ukctrl.levels import hierarchy_input
+from ukctrl.control.controller import Signal, Task
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.algebra.priorities import hierarchy_input
+from ukctrl.core.fields import Positive, Quantity, spec
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
 
 Near = Annotated[float, Quantity("1", minimum=0.0, open_minimum=True, maximum=1.0)]
 """Fraction above zero, up to 1."""

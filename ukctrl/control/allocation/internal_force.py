@@ -16,14 +16,15 @@ from typing import Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl import kernels, uk
-from ukctrl.certify import raise_if_missed
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError, quoted, unknown_name
-from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Components, spec
-from ukctrl.reference import AnyReference, Constant
+from ukctrl import uk
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
+from ukctrl.core.fields import Components, spec
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import AnyReference, Constant
 
 UNDETERMINED = 1e-6
 """A reaction whose row has a larger part than this in a dependency among rows is not unique."""

@@ -12,18 +12,19 @@ from typing import Literal, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl import kernels, large, uk
-from ukctrl.certify import raise_if_missed
-from ukctrl.constraints import Rows
-from ukctrl.control.allocation.base import Allocation, Allocator
+from ukctrl import uk
+from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.coupling import Coupling, equation
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, InputError
-from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import spec
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import GainError, InputError
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @spec
@@ -81,7 +82,9 @@ class _LeastNorm(Allocator):
         self._metric = InputMetric(spec.metric, task)
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
-        self._solve = (large if task.robot.nv >= large.SIZE else kernels).servo_input
+        self._solve = (
+            kernels_large if task.robot.nv >= kernels_large.SIZE else kernels
+        ).servo_input
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._metric.at(dynamics)

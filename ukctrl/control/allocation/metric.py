@@ -19,13 +19,14 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl import kernels, uk
+from ukctrl import uk
 from ukctrl.control.actuation import InverseActuation
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError, unknown_name
-from ukctrl.factor import Matrix
-from ukctrl.fields import Number, Positive
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.fields import Number, Positive
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 
 MetricName = Literal["effort", "limits", "gauss", "resolved_acceleration"]

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError
-from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import NonNegative, Number, Rate, RateSquared, spec
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import GainError
+from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @spec

@@ -7,9 +7,9 @@ from typing import Annotated, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.constraints import Stack
-from ukctrl.errors import GainError, unknown_name
-from ukctrl.fields import Listed, Text
+from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.fields import Listed, Text
+from ukctrl.mechanics.constraints import Stack
 
 Order = Annotated[tuple[Text | tuple[Text, ...], ...], Listed()]
 """Blocks of servo rows, highest priority first; a list inside it is one level of several."""

@@ -8,18 +8,24 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.certify import raise_if_missed
-from ukctrl.constraints import Rows
-from ukctrl.control.allocation.base import Allocation, Allocator, own_stack, row_miss, row_unit
+from ukctrl.control.allocation.allocation import (
+    Allocation,
+    Allocator,
+    own_stack,
+    row_miss,
+    row_unit,
+)
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.order import Order, Ordered
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
-from ukctrl.control.base import Signal, Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Vector
-from ukctrl.fields import Fraction, Positive, spec
-from ukctrl.levels import hierarchy_input
+from ukctrl.control.controller import Signal, Task
+from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.algebra.priorities import hierarchy_input
+from ukctrl.core.fields import Fraction, Positive, spec
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @spec
@@ -28,9 +34,9 @@ class Prioritized(Allocation):
 
     The input is built level by level, $u_k = u_{k-1} + S_{k-1} (H_k S_{k-1})^{\oplus} (d_k - H_k
     u_{k-1})$, with columns $S_k$ that span what levels 1 to $k$ leave free: the recursion of
-    `ukctrl.motion.Hierarchy`, with the input for the acceleration and the metric for the mass.
-    The first level holds exactly, or the run stops as infeasible. Where levels do not conflict the
-    input is that of `LeastNorm`.
+    `ukctrl.mechanics.motion.Hierarchy`, with the input for the acceleration and the metric for the
+    mass. The first level holds exactly, or the run stops as infeasible. Where levels do not
+    conflict the input is that of `LeastNorm`.
 
     A lower level that is about to lose its freedom to the higher ones asks for ever larger inputs;
     it is damped there, as `Damped` is, and disturbs no other level by that.

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.certify import RankPolicy
 from ukctrl.control.allocation.box import Box, least_squares, nearest
-from ukctrl.factor import Matrix, Vector
+from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.factorisation import Matrix, Vector
 
 
 def relaxed(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.constraints import Stack
 from ukctrl.control.allocation.metric import REDUNDANT, InputMetric
-from ukctrl.control.base import Task
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError
-from ukctrl.factor import Matrix, Vector
-from ukctrl.levels import freedoms, row_lengths
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.algebra.priorities import freedoms, row_lengths
+from ukctrl.core.errors import GainError
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 def row_scale(stack: Stack, metric: InputMetric, task: Task) -> Vector:

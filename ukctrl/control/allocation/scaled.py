@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control.allocation.box import Box, highest, nearest
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Matrix, Vector
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.dynamics import Dynamics
 
 INWARD = 1e-10
 """How far below the largest share the least input is looked for, should rounding leave no room."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ukctrl.control.base import Command, Law, Task
-from ukctrl.control.elastic.joints import serves_any
+from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Vector
-from ukctrl.fields import Rate, RateSquared, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.fields import Rate, RateSquared, spec
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @spec

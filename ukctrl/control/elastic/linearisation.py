@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.control.base import Command, Law, Task
-from ukctrl.control.elastic.along import Motion, first, sampled, second
+from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Rate, RateSquared, Seconds, spec
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.fields import Rate, RateSquared, Seconds, spec
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints
 
 

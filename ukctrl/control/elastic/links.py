@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.base import Controller, Law, Signal, Task
-from ukctrl.control.elastic.along import Motion, first, sampled
-from ukctrl.control.elastic.joints import (
+from ukctrl.control.controller import Controller, Law, Signal, Task
+from ukctrl.control.elastic.derivatives import Motion, first, sampled
+from ukctrl.control.elastic.elastic_motors import (
     Motors,
     Refusal,
     angle_unit,
@@ -21,10 +21,10 @@ from ukctrl.control.elastic.joints import (
 )
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.servo import Servo
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import Instance, spec
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Instance, spec
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Snapshot, links_alone
 
 NUDGE = 0.1

@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from ukctrl.control.base import Command, Law, Task
-from ukctrl.control.elastic.along import first, sampled, second
-from ukctrl.control.elastic.joints import serves_any
+from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.elastic.derivatives import first, sampled, second
+from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
-from ukctrl.dynamics import Dynamics
-from ukctrl.factor import Vector
-from ukctrl.fields import NonNegative, Seconds, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.fields import NonNegative, Seconds, spec
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @spec

@@ -9,15 +9,15 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.base import Command, Controller, Law, Signal, Task
-from ukctrl.control.elastic.joints import Motors, Refusal, angle_unit, elastic_joints
+from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.elastic.elastic_motors import Motors, Refusal, angle_unit, elastic_joints
 from ukctrl.control.feedback import AnyFeedback, Feedback
-from ukctrl.control.plan import Plan
+from ukctrl.control.planned.polynomial_plan import Plan
 from ukctrl.control.servo import Servo
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InputError
-from ukctrl.factor import Vector
-from ukctrl.fields import Instance, Rate, RateSquared, Seconds, Text, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Instance, Rate, RateSquared, Seconds, Text, spec
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints, Robot, links_alone
 
 

@@ -19,8 +19,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ukctrl.control.feedback.adaptive import AdaptiveRobust
-from ukctrl.control.feedback.base import (
+from ukctrl.control.feedback.adaptive_robust import AdaptiveRobust
+from ukctrl.control.feedback.chen_robust import ChenRobust
+from ukctrl.control.feedback.feedback import (
     Ask,
     BoundFeedback,
     Feedback,
@@ -34,7 +35,6 @@ from ukctrl.control.feedback.base import (
 from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, LinearFeedback, Pid
 from ukctrl.control.feedback.lyapunov import Lyapunov
 from ukctrl.control.feedback.odd import Arctan, OddFunction, Power, Sinh, Tanh
-from ukctrl.control.feedback.robust import ChenRobust
 from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
 

@@ -6,9 +6,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.compiled import compiled
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.feedback.base import (
+from ukctrl.control.feedback.feedback import (
     BoundFeedback,
     Feedback,
     IntegralGain,
@@ -16,9 +14,11 @@ from ukctrl.control.feedback.base import (
     StiffnessGain,
     spread,
 )
-from ukctrl.errors import GainError
-from ukctrl.factor import Matrix, Vector
-from ukctrl.fields import spec
+from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import GainError
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Rows, Stack
 
 
 @final

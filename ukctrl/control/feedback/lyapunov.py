@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.base import Signal
-from ukctrl.control.feedback.base import Ask, Feedback, PositivePerRow, Promise, StateFeedback
+from ukctrl.control.controller import Signal
+from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import InfeasibleConstraint
-from ukctrl.factor import Vector
-from ukctrl.fields import NonNegative, Positive, Quantity, Rate, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InfeasibleConstraint
+from ukctrl.core.fields import NonNegative, Positive, Quantity, Rate, spec
+from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
 
 VANISHED = (
     "The one row that makes V = |s|^2 / 2 decrease vanishes here: no input changes V in the "

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from ukctrl.factor import Vector
-from ukctrl.fields import Positive, Quantity, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.fields import Positive, Quantity, spec
 
 
 @spec

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.feedback.base import (
+from ukctrl.control.feedback.exact_error import Error, NominalError
+from ukctrl.control.feedback.feedback import (
     Ask,
     Feedback,
     NonNegativePerRow,
@@ -18,13 +18,13 @@ from ukctrl.control.feedback.base import (
     StiffnessGain,
     spread,
 )
-from ukctrl.control.feedback.nominal import Error, NominalError
 from ukctrl.control.feedback.odd import AnyOddFunction, OddFunction, Tanh
 from ukctrl.control.feedback.surface import require_grip
-from ukctrl.dynamics import Dynamics
-from ukctrl.errors import GainError
-from ukctrl.factor import Vector
-from ukctrl.fields import Fraction, Instance, Rate, spec
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import GainError
+from ukctrl.core.fields import Fraction, Instance, Rate, spec
+from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
 
 NEARLY = 1e-9
 """A gain that falls short of the needed one by less than this, relatively, is rounded."""

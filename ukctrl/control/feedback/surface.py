@@ -12,11 +12,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.compiled import compiled
-from ukctrl.constraints import Rows, Stack
-from ukctrl.control.feedback.base import PerRow, spread
-from ukctrl.errors import GainError
-from ukctrl.factor import Vector
+from ukctrl.control.feedback.feedback import PerRow, spread
+from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import GainError
+from ukctrl.mechanics.constraints import Rows, Stack
 
 
 @final

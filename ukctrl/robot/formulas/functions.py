@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.errors import ModelError
+from ukctrl.core.errors import ModelError
 from ukctrl.robot.formulas.plant import Plant
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SYMMETRY_RTOL = 1e-9
 class PlantFunctions(abc.ABC):
     """The dynamics of a plant as methods; derive from it, and give it fields for parameters.
 
-    With the decorator `ukctrl.fields.spec` its fields are checked and can be set in the file,
+    With the decorator `ukctrl.core.fields.spec` its fields are checked and can be set in the file,
     in a scenario's ``believed.parameters``, and by `Robot.perturbed`.
     """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.expression import Motion, Vocabulary, derive_motion
+from ukctrl.core.expression import Motion, Vocabulary, derive_motion
 from ukctrl.robot.formulas.plant import Plant
 
 if TYPE_CHECKING:

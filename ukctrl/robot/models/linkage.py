@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ukctrl.errors import InputError, unknown_name
-from ukctrl.fields import Index, NonNegative, Number, Positive, Text, spec
-from ukctrl.files import blaming, read_spec
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.fields import Index, NonNegative, Number, Positive, Text, spec
+from ukctrl.core.files.toml import blaming, read_spec
 from ukctrl.robot.motor import MotorLimits
 
 GROUND = "ground"

@@ -14,7 +14,7 @@ import pinocchio as pin
 from numpy.typing import NDArray
 
 from ukctrl.robot.models.linkage import GROUND, AnyJoint, Linkage, Point, Revolute, place
-from ukctrl.robot.spec import TorqueBetween
+from ukctrl.robot.schema import TorqueBetween
 
 Vector = NDArray[np.float64]
 

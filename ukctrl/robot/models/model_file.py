@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from ukctrl import zoo
-from ukctrl.fields import InputFile
+from ukctrl.core.fields import InputFile
+from ukctrl.core.files import zoo
 
 
 def _model_file(value: object) -> object:

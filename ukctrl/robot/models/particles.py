@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from ukctrl.errors import InputError
-from ukctrl.fields import Count, Positive, spec
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Count, Positive, spec
 
 MAX_PARTICLES = 1000
 """More particles than this are a typing error; the mass matrix alone would fill the memory."""

@@ -21,8 +21,8 @@ from xml.parsers import expat
 import numpy as np
 import pinocchio as pin
 
-from ukctrl.errors import ModelError
-from ukctrl.files import one_line
+from ukctrl.core.errors import ModelError
+from ukctrl.core.files.toml import one_line
 
 MAX_BYTES = 32 * 2**20
 """Larger model files are refused; the largest humanoid descriptions stay below 1 MB."""

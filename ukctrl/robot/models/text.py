@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ukctrl.errors import ModelError
+from ukctrl.core.errors import ModelError
 from ukctrl.robot.audit import Finding, body_findings
 from ukctrl.robot.layout import identifier
 from ukctrl.robot.models.source import Source

@@ -1,0 +1,136 @@
+"""What the start alone tells: ranks, reach, first input, closures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.analysis.check.findings import Actuation, RowCheck
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Integrability, Stack, classify_parts
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.relative_degree import RelativeDegree, Together
+from ukctrl.simulation.scenario import Monitor
+from ukctrl.uk import RankReport
+
+CONSISTENT = 1e-6
+"""A start this close to the constraints counts as on them [unit of phi, of beta]."""
+
+
+def velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, list[str]]:
+    """Classify the rows on velocities, passive and servo; the paths of the task are left out."""
+    parts = [*passive.attached, *(part for part in servo.attached if not all(part.holonomic))]
+    try:
+        found = classify_parts(parts, servo.robot, closed_form=True)
+    except InputError as error:
+        return None, [f"the velocity rows cannot be classified: {error}"]
+    if found is None:
+        return None, []
+    velocity = {
+        name
+        for part in parts
+        for name, holonomic in zip(part.names, part.holonomic, strict=True)
+        if not holonomic
+    }
+    notes = [
+        f"velocity row '{row.name}' says that {row.integral} stays constant; written as phi it "
+        "would hold a value."
+        for row in found.rows
+        if row.integral and row.name in velocity
+    ]
+    if found.witness:
+        notes.append(f"velocity rows do not all integrate: {found.witness}.")
+    return found, notes
+
+
+def integrable(servo: Stack, found: Integrability | None) -> list[bool | None]:
+    """Say of each servo row whether it is, or integrates to, one on positions."""
+    kinds = {row.name: row.kind for row in found.rows} if found is not None else {}
+    known: dict[str, bool | None] = {"holonomic": True, "nonholonomic": False}
+    return [
+        True if holonomic else known.get(kinds.get(name, "undecided"))
+        for name, holonomic in zip(servo.names, servo.holonomic, strict=True)
+    ]
+
+
+def actuation(G: Matrix, mobility: int) -> Actuation:
+    """Return whether the motors reach all of the mobility, part of it, or all in several ways."""
+    reach = int(np.linalg.matrix_rank(G)) if G.size else 0
+    if reach < mobility:
+        return "under"
+    return "redundantly" if G.shape[1] > mobility else "fully"
+
+
+def ranks(
+    servo: RankReport,
+    grip: RankReport,
+    degrees: tuple[RelativeDegree, ...],
+    whole: Together | None,
+    instead: str,
+) -> tuple[list[str], list[str]]:
+    """Return what the ranks at the start mean: problems, and notes."""
+    problems, notes = [], []
+    if servo.dependent:
+        names = ", ".join(f"'{name}'" for name in servo.dependent)
+        notes.append(f"servo rows {names} depend on the others; they are kept if consistent.")
+    if grip.rank < servo.rank:
+        problems.append(
+            f"the motors hold {grip.rank} of {servo.rank} independent servo rows at the start: "
+            "the rest has a higher relative degree, or is beyond the actuation."
+        )
+    if whole is not None and whole.extended and whole.orders is not None:
+        problems.append(f"{whole.sentence}{instead}")
+        return problems, notes
+    if whole is not None and whole.internal:
+        notes.append(whole.sentence)
+    for degree in degrees:
+        held = degree.value is not None and degree.value <= 2
+        if not held and degree.name not in servo.dependent:
+            beyond = instead if degree.value is not None else ""
+            instead = instead.removeprefix(beyond)  # said once
+            problems.append(f"no motor accelerates row '{degree.name}': {degree.sentence}{beyond}")
+    return problems, notes
+
+
+def beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
+    """Say of each input beyond what its motor gives at this speed by how much, by name."""
+    rate = truth.snapshot.v @ truth.snapshot.B
+    said = {}
+    for name, low, high in zip(truth.robot.actuators, *truth.robot.input_bounds(rate), strict=True):
+        u = inputs.get(name, low)
+        if u > high:
+            said[name] = f"input '{name}' starts at {u:.4g}, above its limit {high:.4g}."
+        elif u < low:
+            said[name] = f"input '{name}' starts at {u:.4g}, below its limit {low:.4g}."
+    return said
+
+
+def broken_closures(passive: Stack, monitor: Monitor) -> list[str]:
+    """Say which passive rows the start breaks by more than a run allows."""
+    said = []
+    for level, error, limit in (
+        ("phi", passive.rows.phi, monitor.max_passive_phi),
+        ("beta", passive.rows.beta, monitor.max_passive_beta),
+    ):
+        size = np.abs(np.nan_to_num(error))
+        if np.linalg.norm(size) > limit:
+            worst = int(np.argmax(size))
+            said.append(
+                f"the start breaks the passive constraints, most row '{passive.names[worst]}': "
+                f"{level} = {error[worst]:.3g}. Correct it, or set start.solve = true."
+            )
+    return said
+
+
+def consistency(rows: tuple[RowCheck, ...]) -> list[str]:
+    """Say how far the start is off the servo rows, if it is."""
+    off = [row for row in rows if abs(row.phi) > CONSISTENT or abs(row.beta) > CONSISTENT]
+    if not off:
+        return []
+    worst = max(off, key=lambda row: np.nanmax(np.abs([row.phi, row.beta])))
+    phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
+    return [
+        f"the start is off the constraints, most on row '{worst.name}': {phi}"
+        f"beta = {worst.beta:.3g} {worst.unit}/s. Feedback must bring it back, or set "
+        "start.solve = true."
+    ]

@@ -1,0 +1,125 @@
+"""The figure of `check`: singular values along the motion, and how much of each limit it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ukctrl.analysis.check import Check
+from ukctrl.core.errors import InputError
+from ukctrl.reports.plot import panels, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FLOOR = 1e-7
+"""Smaller singular values are drawn here: they are zero."""
+KINDS = ("inputs", "velocities", "positions")
+
+
+@style.styled
+def check_figure(found: Check) -> Figure:
+    """Draw singular values along the motion, limits in use, and the inputs.
+
+    Args:
+        found: What `check` found.
+
+    Raises:
+        InputError: No motion was worked out, and so there are no curves.
+    """
+    if found.curves is None or found.loads is None or not len(found.curves.t):
+        raise InputError(
+            f"scenario '{found.scenario}' must have a motion for a figure of its check; "
+            f"{found.way.why or 'there is none'}."
+        )
+    drawn = [
+        panels.Panel("Singular values along the motion, the smallest in colour", _sigma(found), 2)
+    ]
+    if np.isfinite(found.loads.used).any():
+        drawn.append(panels.Panel("Largest share of a limit that is used", _limits(found), 2))
+    drawn.extend(_inputs(found))
+    return panels.grid(drawn, height=2.1)
+
+
+def _sigma(found: Check) -> Callable[[Axes, float], None]:
+    curves, ranks = found.curves, found.ranks
+    assert curves is not None
+    assert ranks is not None
+
+    def draw(axes: Axes, room: float) -> None:
+        every = [np.zeros((0, 0))]
+        for k in range(ranks.servo.highest - 1):
+            axes.plot(curves.t, curves.servo[:, k], color=style.FAINT, linewidth=0.7, zorder=1)
+            every.append(curves.servo[:, k])
+        for rank, values, name, width, color in (
+            (ranks.servo, curves.servo, "servo rows A", 3.5, style.PALETTE[5]),
+            (ranks.grip, curves.grip, "grip H = A G", 1.3, style.PALETTE[1]),
+            (ranks.passive, curves.passive[:, None], "passive rows", 1.3, style.PALETTE[2]),
+        ):
+            if not rank.highest:
+                continue
+            last = np.maximum(values[:, min(rank.highest, values.shape[1]) - 1], FLOOR)
+            alpha = 0.6 if width > 2.0 else 1.0
+            axes.plot(curves.t, last, color=color, linewidth=width, alpha=alpha, label=name)
+            at = max(rank.worst, FLOOR)
+            axes.plot([rank.worst_at], [at], "o", color=style.INK, markersize=4, clip_on=False)
+            every.append(last)
+        drawn = np.concatenate([values.ravel() for values in every])
+        if not drawn.size:
+            text = "nothing is held by motors or constraints"
+            axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=style.MUTED)
+        panels.log_scale(axes, drawn)
+        panels.legend(axes, room)
+        _span(axes, found)
+
+    return draw
+
+
+def _span(axes: Axes, found: Check) -> None:
+    """Show the whole run, and where the motion ends before it."""
+    way = found.way
+    axes.set_xlim(way.start, way.end)
+    if way.stop is not None:
+        axes.axvspan(way.reached, way.end, color=style.ALERT, alpha=0.08, linewidth=0.0)
+
+
+def _limits(found: Check) -> Callable[[Axes, float], None]:
+    curves, loads = found.curves, found.loads
+    assert curves is not None
+    assert loads is not None
+
+    def draw(axes: Axes, room: float) -> None:
+        known = [i for i in range(len(KINDS)) if np.isfinite(loads.used[:, i]).any()]
+        values = 100.0 * loads.used[:, known]
+        panels.lines(axes, curves.t, values, [KINDS[i] for i in known], room)
+        axes.axhline(100.0, color=style.ALERT, linewidth=0.9, linestyle="--")
+        axes.set_ylim(0.0, max(110.0, 1.08 * float(np.nanmax(values))))
+        axes.set_ylabel("%")
+        _span(axes, found)
+
+    return draw
+
+
+def _inputs(found: Check) -> list[panels.Panel]:
+    """Return a panel for the inputs of each unit."""
+    curves, loads, demands = found.curves, found.loads, found.feasibility
+    assert curves is not None
+    assert loads is not None
+    assert demands is not None
+    uses = demands.inputs or demands.law
+    values = loads.needed if demands.inputs else loads.law
+    drawn = []
+    for unit in dict.fromkeys(use.unit for use in uses):
+        at = [i for i, use in enumerate(uses) if use.unit == unit]
+
+        def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
+            panels.lines(axes, curves.t, values[:, at], [uses[i].name for i in at], room)
+            panels.fit(axes, values[:, at])
+            axes.set_ylabel(f"u [{unit}]")
+            _span(axes, found)
+
+        drawn.append(panels.Panel("Smallest input that makes the motion", draw, 2))
+    return drawn

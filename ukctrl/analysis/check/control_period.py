@@ -1,0 +1,253 @@
+r"""A control period against the error dynamics that the gains ask for, exactly.
+
+A feedback asks every row for $y^{(r)} = w$ with $w$ a combination of the error's lower derivatives
+(and of its integral), and a zero-order hold keeps $w$ for a period $h$, after the delay of the
+bench. So the error is a chain of $r$ integrators under a held input,
+
+$$ x_{k+1} = e^{N h} x_k + \int_0^h e^{N (h - s)} e_r\, w(s)\, ds, \qquad w = -K x, $$
+
+whose matrices are polynomials in $h$: no approximation. With
+$\phi'' + \alpha \phi' + \beta \phi = 0$ it is stable exactly for
+
+$$ h < \min\!\Big( \frac{2}{\alpha},\; \frac{2 \alpha}{\beta} \Big) . $$
+
+What the model's own change within a period adds is of second order and not part of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+
+import numpy as np
+
+from ukctrl.control import Controller, Servo
+from ukctrl.control.baselines.joint_space import ComputedTorque
+from ukctrl.control.baselines.task_space import TaskSpace
+from ukctrl.control.elastic.linearisation import ElasticLinearisation
+from ukctrl.control.feedback import Baumgarte, FirstOrder, Pid, spread
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.simulation.loop import Loop
+
+SLOWED = 0.5
+"""A sampled error that decays at less than this fraction of the continuous rate is warned of."""
+COMFORTABLE = 0.8
+"""The longest period that keeps this fraction of the rate is recommended."""
+LONGEST = 1e3
+"""A stable period is not looked for beyond this [s]."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Polynomial:
+    r"""The error of one row: $y^{(r)} + k_{r-1} y^{(r-1)} + \dots + k_0 y = 0$."""
+
+    row: str
+    gains: tuple[float, ...]
+    """$k_0$ to $k_{r-1}$; with an integral, of the integral's own derivatives."""
+    integral: bool = False
+    """Whether the first state is an integral, which the law advances from tick to tick."""
+
+    @property
+    def poles(self) -> tuple[complex, ...]:
+        """Roots of the continuous error [1/s], the slowest first."""
+        roots = np.roots([1.0, *reversed(self.gains)])
+        return tuple(sorted(roots.tolist(), key=lambda root: (-root.real, root.imag)))
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """What a control period does to the error of the slowest or the most endangered row."""
+
+    period: float | None
+    """Period of the hold [s]; None under continuous control."""
+    delay: float
+    """By how much inputs arrive late [s]."""
+    row: str
+    """The row that bears the shortest period."""
+    poles: tuple[complex, ...]
+    """Of its error in continuous time [1/s]."""
+    decay: float
+    """Rate of the slowest of them [1/s]."""
+    sampled: tuple[complex, ...]
+    """Where the hold moves them, $\\ln z / h$ [1/s]; empty under continuous control."""
+    sampled_decay: float | None
+    """Rate of the slowest of those [1/s]; below zero the error grows."""
+    longest: float
+    """Period from which on the error grows, the delay in periods unchanged [s]."""
+    recommended: float
+    """Longest period that keeps four fifths of the rate [s]."""
+
+
+def sampling(loop: Loop) -> Sampling | None:
+    """Return what the control period does to the error; None where its law is not linear."""
+    polynomials = polynomials_of(loop.scenario.controller, loop.law.stack)
+    polynomials = [each for each in polynomials if any(each.gains)]
+    if not polynomials:
+        return None
+    period, delay = loop.scenario.timing.control, loop.conditions.delay
+    late = delay / period if period else 0.0
+    distinct = {(each.gains, each.integral): each for each in reversed(polynomials)}
+    limits = {key: longest_period(each, late) for key, each in distinct.items()}
+    key = min(limits, key=lambda key: limits[key])
+    worst = distinct[key]
+    poles = worst.poles
+    decay = -max(pole.real for pole in poles)
+    moved: tuple[complex, ...] = ()
+    rate = None
+    if period is not None:
+        moved = held_poles(worst, period, late)
+        rate = -max(pole.real for pole in moved)
+    return Sampling(
+        period=period, delay=delay, row=worst.row, poles=poles, decay=decay, sampled=moved,
+        sampled_decay=rate, longest=limits[key],
+        recommended=longest_period(worst, late, COMFORTABLE * decay),
+    )  # fmt: skip
+
+
+def polynomials_of(controller: Controller, stack: Stack) -> list[Polynomial]:
+    """Return the error polynomial of every row; empty where the law has none.
+
+    Args:
+        controller: The law.
+        stack: The rows that its started law enforces.
+    """
+    if isinstance(controller, ComputedTorque | TaskSpace):
+        return _second(controller.kd, controller.kp, stack)
+    if isinstance(controller, ElasticLinearisation):
+        inner = _of_feedback(controller.feedback, stack)
+        outer = np.array([1.0, controller.alpha, controller.beta])
+        return [
+            dc.replace(
+                each,
+                gains=tuple(np.polymul([1.0, *reversed(each.gains)], outer)[:0:-1].tolist()),
+            )
+            for each in inner
+            if not each.integral
+        ]
+    if isinstance(controller, Servo):
+        return _of_feedback(controller.feedback, stack)
+    return []
+
+
+def _of_feedback(feedback: object, stack: Stack) -> list[Polynomial]:
+    if isinstance(feedback, Baumgarte):
+        return _second(feedback.alpha, feedback.beta, stack)
+    if isinstance(feedback, FirstOrder):
+        kappa = spread(feedback.kappa, stack, "kappa").tolist()
+        return [
+            Polynomial(row=name, gains=(0.0, k) if holonomic else (k,))
+            for name, holonomic, k in zip(stack.names, stack.holonomic, kappa, strict=True)
+        ]
+    if isinstance(feedback, Pid):
+        gains = [
+            spread(gain, stack, name).tolist()
+            for gain, name in ((feedback.ki, "ki"), (feedback.kp, "kp"), (feedback.kd, "kd"))
+        ]
+        return [
+            Polynomial(row=name, gains=(ki, kp, kd) if holonomic else (ki, kd), integral=True)
+            for name, holonomic, ki, kp, kd in zip(
+                stack.names, stack.holonomic, *gains, strict=True
+            )
+        ]
+    return []
+
+
+def _second(alpha: object, beta: object, stack: Stack) -> list[Polynomial]:
+    rates = spread(alpha, stack, "alpha").tolist()  # type: ignore[arg-type]
+    stiff = spread(beta, stack, "beta").tolist()  # type: ignore[arg-type]
+    return [
+        Polynomial(row=name, gains=(b, a) if holonomic else (a,))
+        for name, holonomic, a, b in zip(stack.names, stack.holonomic, rates, stiff, strict=True)
+    ]
+
+
+def held_matrix(error: Polynomial, period: float, late: float = 0.0) -> Matrix:
+    """Return how one period maps the error, the late inputs behind it.
+
+    Args:
+        error: The error's polynomial.
+        period: Period of the hold [s].
+        late: Delay of the input, in periods.
+    """
+    r = len(error.gains)
+    first = 1 if error.integral else 0  # the integral is advanced by the law, not by the plant
+    n = r - first
+    whole = math.floor(late + 1e-12)
+    rest = max(late - whole, 0.0) * period
+    size = r + whole + (1 if rest > 0.0 else 0)
+    step = np.zeros((size, size))
+    step[first:r, first:r] = _shift(n, period)
+    if error.integral:
+        step[0, 0], step[0, 1] = 1.0, period
+    old, new = _push(n, period) - _push(n, period - rest), _push(n, period - rest)
+    ask = np.zeros(size)
+    ask[:r] = -np.array(error.gains)
+    # Behind the error stand the inputs asked for 1, 2, ... periods ago.
+    if size == r:
+        step[first:r] += np.outer(new, ask)
+        return step
+    if rest > 0.0:
+        step[first:r, size - 1] += old
+        if whole:
+            step[first:r, size - 2] += new
+        else:
+            step[first:r] += np.outer(new, ask)
+    else:
+        step[first:r, size - 1] += new
+    step[r] = ask
+    for k in range(r + 1, size):
+        step[k, k - 1] = 1.0
+    return step
+
+
+def _shift(n: int, h: float) -> Matrix:
+    """Return the free motion of a chain of integrators over a time, shape ``(n, n)``."""
+    return np.array(
+        [
+            [h ** (j - i) / math.factorial(j - i) if j >= i else 0.0 for j in range(n)]
+            for i in range(n)
+        ]
+    )
+
+
+def _push(n: int, h: float) -> Vector:
+    """Return what a unit input at its end does to it, shape ``(n,)``."""
+    return np.array([h ** (n - i) / math.factorial(n - i) for i in range(n)])
+
+
+def held_poles(error: Polynomial, period: float, late: float = 0.0) -> tuple[complex, ...]:
+    """Return the poles of the held error as rates, ``ln z / h`` [1/s], the slowest first."""
+    z = np.linalg.eigvals(held_matrix(error, period, late)).astype(complex)
+    z = z[np.abs(z) > 1e-12]
+    rates = np.log(z) / period
+    return tuple(sorted(rates.tolist(), key=lambda root: (-root.real, root.imag)))
+
+
+def longest_period(error: Polynomial, late: float = 0.0, decay: float = 0.0) -> float:
+    """Return the period up to which the held error decays faster than a rate [s].
+
+    Args:
+        error: The error's polynomial.
+        late: Delay of the input, in periods.
+        decay: The rate [1/s].
+    """
+
+    def kept(h: float) -> bool:
+        radius = float(np.abs(np.linalg.eigvals(held_matrix(error, h, late))).max())
+        bound = math.exp(-decay * h)
+        return radius < bound if decay > 0.0 else radius < 1.0 - 1e-9
+
+    fastest = max(abs(pole) for pole in error.poles)
+    h = 1e-3 / fastest
+    if not kept(h) or fastest == 0.0:
+        return 0.0
+    while kept(1.05 * h):
+        h *= 1.05
+        if h > LONGEST:
+            return LONGEST
+    low, high = h, 1.05 * h
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low

@@ -1,0 +1,193 @@
+"""What a motion takes of motors, joints and ground, against their limits."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import final
+
+import numpy as np
+
+from ukctrl.analysis.check.limit_use import Use, most, uses
+from ukctrl.analysis.check.needed_inputs import (
+    Miss,
+    Refused,
+    another_serves,
+    bounds,
+    inputs_of_law,
+    needed_inputs,
+)
+from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.result.measures import ALONG_THE_GROUND
+
+PULLED = 1e-6
+"""A pull of the ground below this fraction of the largest force is rounding."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Grounded:
+    """How the ground bears one contact."""
+
+    name: str
+    least: float
+    """Smallest force along the normal; below zero the ground would have to pull [N]."""
+    t: float
+    """When [s]."""
+    lifts: float | None
+    """When it would pull first [s]; None where it never does."""
+    friction: float
+    """Largest coefficient of friction that it needs while it pushes."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Loads:
+    """Inputs along a motion, for figures; arrays of ``k`` knots."""
+
+    needed: Matrix
+    """The smallest input, shape ``(k, nu)``; NaN where it is not known."""
+    law: Matrix
+    """What the law itself asks for, shape ``(k, nu)``; NaN where it is not known."""
+    low: Matrix
+    high: Matrix
+    """Limits of the inputs at the motion's speed, shape ``(k, nu)``."""
+    used: Matrix
+    """Largest part of a limit that is used: of inputs, velocities, positions, shape ``(k, 3)``;
+    NaN where there are no limits."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Feasibility:
+    """Whether motors, joints and ground can do what the task asks."""
+
+    inputs: tuple[Use, ...]
+    """Of the smallest input, motor by motor; empty where inputs cannot be told."""
+    law: tuple[Use, ...]
+    """Of the input of the law itself on the motion; empty where it is no servo law."""
+    rates: tuple[Use, ...]
+    """Of the input's rate of change, for motors that limit it."""
+    velocities: tuple[Use, ...]
+    """Of joints with a velocity limit."""
+    positions: tuple[Use, ...]
+    """Of joints with position limits."""
+    elsewhere: bool
+    """Whether another input keeps all limits where the smallest one does not."""
+    missed: Miss | None
+    """What the motors cannot give at all; None where they can."""
+    refused: Refused | None
+    """Where the law gives up; None where it never does."""
+    ground: tuple[Grounded, ...]
+    """Of contacts and wheels that touch the ground."""
+
+    @property
+    def beyond(self) -> tuple[Use, ...]:
+        """Everything that is beyond a limit."""
+        every = (*self.inputs, *self.rates, *self.velocities, *self.positions)
+        return tuple(use for use in every if use.since is not None)
+
+
+def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
+    """Return what a motion takes, and the inputs along it."""
+    robot, count = loop.robot, len(motion.t)
+    needed, missed = needed_inputs(loop, motion)
+    law, refused = inputs_of_law(loop, motion)
+    low, high = np.full((2, count, robot.nu), np.inf)
+    low = -low
+    for k in range(count):
+        low[k], high[k] = bounds(loop, motion, k)
+    names, units = robot.actuators, robot.actuator_units
+    known = bool(count) and bool(np.isfinite(needed).all())
+    inputs = uses(names, units, motion.t, needed, low, high) if known else ()
+    asked = bool(count) and bool(np.isfinite(law).all())
+    lawful = uses(names, units, motion.t, law, low, high) if asked else ()
+    broken = any(use.since is not None for use in inputs)
+    elsewhere = broken and missed is None and another_serves(loop, motion, needed, low, high)
+    rates: tuple[Use, ...] = ()
+    limited = np.flatnonzero(np.isfinite(robot.input_rate_limit))
+    if known and limited.size and count > 2:
+        change = np.gradient(needed[:, limited], motion.t, axis=0)
+        fastest = np.tile(robot.input_rate_limit[limited], (count, 1))
+        rates = uses(
+            [names[i] for i in limited], [f"{units[i]}/s" for i in limited], motion.t, change,
+            -fastest, fastest,
+        )  # fmt: skip
+    velocities, positions = _joints(loop, motion)
+    speeds = motion.v if motion.dynamic else np.full_like(motion.v, np.nan)
+    used = np.column_stack(
+        [
+            most(needed if known else law, low, high, False),
+            most(speeds, -robot.velocity_limit, robot.velocity_limit, False),
+            most(motion.q, robot.q_lower, robot.q_upper, True),
+        ]
+    )
+    loads = Loads(needed=needed, law=law, low=low, high=high, used=used)
+    shown = law if asked else needed
+    ground = _ground(loop, motion, shown) if known or asked else ()
+    found = Feasibility(
+        inputs=inputs, law=lawful, rates=rates, velocities=velocities, positions=positions,
+        elsewhere=elsewhere, missed=missed, refused=refused, ground=ground,
+    )  # fmt: skip
+    return found, loads
+
+
+def _joints(loop: Loop, motion: Motion) -> tuple[tuple[Use, ...], tuple[Use, ...]]:
+    """Return what the motion takes of the joints' velocity and position limits."""
+    robot = loop.robot
+    if not len(motion.t):
+        return (), ()
+    motors = set() if robot.elastic is None else set(robot.elastic.motors.tolist())
+    most = robot.velocity_limit
+    fast = [i for i in np.flatnonzero(np.isfinite(most)).tolist() if i not in motors]
+    limit = np.tile(most[fast], (len(motion.t), 1))
+    units = robot.dof_units
+    velocities = uses(
+        [robot.dofs[i] for i in fast], [units[i] for i in fast], motion.t, motion.v[:, fast],
+        -limit, limit,
+    )  # fmt: skip
+    if not motion.dynamic:
+        velocities = ()
+    low, high = robot.q_lower, robot.q_upper
+    turned = set() if robot.elastic is None else set(robot.elastic.motor_coordinates.tolist())
+    held = np.flatnonzero(np.isfinite(low) | np.isfinite(high)).tolist()
+    held = [i for i in held if i not in turned]
+    ones = np.ones((len(motion.t), 1))
+    positions = uses(
+        [robot.coordinates[i] for i in held], [robot.coordinate_units[i] for i in held], motion.t,
+        motion.q[:, held], ones * low[held], ones * high[held], True,
+    )  # fmt: skip
+    return velocities, positions
+
+
+def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
+    """Return how the ground bears each contact, whose rows are known by their names."""
+    stack = loop.truth.passive
+    row = {name: i for i, name in enumerate(stack.names)}
+    blocks = [block for block in dict.fromkeys(stack.blocks) if f"{block}.height" in row]
+    if not blocks or loop.robot.elastic is not None:
+        return ()
+    forces = np.zeros((len(motion.t), len(stack)))
+    for k, t in enumerate(motion.t.tolist()):
+        dynamics = loop.truth_at(t)
+        dynamics.move(t, motion.q[k], motion.v[k])
+        forces[k] = dynamics.reactions(dynamics.passive_force(dynamics.acceleration(u[k]), u[k]))
+    most = float(np.abs(forces[:, [row[f"{block}.height"] for block in blocks]]).max())
+    found = []
+    for block in blocks:
+        normal = forces[:, row[f"{block}.height"]]
+        along = [row[name] for part in ALONG_THE_GROUND if (name := f"{block}.{part}") in row]
+        across = np.linalg.norm(forces[:, along], axis=1)
+        pulls, pushes = normal < -PULLED * most, normal > PULLED * most
+        k = int(np.argmin(normal))
+        needs = float((across[pushes] / normal[pushes]).max(initial=0.0))
+        first = float(motion.t[int(np.argmax(pulls))]) if pulls.any() else None
+        found.append(
+            Grounded(
+                name=block,
+                least=float(normal[k]),
+                t=float(motion.t[k]),
+                lifts=first,
+                friction=needs,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,163 @@
+"""What `check` finds: plain data, for people and for programs."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Any, Literal
+
+import numpy as np
+
+from ukctrl.analysis.check.control_period import Sampling
+from ukctrl.analysis.check.feasibility import Feasibility, Loads
+from ukctrl.analysis.check.ranks_along import Curves, Ranks
+from ukctrl.analysis.check.task_motion import Kind
+from ukctrl.analysis.check.where_it_ends import Stop
+from ukctrl.analysis.internal_dynamics import InternalDynamics
+from ukctrl.mechanics.constraints import Integrability
+from ukctrl.uk import RankReport
+
+Verdict = Literal["ready", "warnings", "not ready"]
+
+Actuation = Literal["fully", "under", "redundantly"]
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RowCheck:
+    """One servo row at the start."""
+
+    name: str
+    unit: str
+    phi: float
+    """Position error [unit]; NaN where the row is nonholonomic."""
+    beta: float
+    """Velocity error [unit/s]."""
+    reach: float
+    """Part of the demanded acceleration that no input can give [unit/s^2]."""
+    relative_degree: int | None
+    """How often the row is differentiated until the input appears: 2 (1 for a nonholonomic
+    row) where the motors have grip, more where they have none; None where it is not certain."""
+    relative_degree_at_least: int
+    """The same number where it is certain; else a bound."""
+    relative_degree_note: str
+    """Why it is not certain; empty where it is."""
+    integrable: bool | None
+    """Whether the row is, or integrates to, one on positions; None where that is undecided."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Way:
+    """The motion that the task asks for, and how far it could be worked out."""
+
+    kind: Kind
+    """How it was worked out; see `ukctrl.analysis.check.task_motion`."""
+    start: float
+    """[s]."""
+    end: float
+    """Where the run ends [s]."""
+    reached: float
+    """Where the motion ends [s]."""
+    stop: Stop | None
+    """Why before the run does; None where it lasts as long."""
+    yields: tuple[str, ...]
+    """Blocks of rows that the law gives up for those before them."""
+    why: str
+    """Why there is no motion, or no more than a path; empty where there is one."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Check:
+    """What `check` found. ``problems`` empty means that a run can start."""
+
+    scenario: str
+    robot: str
+    moved: dict[str, float]
+    """How far ``start.solve`` moved the start, by unit; empty where it was not asked to."""
+    sharing: tuple[str, ...]
+    """Passive rows that share their load in a way that no motion tells."""
+    freedoms: int
+    """Degrees of freedom ``nv``."""
+    mobility: int
+    """Freedoms that the passive constraints leave."""
+    motors: int
+    actuation: Actuation
+    """Whether the motors reach all of the mobility, part of it, or all in more than one way."""
+    passive: RankReport
+    """Ranks of the passive rows ``A_p``, of unit length in mass-weighted coordinates."""
+    servo: RankReport
+    """Ranks of the servo rows ``A``."""
+    grip: RankReport
+    """Ranks of ``H = A G``: how the motors hold the rows."""
+    rows: tuple[RowCheck, ...]
+    velocity_rows: Integrability | None
+    """Which rows on velocities are truly nonholonomic, the passive rows given; None where there
+    is no row on velocities."""
+    inputs: dict[str, float]
+    """Input at the start by actuator [N m or N]; empty when none is possible."""
+    over_limit: tuple[str, ...]
+    """Actuators whose start input is beyond a limit, at the speed of the start."""
+    way: Way
+    """The motion along which the answers below are given."""
+    ranks: Ranks | None
+    """Mobility, ranks and realisation along the motion; None without one."""
+    feasibility: Feasibility | None
+    """What the motion takes of motors, joints and ground; None without one."""
+    sampling: Sampling | None
+    """The control period against the error dynamics; None where the law's error is not linear."""
+    internal: InternalDynamics | None
+    """What the servo rows leave to itself, and what becomes of it; None without servo rows, of a
+    large robot, and where it is not known."""
+    findings: tuple[str, ...]
+    """What the model's audit says."""
+    problems: tuple[str, ...]
+    """Why a run cannot start or cannot hold the task."""
+    warnings: tuple[str, ...]
+    """Where the task asks for more than the robot has, though a run can start."""
+    notes: tuple[str, ...]
+    """What is worth knowing, but no obstacle."""
+    curves: Curves | None = None
+    """Singular values along the motion, for figures."""
+    loads: Loads | None = None
+    """Inputs along the motion, for figures."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands in the way of a run."""
+        return not self.problems
+
+    @property
+    def verdict(self) -> Verdict:
+        """The whole in a word."""
+        if self.problems:
+            return "not ready"
+        return "warnings" if self.warnings else "ready"
+
+    def to_dict(self, curves: bool = False) -> dict[str, Any]:
+        """Return the findings as plain data for programs.
+
+        Args:
+            curves: Whether to add the curves over time.
+        """
+        bare = dc.replace(self, curves=None, loads=None, internal=None)
+        table = {"verdict": self.verdict, "ok": self.ok, **_plain(dc.asdict(bare))}
+        del table["curves"], table["loads"]
+        if self.internal is not None:
+            table["internal"] = _plain(self.internal.to_dict())
+        if self.velocity_rows is not None:
+            table["velocity_rows"]["degree"] = self.velocity_rows.degree
+        if curves and self.curves is not None and self.loads is not None:
+            over = {**dc.asdict(self.curves), **dc.asdict(self.loads)}
+            table["curves"] = {name: _plain(values.tolist()) for name, values in over.items()}
+        return table
+
+
+def _plain(value: Any) -> Any:
+    """Return data that JSON can hold: NaN becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, complex):
+        return [value.real, value.imag]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,197 @@
+"""Inverse kinematics along the path of a task, on any manifold, and where it ends."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.answer_checks import RANK
+from ukctrl.core.algebra.factorisation import Matrix, Vector, least_norm_into
+from ukctrl.core.errors import StartError
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.start import solve_positions, solve_start
+
+HALVINGS = 12
+"""How often a step of time is halved before the path counts as ended."""
+LEAP = 0.3
+"""A longer step from one knot to the next is halved: it may be another branch [rad, m]."""
+WINDOW = 7
+"""Knots that a derivative with respect to time is taken from."""
+
+
+class Walk(NamedTuple):
+    """Configurations that keep the rows, at evenly spaced times."""
+
+    t: Vector
+    """Shape ``(k,)`` [s]."""
+    q: Matrix
+    """Shape ``(k, nq)``."""
+    end: float | None
+    """When the rows can be kept no longer [s]; None where the walk has reached its goal."""
+
+
+def walk(stack: Stack, q: Vector, times: Vector) -> Walk:
+    """Follow holonomic rows from configuration to configuration, by the smallest joint motion.
+
+    Args:
+        stack: The rows of the task and the passive ones.
+        q: Configuration near the first one, shape ``(nq,)``.
+        times: When to stop by, evenly spaced, shape ``(n,)`` [s].
+    """
+    robot, first = stack.robot, float(times[0])
+    try:
+        here = solve_start(stack, q, np.zeros(robot.nv), first).q
+    except StartError:
+        return Walk(times[:0], np.zeros((0, robot.nq)), first)
+    snapshot = robot.snapshot(here)
+    found, t = [here], first
+    for goal in times[1:].tolist():
+        least = (goal - t) * 0.5**HALVINGS
+        step = goal - t
+        while t < goal:
+            target = min(t + step, goal)
+            try:
+                ahead = solve_positions(stack, snapshot, here, target)
+                leapt = float(np.abs(robot.difference(here, ahead)).max()) > LEAP
+            except StartError:
+                leapt = True
+            if not leapt:
+                here, t = ahead, target
+            elif step > least:
+                step *= 0.5
+            else:
+                return Walk(times[: len(found)], np.array(found), target)
+        found.append(here)
+    return Walk(times, np.array(found), None)
+
+
+class Rates(NamedTuple):
+    """Velocities and accelerations of a walk, and how far they miss the rows."""
+
+    v: Matrix
+    """Shape ``(k, nv)``."""
+    a: Matrix
+    """Shape ``(k, nv)``."""
+    missed: Vector
+    """What is left of ``A v = c``, beside its terms, at the worst row, shape ``(k,)``."""
+
+
+def rates(stack: Stack, path: Walk) -> Rates:
+    r"""Return the velocities and accelerations of a walk.
+
+    Near a knot $q(t) = q_k \oplus \xi(t)$, and there $v = \dot\xi$ and $a = \ddot\xi$ exactly,
+    since the bracket of $\dot\xi$ with itself is zero. Both are taken from seven knots, and then
+    moved by the smallest change onto $A v = c$ and $A a = b$: along the rows they are exact.
+    """
+    robot, count = stack.robot, len(path.t)
+    v, a = np.zeros((count, robot.nv)), np.zeros((count, robot.nv))
+    missed = np.zeros(count)
+    snapshot = robot.snapshot(robot.neutral)
+    wide = min(WINDOW, count)
+    step = float(path.t[1] - path.t[0]) if count > 1 else 1.0
+    for k in range(count):
+        begin = min(max(k - wide // 2, 0), count - wide)
+        if wide > 2:
+            xi = np.array([robot.difference(path.q[k], path.q[begin + j]) for j in range(wide)])
+            first, second = _derivatives(begin - k, wide)
+            v[k], a[k] = first @ xi / step, second @ xi / step**2
+        t = float(path.t[k])
+        snapshot.move(path.q[k], v[k], t)
+        rows = stack.write(snapshot)
+        v[k] -= _least_norm(rows.A, rows.beta)
+        snapshot.move(path.q[k], v[k], t)
+        rows = stack.write(snapshot)
+        size = np.abs(rows.A) @ np.abs(v[k]) + np.abs(rows.A @ v[k] - rows.beta)
+        missed[k] = float((np.abs(rows.beta) / (size + 1e-9)).max(initial=0.0))
+        a[k] -= _least_norm(rows.A, rows.A @ a[k] - rows.b)
+    return Rates(v, a, missed)
+
+
+def _derivatives(first: int, count: int) -> tuple[Vector, Vector]:
+    """Return weights of the first and the second derivative at 0 of values at integers."""
+    at = np.arange(first, first + count, dtype=np.float64)
+    powers = np.vander(at, increasing=True).T
+    unit = np.eye(count)
+    return np.linalg.solve(powers, unit[1]), np.linalg.solve(powers, 2.0 * unit[2])
+
+
+def time_derivatives(t: Vector, values: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the first and the second derivative of evenly spaced values, column by column."""
+    count = len(t)
+    wide = min(WINDOW, count)
+    first, second = np.zeros_like(values), np.zeros_like(values)
+    if wide > 2:
+        step = float(t[1] - t[0])
+        for k in range(count):
+            begin = min(max(k - wide // 2, 0), count - wide)
+            once, twice = _derivatives(begin - k, wide)
+            first[k] = once @ values[begin : begin + wide] / step
+            second[k] = twice @ values[begin : begin + wide] / step**2
+    return first, second
+
+
+def _least_norm(A: Matrix, d: Vector) -> Vector:
+    x: Vector = np.empty(A.shape[1])
+    least_norm_into(A, d, RANK.passive, x)
+    return x
+
+
+class Clash(NamedTuple):
+    """Rows that no configuration nearby meets together."""
+
+    rows: tuple[str, ...]
+    """Names, the worst first."""
+    blocks: tuple[str, ...]
+    """The constraints that they belong to."""
+    left: float
+    """By how much the worst of them is missed [its unit]."""
+    unit: str
+
+
+MAX_TRIALS = 200
+SHARE = 0.05
+"""A row with less than this of the largest error has no part in a clash."""
+
+
+def clash(stack: Stack, q: Vector, t: float) -> Clash:
+    r"""Return which rows stand against each other at a time: those of the nearest miss.
+
+    Where $|\phi|^2$ is least and not zero, $A^\top \phi = 0$: the errors themselves are the weights
+    with which the rows contradict each other, and a row with none of them has no part in it.
+    """
+    robot = stack.robot
+    snapshot, rest = robot.snapshot(q), np.zeros(robot.nv)
+
+    def errors(q: Vector) -> tuple[Matrix, Vector]:
+        snapshot.move(q, rest, t)
+        rows = stack.write(snapshot)
+        return rows.A[stack.holonomic].copy(), rows.phi[stack.holonomic].copy()
+
+    A, phi = errors(q)
+    damping = 1e-3
+    for _ in range(MAX_TRIALS):
+        normal = A.T @ A
+        scale = damping * (np.trace(normal) / len(normal) + 1e-12)
+        step = np.linalg.solve(normal + scale * np.eye(len(normal)), A.T @ phi)
+        step /= max(1.0, float(np.abs(step).max()))
+        trial = robot.integrate(q, -step)
+        found = errors(trial)
+        if found[1] @ found[1] < phi @ phi:
+            gained = 1.0 - (found[1] @ found[1]) / (phi @ phi)
+            q, (A, phi), damping = trial, found, max(0.1 * damping, 1e-9)
+            if gained < 1e-10:
+                break
+        elif damping > 1e9:
+            break
+        else:
+            damping *= 10.0
+    size = np.zeros(len(stack))
+    size[stack.holonomic] = np.abs(phi)
+    order = [i for i in np.argsort(-size).tolist() if size[i] >= SHARE * size.max(initial=0.0)]
+    return Clash(
+        rows=tuple(stack.names[i] for i in order),
+        blocks=tuple(dict.fromkeys(stack.blocks[i] for i in order)),
+        left=float(size[order[0]]),
+        unit=stack.units[order[0]],
+    )

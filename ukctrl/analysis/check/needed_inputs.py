@@ -1,0 +1,163 @@
+r"""The inputs that a motion takes: of inverse dynamics, and of the law itself.
+
+The smallest input that gives the motion's acceleration is $u = G^+ (a - a_\mathrm{free})$; through
+elastic joints the torque of the springs is that of the links, $\tau = M a + \mathrm{nle} - f$, and
+the motors turn by $\tau/K$ further, $u = J (\ddot q + \ddot\tau/K) + \tau$. Where there are more
+motors than freedoms and the smallest input is beyond a limit, another one may serve: that is asked
+of a bounded least-squares problem.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+
+import numpy as np
+
+from ukctrl.analysis.check.inverse_kinematics import time_derivatives
+from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.control import Servo
+from ukctrl.control.planned.law import PlannedLaw
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import links_alone
+from ukctrl.simulation.loop import Loop
+
+DRIVEN = 1e-5
+"""Part of an acceleration that may be beyond the motors, in the measure of mass."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Miss:
+    """What the motors cannot give."""
+
+    dof: str
+    """The velocity whose acceleration is missed most."""
+    t: float
+    """When first [s]."""
+    share: float
+    """Part of the acceleration that is missed at worst, in the measure of mass."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Refused:
+    """Where the law itself gives up, on a state that keeps the task."""
+
+    t: float
+    rows: tuple[str, ...]
+    text: str
+
+
+def bounds(loop: Loop, motion: Motion, k: int) -> tuple[Vector, Vector]:
+    """Return what motors give at a knot; a saturation on the bench may be tighter."""
+    snapshot = loop.truth_at(float(motion.t[k])).snapshot
+    snapshot.move(motion.q[k], motion.v[k], float(motion.t[k]))
+    rate = motion.v[k] @ snapshot.B
+    bench = loop.conditions.bounds(rate)
+    if bench is not None:
+        return np.asarray(bench.low), np.asarray(bench.high)
+    return loop.robot.input_bounds(rate)
+
+
+def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
+    """Return the smallest input along a motion, shape ``(k, nu)``, and what motors cannot give."""
+    count, nu = len(motion.t), loop.robot.nu
+    needed = np.full((count, nu), np.nan)
+    if not motion.dynamic or not count or not nu:
+        return needed, None
+    if loop.robot.elastic is not None:
+        return _through_springs(loop, motion), None
+    share, dof = np.zeros(count), np.zeros(count, dtype=int)
+    for k, t in enumerate(motion.t.tolist()):
+        dynamics = loop.truth_at(t)
+        dynamics.move(t, motion.q[k], motion.v[k])
+        needed[k], share[k], dof[k] = _inverse(dynamics, motion.a[k])
+    beyond = np.flatnonzero(share > DRIVEN)
+    if not beyond.size:
+        return needed, None
+    first = int(beyond[0])
+    miss = Miss(
+        dof=loop.robot.dofs[int(dof[int(np.argmax(share))])], t=float(motion.t[first]),
+        share=float(share.max()),
+    )  # fmt: skip
+    needed[:] = np.nan
+    return needed, miss
+
+
+def _inverse(dynamics: Dynamics, a: Vector) -> tuple[Vector, float, int]:
+    """Return the smallest input that gives an acceleration, what share it misses, and where."""
+    asked = a - dynamics.a_free
+    u: Vector = np.asarray(np.linalg.lstsq(dynamics.G, asked, rcond=1e-10)[0], dtype=np.float64)
+    left = asked - dynamics.G @ u
+    L = dynamics.L
+    whole = float(np.linalg.norm(L.T @ a) + np.linalg.norm(L.T @ dynamics.a_free)) + 1e-6
+    return u, float(np.linalg.norm(L.T @ left)) / whole, int(np.argmax(np.abs(L.T @ left)))
+
+
+def _through_springs(loop: Loop, motion: Motion) -> Matrix:
+    """Return the inputs that move the links of an elastic robot."""
+    robot, joints = loop.robot, loop.robot.elastic
+    assert joints is not None
+    none = np.full((len(motion.t), robot.nu), np.nan)
+    try:
+        dynamics = Dynamics(links_alone(robot))
+    except UkctrlError:
+        return none
+    torque = np.zeros((len(motion.t), len(joints.links)))
+    snapshot = dynamics.snapshot
+    for k, t in enumerate(motion.t.tolist()):
+        snapshot.move(motion.q[k], motion.v[k], t)
+        whole = snapshot.M @ motion.a[k] + snapshot.nle - snapshot.f
+        torque[k] = whole[joints.links]
+    stretch = torque / joints.stiffness
+    rate, _ = time_derivatives(motion.t, stretch)
+    stretch -= joints.damping * rate / joints.stiffness
+    _, bend = time_derivatives(motion.t, stretch)
+    push = joints.inertia * (motion.a[:, joints.links] + bend) + torque
+    B = robot.actuation.constant[joints.motors]
+    needed: Matrix = np.asarray(np.linalg.lstsq(B, push.T, rcond=None)[0].T, dtype=np.float64)
+    return needed
+
+
+def inputs_of_law(loop: Loop, motion: Motion) -> tuple[Matrix, Refused | None]:
+    """Return what the scenario's own law asks for along the motion, where it is a servo law."""
+    law = np.full((len(motion.t), loop.robot.nu), np.nan)
+    if isinstance(loop.law, PlannedLaw) and motion.kind == "plan":
+        return np.array([loop.law.nominal.input(t) for t in motion.t.tolist()]), None
+    if not isinstance(loop.scenario.controller, Servo) or not motion.dynamic:
+        return law, None
+    if loop.robot.elastic is not None:
+        return law, None
+    memory = loop.state.memory
+    for k, t in enumerate(motion.t.tolist()):
+        q, v = motion.q[k], motion.v[k]
+        loop.truth.move(t, q, v)
+        try:
+            law[k] = loop.command(t, q, v, memory).u
+        except InfeasibleConstraint as error:
+            return law, Refused(t=t, rows=tuple(error.rows), text=str(error))
+        except (UkctrlError, ArithmeticError) as error:
+            return law, Refused(t=t, rows=(), text=str(error))
+    return law, None
+
+
+def another_serves(loop: Loop, motion: Motion, needed: Matrix, low: Matrix, high: Matrix) -> bool:
+    """Return whether some input within the limits serves wherever the smallest one does not."""
+    from scipy.optimize import lsq_linear
+
+    robot = loop.robot
+    if robot.elastic is not None:
+        return False
+    broken = np.flatnonzero(((needed > high) | (needed < low)).any(axis=1))
+    for k in broken.tolist():
+        t = float(motion.t[k])
+        dynamics = loop.truth_at(t)
+        dynamics.move(t, motion.q[k], motion.v[k])
+        L, asked = dynamics.L, motion.a[k] - dynamics.a_free
+        if np.linalg.matrix_rank(dynamics.G) == robot.nu or (low[k] >= high[k]).any():
+            return False
+        solved = lsq_linear(L.T @ dynamics.G, L.T @ asked, bounds=(low[k], high[k]), tol=1e-12)
+        size = np.linalg.norm(L.T @ motion.a[k]) + np.linalg.norm(L.T @ dynamics.a_free) + 1e-6
+        if np.sqrt(2.0 * solved.cost) > DRIVEN * size:
+            return False
+    return True

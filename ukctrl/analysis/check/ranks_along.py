@@ -1,0 +1,239 @@
+r"""Ranks along a motion, in a measure that knows no units.
+
+Velocities are mass-weighted, $L^\top v$ with $M = L L^\top$, and taken along the directions that
+the passive rows leave free; $\tilde A = A L^{-\top} P$ with their projector $P$. Every servo row is
+divided by the largest length that it has along the motion. Then
+
+| what | matrix | singular values |
+|---|---|---|
+| servo rows $A$ | $\tilde A$ | 0 where rows depend on others, passive ones too |
+| grip $H = A G$ | $\tilde A Q$ | 0 where the task points across what motors push |
+
+with $Q$ an orthonormal basis of what the motors reach, the columns of $L^\top G$. Where they
+reach every free direction, both have the same singular values.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Literal, final
+
+import numpy as np
+
+from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.loop import Loop
+
+Realisation = Literal["orthogonal", "mixed", "tangential"]
+
+LOST = 1e-6
+"""A singular value below this counts as zero: a motion is known no better."""
+NO_ROW = 1e-9
+"""A row shorter than this fraction of what it would be without projection is none."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RankAlong:
+    """The rank of some rows along the motion, and where they are nearest to losing it."""
+
+    count: int
+    """Rows."""
+    highest: int
+    """Largest rank along the motion."""
+    lowest: int
+    """Smallest rank."""
+    lowest_at: float
+    """When it is that first [s]."""
+    worst: float
+    """Smallest value of the last singular value that counts where the rank is highest."""
+    worst_at: float
+    """When [s]."""
+    worst_row: str
+    """The row that has most of that direction; empty where there is none."""
+    dropped: float
+    """Largest singular value that does not count, where the rank is highest."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Curves:
+    """Singular values over time, for figures; arrays of ``k`` knots, largest value first."""
+
+    t: Vector
+    passive: Vector
+    """Smallest one of the passive rows that counts, shape ``(k,)``."""
+    servo: Matrix
+    """Of the servo rows, shape ``(k, min(m, n))``."""
+    grip: Matrix
+    """Of the motors' grip, shape ``(k, min(m, n))``."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """Mobility, ranks and realisation along a motion."""
+
+    mobility: tuple[int, int]
+    """Fewest and most freedoms that the passive rows leave."""
+    driven: tuple[int, int]
+    """Fewest and most freedoms that the motors reach."""
+    passive: RankAlong
+    servo: RankAlong
+    grip: RankAlong
+    realisation: Realisation
+    """Of the servo rows, where it is worst: see `realisation`."""
+    realisation_at: float
+    """When [s]."""
+    unmoved: tuple[str, ...]
+    """Servo rows that nothing moves: neither motors nor forces change them."""
+
+
+def realisation(grip: int, servo: int) -> Realisation:
+    r"""Return how motors realise the servo rows.
+
+    With $p = \mathrm{rank}(A G)$ and $m = \mathrm{rank}(A)$: *orthogonal* (ideal) where $p = m$,
+    *tangential* where $p = 0$, and *mixed* between. In the plane of mass-weighted accelerations an
+    ideal reaction stands at right angles to the constraint; motors that have $p = m$ directions of
+    their push along those at right angles can stand in for it, and motors that push only along
+    the constraint cannot at all.
+
+    References:
+        Blajer, "Dynamics and control of mechanical systems in partly specified motion", J. Franklin
+        Inst. 334B, 1997; Seifried & Blajer, Mech. Sci. 4, 113-129, 2013, section 2.
+    """
+    if grip >= servo:
+        return "orthogonal"
+    return "mixed" if grip else "tangential"
+
+
+class _Knots:
+    """Everything about the ranks at each knot of a motion."""
+
+    def __init__(self, loop: Loop, motion: Motion) -> None:
+        count = len(motion.t)
+        self.stack: Stack = loop.recorder.servo
+        n, m = loop.robot.nv, len(self.stack)
+        self.A = np.zeros((count, m, n))
+        self.Q = np.zeros((count, n, n))
+        self.driven = np.zeros(count, dtype=int)
+        self.passive_rank = np.zeros(count, dtype=int)
+        self.margins = np.zeros((count, 2))
+        self.lengths = np.zeros((count, m))
+        for k in range(count):
+            t = float(motion.t[k])
+            self._look(loop.truth_at(t), k, t, motion.q[k], motion.v[k])
+
+    def _look(self, dynamics: Dynamics, k: int, t: float, q: Vector, v: Vector) -> None:
+        from scipy.linalg import solve_triangular
+
+        dynamics.move(t, q, v)
+        rows = self.stack.write(dynamics.snapshot)
+        A = solve_triangular(dynamics.L, rows.A.T, lower=True, check_finite=False).T
+        self.lengths[k] = np.linalg.norm(A, axis=1)
+        if len(dynamics.passive):
+            held, self.margins[k] = _held(dynamics)
+            A = A - (A @ held.T) @ held
+        self.A[k] = A
+        self.passive_rank[k] = dynamics.passive_rank
+        G = dynamics.L.T @ dynamics.G
+        if G.size:
+            U, sigma, _ = np.linalg.svd(G / (np.linalg.norm(G, axis=0) + 1e-300))
+            self.driven[k] = np.count_nonzero(sigma > 1e-9 * sigma.max(initial=0.0))
+            self.Q[k, :, : self.driven[k]] = U[:, : self.driven[k]]
+
+
+def _held(dynamics: Dynamics) -> tuple[Matrix, Vector]:
+    """Return an orthonormal basis of what passive rows hold, as rows, and their margins.
+
+    The smallest singular value that counts, and the largest that does not.
+    """
+    rows, rank = dynamics.passive.rows.A, dynamics.passive_rank
+    weighted, _ = mass_weighted(dynamics.L, rows, np.zeros((1, len(rows))))
+    _, sigma, Vt = np.linalg.svd(weighted, full_matrices=False)
+    sigma = np.concatenate([sigma, [0.0]])
+    return Vt[:rank], np.array([sigma[rank - 1] if rank else 0.0, sigma[rank]])
+
+
+@one_blas_thread()
+def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
+    """Return the ranks along a motion, and the curves of their singular values."""
+    knots = _Knots(loop, motion)
+    most = np.linalg.norm(knots.A, axis=2).max(axis=0)
+    none = most <= NO_ROW * np.maximum(knots.lengths.max(axis=0), 1e-300)
+    A = knots.A / np.where(none, np.inf, most)[None, :, None]
+    names = knots.stack.names
+    H = A @ knots.Q
+    servo, servo_sigma = _rank(A, motion.t, names)
+    grip, grip_sigma = _rank(H, motion.t, names)
+    ranks_A = (servo_sigma > LOST).sum(axis=1)
+    ranks_H = (grip_sigma > LOST).sum(axis=1)
+    deficit = ranks_A - ranks_H
+    at = int(np.argmax(deficit))
+    mobility = loop.robot.nv - knots.passive_rank
+    found = Ranks(
+        mobility=(int(mobility.min()), int(mobility.max())),
+        driven=(int(knots.driven.min()), int(knots.driven.max())),
+        passive=_passive(loop, motion, knots),
+        servo=servo,
+        grip=grip,
+        realisation=realisation(int(ranks_H[at]), int(ranks_A[at])),
+        realisation_at=float(motion.t[at]),
+        unmoved=tuple(name for name, still in zip(names, none, strict=True) if still),
+    )
+    curves = Curves(t=motion.t, passive=knots.margins[:, 0], servo=servo_sigma, grip=grip_sigma)
+    return found, curves
+
+
+def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matrix]:
+    U, sigma, _ = np.linalg.svd(A, full_matrices=False)
+    ranks = (sigma > LOST).sum(axis=1)
+    highest = int(ranks.max(initial=0))
+    low = int(np.argmin(ranks))
+    worst, at, row = 0.0, 0, ""
+    if highest:
+        last = sigma[:, highest - 1]
+        at = int(np.argmin(last))
+        worst, row = float(last[at]), names[int(np.argmax(np.abs(U[at, :, highest - 1])))]
+    rest = sigma[ranks == highest, highest:] if highest < sigma.shape[1] else np.zeros((1, 1))
+    found = RankAlong(
+        count=A.shape[1],
+        highest=highest,
+        lowest=int(ranks[low]),
+        lowest_at=float(t[low]),
+        worst=worst,
+        worst_at=float(t[at]),
+        worst_row=row,
+        dropped=float(rest.max(initial=0.0)),
+    )
+    return found, sigma
+
+
+def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
+    """Return the same of the passive rows, whose rank is decided as in a run."""
+    ranks, kept = knots.passive_rank, knots.margins[:, 0]
+    highest = int(ranks.max(initial=0))
+    low = int(np.argmin(ranks))
+    at = int(np.argmin(np.where(ranks == highest, kept, 0.0))) if highest else 0
+    t = float(motion.t[at])
+    truth = loop.truth_at(t)
+    row = ""
+    if highest:
+        truth.move(t, motion.q[at], motion.v[at])
+        weighted, _ = mass_weighted(
+            truth.L, truth.passive.rows.A, np.zeros((1, len(truth.passive)))
+        )
+        U, _, _ = np.linalg.svd(weighted, full_matrices=False)
+        row = truth.passive.names[int(np.argmax(np.abs(U[:, highest - 1])))]
+    return RankAlong(
+        count=len(truth.passive),
+        highest=highest,
+        lowest=int(ranks[low]),
+        lowest_at=float(motion.t[low]),
+        worst=float(kept[at]) if highest else 0.0,
+        worst_at=t,
+        worst_row=row,
+        dropped=float(knots.margins[ranks == highest, 1].max(initial=0.0)),
+    )

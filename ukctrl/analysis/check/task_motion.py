@@ -1,0 +1,276 @@
+r"""The motion that a task asks for, worked out before the run.
+
+| kind | how |
+|---|---|
+| ``joint motion`` | inverse kinematics from knot to knot, where the rows decide every freedom |
+| ``law`` | a servo law, the scenario's own where it is one, from a start on the rows |
+| ``plan`` | the motion that the controller itself has planned |
+| ``path alone`` | inverse kinematics of rows whose motion the motors cannot make at once |
+| ``none`` | there is no task, or nothing is known but the start |
+
+Inverse kinematics takes the smallest joint motion. It serves also where the rows leave freedoms
+open, if the law is none by rows and follows that motion itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Literal, final
+
+import numpy as np
+
+from ukctrl.analysis.check.inverse_kinematics import Walk, rates, walk
+from ukctrl.analysis.check.where_it_ends import Stop, blamed
+from ukctrl.control import Controller, Servo, Task
+from ukctrl.control.allocation import LeastNorm, Prioritized
+from ukctrl.control.allocation.order import Ordered
+from ukctrl.control.elastic.links import ThroughSprings
+from ukctrl.control.elastic.tracking import ElasticTracking
+from ukctrl.control.feedback import Baumgarte
+from ukctrl.control.planned.law import PlannedLaw
+from ukctrl.control.planned.nominal_motion import Knot, knots_by_law
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InfeasibleConstraint, InputError, StartError, UkctrlError
+from ukctrl.mechanics.constraints import Constraint, Stack
+from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.robot import links_alone
+from ukctrl.simulation.loop import Loop
+from ukctrl.uk import servo_matrix
+
+Kind = Literal["joint motion", "law", "plan", "path alone", "none"]
+
+PER_SECOND, FEWEST, MOST = 60.0, 300, 1500
+"""Knots of a motion: so many a second, within these limits."""
+LARGEST = 100
+"""Robots with more velocities are looked at at the start alone, which is cheap."""
+RTOL, ATOL = 1e-8, 1e-10
+"""Tolerances of a motion that a law makes."""
+CRAWLING = 20_000
+"""Evaluations from knot to knot after which a motion is given up."""
+PLAIN = Servo(feedback=Baumgarte(alpha=20.0, beta=100.0), allocation=LeastNorm())
+"""Moves what the scenario's own law does not move by rows."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Motion:
+    """What a task asks for over time; arrays of ``k`` knots."""
+
+    kind: Kind
+    t: Vector
+    """Shape ``(k,)`` [s]."""
+    q: Matrix
+    v: Matrix
+    a: Matrix
+    stop: Stop | None = None
+    yields: tuple[str, ...] = ()
+    """Blocks of rows that the law gives up for others, and the motion does not keep."""
+    why: str = ""
+    """Why there is none, or why it is no more than a path."""
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether accelerations are those of the task, so that inputs can be told from them."""
+        return self.kind in ("joint motion", "law", "plan")
+
+
+def motion_of(loop: Loop) -> Motion:
+    """Return the motion that a scenario asks for, as far as it can be known before the run."""
+    robot, scenario = loop.robot, loop.scenario
+    if not scenario.servo:
+        return _none(robot.nq, robot.nv, "there is no task; the run itself is the motion")
+    if robot.nv > LARGEST:
+        why = f"robots with more than {LARGEST} velocities are looked at at the start alone"
+        return _none(robot.nq, robot.nv, why)
+    planned = _plan(loop)
+    if planned is not None:
+        return planned
+    task = dc.replace(loop.law.task, robot=robot, servo=scenario.servo)
+    stack = Stack((*passive_constraints(robot), *scenario.servo), robot)
+    law = _mover(scenario.controller)
+    if not stack.holonomic.all():
+        return _by_law(task, law)
+    path = _walked(task, scenario.controller)
+    kept = _kept(task, path.yields)
+    if path.stop is not None or _decided(task, kept, path):
+        return path
+    reason = _undriven(task, path)
+    own = isinstance(scenario.controller, Servo) and robot.elastic is None
+    if (own or (reason and scenario.controller.needs_grip)) and _full_grip(loop):
+        made = dc.replace(_by_law(task, law), yields=path.yields)
+        if len(made.t) or not path.yields:  # a law in order may start where rows contradict
+            return made
+    return dc.replace(path, kind="path alone", why=reason) if reason else path
+
+
+def _none(nq: int, nv: int, why: str) -> Motion:
+    none = np.zeros((0, nv))
+    return Motion(kind="none", t=np.zeros(0), q=np.zeros((0, nq)), v=none, a=none, why=why)
+
+
+def _times(task: Task) -> Vector:
+    count = int(min(max(PER_SECOND * task.duration, FEWEST), MOST))
+    return np.linspace(task.start, task.start + task.duration, count + 1)
+
+
+def _plan(loop: Loop) -> Motion | None:
+    law = loop.law
+    if not isinstance(law, PlannedLaw):
+        return None
+    plan = law.nominal
+    inside = (plan.times >= loop.t0 - 1e-9) & (plan.times <= loop.t1 + 1e-9)
+    t, q, v = plan.times[inside], plan.q[inside], plan.v[inside]
+    if len(t) < 3:
+        return None
+    a = np.zeros_like(v)
+    for k, at in enumerate(t.tolist()):  # a plan may have corners: its input tells more than v
+        dynamics = loop.truth_at(at)
+        dynamics.move(at, q[k], v[k])
+        a[k] = dynamics.acceleration(plan.input(at))
+    return Motion(kind="plan", t=t, q=q, v=v, a=a)
+
+
+def _mover(controller: Controller) -> Servo:
+    """Return the servo law that moves the robot where none of its own does."""
+    if isinstance(controller, Servo):
+        return controller
+    if isinstance(controller, ThroughSprings | ElasticTracking):
+        return Servo(feedback=controller.feedback, allocation=controller.allocation)
+    return PLAIN
+
+
+def _by_law(task: Task, law: Servo) -> Motion:
+    """Let a law move the robot from a start on its rows, as far as it comes."""
+    robot = task.robot
+    if robot.elastic is not None:
+        try:
+            robot = links_alone(robot)
+        except InputError as error:
+            return _none(robot.nq, robot.nv, str(error))
+    task = dc.replace(task, robot=robot, period=None)
+    times = _times(task)
+    knots: list[Knot] = []
+    stop = None
+    try:
+        for knot in knots_by_law(task, law, times, RTOL, ATOL, CRAWLING):
+            knots.append(knot)
+    except InfeasibleConstraint as error:
+        t = knots[-1].t if knots else task.start
+        stop = Stop(t=t, why="law", rows=tuple(error.rows), text=f"after t = {t:.4g} s: {error}")
+    except StartError as error:
+        passive = passive_constraints(robot)
+        every, own = Stack((*passive, *task.servo), robot), len(Stack(passive, robot))
+        stop = blamed(every, task.q, task.start, times[-1], own, str(error))
+    except (UkctrlError, ArithmeticError) as error:
+        t = knots[-1].t if knots else task.start
+        stop = Stop(t=t, why="law", rows=(), text=f"after t = {t:.4g} s: {error}")
+    if stop is None and len(knots) < len(times):
+        t = knots[-1].t
+        stop = Stop(
+            t=t, why="law", rows=(),
+            text=f"the motion cannot be continued after t = {t:.4g} s: its steps become ever "
+            "smaller.",
+        )  # fmt: skip
+    if not knots:
+        return dc.replace(_none(robot.nq, robot.nv, stop.text if stop else ""), stop=stop)
+    at, q, v, a, _ = (np.array(column) for column in zip(*knots, strict=True))
+    return Motion(kind="law", t=at, q=q, v=v, a=a, stop=stop)
+
+
+def _walked(task: Task, controller: Controller) -> Motion:
+    """Follow the rows by inverse kinematics; those that a law in order gives up are left out."""
+    robot, times = task.robot, _times(task)
+    levels = _levels(task, controller)
+    passive = passive_constraints(robot)
+    best: tuple[Stack, Walk] | None = None
+    kept = len(levels)
+    for kept in range(len(levels), 0, -1):
+        servo = [part for level in levels[:kept] for part in level]
+        stack = Stack((*passive, *servo), robot)
+        found = walk(stack, task.q, times)
+        if best is None or found.end is None:
+            best = stack, found
+        if found.end is None:
+            break
+    else:
+        kept = len(levels)
+    assert best is not None  # there is a level at least
+    stack, found = best
+    stop = None
+    if found.end is not None:
+        last = found.q[-1] if len(found.q) else task.q
+        stop = blamed(stack, last, found.end, times[-1], len(Stack(passive, robot)))
+    whole = Stack(task.servo, robot)
+    held = set(stack.blocks)
+    yields = tuple(dict.fromkeys(block for block in whole.blocks if block not in held))
+    if not len(found.t):
+        none = _none(robot.nq, robot.nv, stop.text if stop else "")
+        return dc.replace(none, stop=stop, yields=yields)
+    moving = rates(stack, found)
+    return Motion(
+        kind="joint motion", t=found.t, q=found.q, v=moving.v, a=moving.a, stop=stop, yields=yields
+    )
+
+
+def _levels(task: Task, controller: Controller) -> list[list[Constraint]]:
+    """Return the constraints in the order in which the law gives them up, the last first."""
+    if not isinstance(controller, Servo) or not isinstance(controller.allocation, Prioritized):
+        return [list(task.servo)]
+    stack = Stack(task.servo, task.robot)
+    order = Ordered(controller.allocation.order, stack)
+    parts: dict[str, Constraint] = {
+        part.block: constraint for part, constraint in zip(stack.attached, task.servo, strict=True)
+    }
+    ends, levels, begin = order.ends.tolist(), [], 0
+    for end in ends:
+        blocks = dict.fromkeys(stack.blocks[row] for row in order.rows[begin:end].tolist())
+        levels.append([parts[block] for block in blocks])
+        begin = end
+    return levels
+
+
+def _kept(task: Task, yields: tuple[str, ...]) -> Stack:
+    """Return the passive rows, and those of the task that a motion keeps."""
+    servo = Stack(task.servo, task.robot)
+    kept = [
+        constraint
+        for part, constraint in zip(servo.attached, task.servo, strict=True)
+        if part.block not in yields
+    ]
+    return Stack((*passive_constraints(task.robot), *kept), task.robot)
+
+
+def _decided(task: Task, stack: Stack, path: Motion) -> bool:
+    """Return whether the rows leave no freedom open, so that the walk is the only motion."""
+    robot = task.robot
+    q, v = (path.q[0], path.v[0]) if len(path.t) else (task.q, task.v)
+    rows = stack.write(robot.snapshot(q, v, task.start))
+    count = robot.nv if robot.elastic is None else robot.nv - len(robot.elastic.motors)
+    return bool(np.linalg.matrix_rank(_unit(rows.A), tol=1e-7) == count)
+
+
+def _undriven(task: Task, path: Motion) -> str:
+    """Return why motors cannot make any walk; empty where they reach every freedom."""
+    robot, dynamics = task.robot, Dynamics(task.robot, task.rank, task.gains)
+    q, v = (path.q[0], path.v[0]) if len(path.t) else (task.q, task.v)
+    dynamics.move(task.start, q, v)
+    mobility = robot.nv - dynamics.passive_rank
+    if robot.elastic is not None:
+        mobility -= len(robot.elastic.motors)
+    driven = int(np.linalg.matrix_rank(dynamics.G)) if robot.nu else 0
+    if driven >= mobility:
+        return ""
+    return f"the task leaves freedoms open that no motor decides: {driven} of {mobility} are driven"
+
+
+def _full_grip(loop: Loop) -> bool:
+    truth, servo = loop.truth, loop.recorder.servo
+    truth.move(loop.t0, loop.state.q, loop.state.v)
+    A = servo.write(truth.snapshot).A
+    H = servo_matrix(A, truth.G, loop.scenario.rank)
+    return bool(np.linalg.matrix_rank(H) == np.linalg.matrix_rank(A))
+
+
+def _unit(A: Matrix) -> Matrix:
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    return A / np.where(length > 0.0, length, 1.0)

@@ -1,0 +1,47 @@
+"""Conformance: what every feedback, allocation, controller, robot ... of the catalogue satisfies.
+
+Try your own part on the same clauses::
+
+    from ukctrl import testing
+
+    testing.FEEDBACK.examine(MyFeedback(rate=3.0), "mine").confirm()
+
+or clause by clause in your own tests::
+
+    @pytest.mark.parametrize("clause", testing.FEEDBACK, ids=str)
+    def test_my_feedback(clause):
+        clause(MyFeedback(rate=3.0))
+
+A clause does nothing where it holds, and raises `Broken` where it does not.
+"""
+
+from ukctrl.analysis.conformance.allocation_clauses import ALLOCATION
+from ukctrl.analysis.conformance.clauses import Broken, Clause, Conformance, Finding, Suite
+from ukctrl.analysis.conformance.constraint_clauses import CONSTRAINT, Placed
+from ukctrl.analysis.conformance.controller_clauses import CONTROLLER, Trial
+from ukctrl.analysis.conformance.effect_clauses import EFFECT, Exposed
+from ukctrl.analysis.conformance.feedback_clauses import FEEDBACK
+from ukctrl.analysis.conformance.robot_clauses import ROBOT
+from ukctrl.analysis.conformance.scenario_clauses import SCENARIO
+from ukctrl.analysis.conformance.situations import Situation, situation, situations
+
+__all__ = [
+    "ALLOCATION",
+    "CONSTRAINT",
+    "CONTROLLER",
+    "EFFECT",
+    "FEEDBACK",
+    "ROBOT",
+    "SCENARIO",
+    "Broken",
+    "Clause",
+    "Conformance",
+    "Exposed",
+    "Finding",
+    "Placed",
+    "Situation",
+    "Suite",
+    "Trial",
+    "situation",
+    "situations",
+]

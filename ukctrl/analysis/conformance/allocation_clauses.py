@@ -1,0 +1,97 @@
+"""What every allocation must do, on open, closed and redundantly driven robots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_array, require_equal
+from ukctrl.analysis.conformance.frozen_record import require_record
+from ukctrl.analysis.conformance.situations import Situation, situations
+from ukctrl.control import Allocation, Allocator
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import GainError, InputError
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
+
+ALLOCATION = Suite[Allocation]("allocation")
+"""The clauses for allocations."""
+MET = 1e-6
+"""A demand that the motors can give easily is met to this, relatively."""
+
+
+class Asked(NamedTuple):
+    """An allocation, bound to a situation, at one state."""
+
+    situation: Situation
+    allocator: Allocator
+    dynamics: Dynamics
+    rows: Rows
+    demand: Vector
+
+
+def _asked(allocation: Allocation) -> Iterator[Asked]:
+    served = False
+    for place in situations():
+        try:
+            allocator = allocation.attach(place.task, place.stack.names)
+        except (GainError, InputError):
+            continue  # settings that name other motors or rows
+        served = True
+        for dynamics in place.states():
+            rows = place.stack.write(dynamics.snapshot)
+            yield Asked(place, allocator, dynamics, rows, rows.b.copy())
+    if not served:
+        raise Broken("it must serve some situation; it refuses all of them.")
+
+
+@ALLOCATION.clause
+def record(allocation: Allocation) -> None:
+    """An allocation is a frozen record that can be compared, copied and pickled."""
+    require_record(allocation)
+
+
+@ALLOCATION.clause
+def shapes(allocation: Allocation) -> None:
+    """The input is one finite number a motor."""
+    for at in _asked(allocation):
+        u = at.allocator.input(at.rows, at.demand, at.dynamics)
+        require_array("the input", u, at.dynamics.robot.nu)
+
+
+@ALLOCATION.clause
+def meets_the_rows(allocation: Allocation) -> None:
+    """A demand that the motors can give within their limits is met: A (a_free + G u) = demand."""
+    for at in _asked(allocation):
+        u = at.allocator.input(at.rows, at.demand, at.dynamics)
+        a = at.dynamics.a_free + at.dynamics.G @ u
+        miss = float(np.linalg.norm(at.rows.A @ a - at.demand))
+        size = 1.0 + float(np.linalg.norm(at.demand - at.rows.A @ at.dynamics.a_free))
+        require(
+            miss <= MET * size,
+            f"the rows must be met; on the {at.situation.name} they are missed by {miss:.1e}.",
+        )
+
+
+@ALLOCATION.clause
+def leaves_its_arguments_alone(allocation: Allocation) -> None:
+    """Neither the rows, the demand nor the robot are changed."""
+    for at in _asked(allocation):
+        d = at.dynamics
+        arrays = {"A": at.rows.A, "b": at.rows.b, "demand": at.demand, "a_free": d.a_free, "G": d.G}
+        before = {name: array.copy() for name, array in arrays.items()}
+        at.allocator.input(at.rows, at.demand, d)
+        for name, array in arrays.items():
+            require_equal(f"'{name}' before and after", array, before[name])
+
+
+@ALLOCATION.clause
+def depends_on_its_arguments_alone(allocation: Allocation) -> None:
+    """The same demand at the same state gives the same input, whatever was asked in between."""
+    for at in _asked(allocation):
+        first = at.allocator.input(at.rows, at.demand, at.dynamics).copy()
+        at.allocator.input(at.rows, 0.9 * at.demand, at.dynamics)
+        again = at.allocator.input(at.rows, at.demand, at.dynamics)
+        require_equal("two inputs at one state", again, first)

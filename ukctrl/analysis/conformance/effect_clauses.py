@@ -1,0 +1,167 @@
+"""What every effect must do between a robot and its law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_array, require_equal
+from ukctrl.analysis.conformance.frozen_record import require_record
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects import ClockEffect, Effect, InputEffect, PlantEffect, SensorEffect
+from ukctrl.simulation.effects.effect import Bench, generator
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
+
+TICKS = 6
+PERIOD = 0.005
+"""Period of the hold under which an effect is tried [s]."""
+LABEL = "tried"
+"""Label by which its random numbers go."""
+
+
+class Exposed(NamedTuple):
+    """An effect and the scenario that it is tried on."""
+
+    effect: Effect
+    scenario: Scenario
+
+    @property
+    def run(self) -> Scenario:
+        """The scenario with this effect alone, short and under a hold."""
+        return self.scenario.replace(
+            {
+                "effect": (self.effect,),
+                "timing.duration": TICKS * PERIOD,
+                "timing.sample": PERIOD,
+                "timing.control": PERIOD,
+            }
+        )
+
+    def bench(self, robot: Robot) -> Bench:
+        """Return the run that it is attached to."""
+        start = self.scenario.start.t
+        return Bench(robot=robot, start=start, duration=TICKS * PERIOD, period=PERIOD)
+
+
+EFFECT = Suite[Exposed]("effect")
+"""The clauses for effects."""
+
+
+def _place(exposed: Exposed) -> tuple[Robot, Vector, Vector]:
+    loop = Loop(exposed.scenario)
+    return loop.robot, loop.state.q, loop.state.v
+
+
+@EFFECT.clause
+def record(exposed: Exposed) -> None:
+    """An effect is a frozen record that can be compared, copied and pickled."""
+    require_record(exposed.effect)
+    kinds = (PlantEffect, SensorEffect, InputEffect, ClockEffect)
+    names = ", ".join(kind.__name__ for kind in kinds)
+    require(isinstance(exposed.effect, kinds), f"it must be derived from one of {names}.")
+
+
+def _answers(exposed: Exposed, seed: int) -> Iterator[tuple[str, Vector]]:
+    """Yield what the effect makes of a row of ticks, and check that it changes no argument."""
+    effect = exposed.effect
+    robot, q, v = _place(exposed)
+    bench, rng = exposed.bench(robot), generator(seed, LABEL)
+    match effect:
+        case SensorEffect():
+            sensor = effect.attach(bench, rng)
+            for k in range(TICKS):
+                at = (robot.integrate(q, 0.01 * k * np.ones(robot.nv)), v + 0.1 * k)
+                old = [part.copy() for part in at]
+                q_read, v_read = sensor.read(bench.start + k * PERIOD, *at)
+                for name, part, before in zip("qv", at, old, strict=True):
+                    require_equal(f"'{name}' before and after a reading", part, before)
+                yield "the configuration read", np.array(q_read)
+                yield "the velocity read", np.array(v_read)
+        case InputEffect():
+            drive = effect.attach(bench, rng)
+            for k in range(TICKS):
+                u, rate = 3.0 * np.sin(k + np.arange(robot.nu)), 0.1 * k * np.ones(robot.nu)
+                old = [u.copy(), rate.copy()]
+                applied = drive.apply(bench.start + k * PERIOD, u, rate)
+                require_equal("'u' before and after", u, old[0])
+                require_equal("'rate' before and after", rate, old[1])
+                yield "the input applied", np.array(applied)
+        case PlantEffect():
+            for since in (bench.start, *effect.instants()):
+                changed = effect.altered(robot, since, generator(seed, LABEL))
+                s = changed.snapshot(q, v, since)
+                yield "M, row by row,", s.M.ravel().copy()
+                yield "nle - f", s.nle - s.f
+        case ClockEffect():
+            times: Vector = bench.start + PERIOD * np.arange(TICKS, dtype=np.float64)
+            yield "the ticks", np.array(effect.ticks(times, bench, rng))
+        case _:
+            raise Broken("it acts in no known place.")
+
+
+@EFFECT.clause
+def answers_in_shape(exposed: Exposed) -> None:
+    """What it gives is finite and of the shape that it was given, and its arguments stay."""
+    robot, _, _ = _place(exposed)
+    sizes = {
+        "the configuration read": robot.nq,
+        "the velocity read": robot.nv,
+        "the input applied": robot.nu,
+        "M, row by row,": robot.nv**2,
+        "nle - f": robot.nv,
+    }
+    for what, came in _answers(exposed, 0):
+        if what in sizes:
+            require_array(what, came, sizes[what])
+
+
+@EFFECT.clause
+def repeats_with_its_seed(exposed: Exposed) -> None:
+    """The same seed gives the same bits: every controller of a comparison meets the same."""
+    for (what, first), (_, second) in zip(_answers(exposed, 1), _answers(exposed, 1), strict=True):
+        require_equal(f"{what} with one seed", first, second)
+
+
+@EFFECT.clause
+def keeps_the_names(exposed: Exposed) -> None:
+    """A changed robot has the coordinates, velocities and motors of the true one."""
+    if not isinstance(exposed.effect, PlantEffect):
+        return
+    robot, _, _ = _place(exposed)
+    for at in (exposed.scenario.start.t, *exposed.effect.instants()):
+        changed = exposed.effect.altered(robot, at, generator(0, LABEL))
+        for what in ("coordinates", "dofs", "actuators"):
+            require(
+                getattr(changed, what) == getattr(robot, what),
+                f"{what} must stay {getattr(robot, what)}; got {getattr(changed, what)}.",
+            )
+
+
+@EFFECT.clause
+def keeps_time(exposed: Exposed) -> None:
+    """Ticks increase and begin with the first; instants are finite times."""
+    effect = exposed.effect
+    if isinstance(effect, PlantEffect):
+        instants = np.array(effect.instants(), dtype=np.float64)
+        require_array("its instants", instants, len(instants))
+    if isinstance(effect, ClockEffect):
+        robot, _, _ = _place(exposed)
+        bench = exposed.bench(robot)
+        times: Vector = bench.start + PERIOD * np.arange(TICKS, dtype=np.float64)
+        ticks = np.asarray(effect.ticks(times.copy(), bench, generator(0, LABEL)))
+        require(ticks[0] == times[0], f"the first tick must stay {times[0]:g} s; got {ticks[0]:g}.")
+        require(bool((np.diff(ticks) > 0.0).all()), f"ticks must increase; got {ticks.tolist()}.")
+
+
+@EFFECT.clause
+def runs(exposed: Exposed) -> None:
+    """A short run with it completes, and repeats its bits."""
+    first, second = simulate(exposed.run), simulate(exposed.run)
+    require(first.status == "completed", f"a short run {first.status}: {first.message}")
+    for name in ("q", "v", "u"):
+        require_equal(f"'{name}' of two runs", first[name], second[name])

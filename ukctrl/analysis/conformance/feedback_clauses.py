@@ -1,0 +1,138 @@
+"""What every feedback must do, on rows of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.analysis.conformance.clauses import (
+    Broken,
+    Suite,
+    require,
+    require_array,
+    require_close,
+    require_equal,
+)
+from ukctrl.analysis.conformance.frozen_record import require_record
+from ukctrl.analysis.conformance.situations import Situation, situations
+from ukctrl.control import Ask, BoundFeedback, Feedback, StateFeedback
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import GainError
+from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.dynamics import Dynamics
+
+FEEDBACK = Suite[Feedback]("feedback")
+"""The clauses for feedbacks."""
+ROUNDING = 1e-9
+"""A demand on the task's path may differ from the exact one by this, relatively."""
+
+
+class Asked(NamedTuple):
+    """A feedback, bound to the rows of a situation, at one state."""
+
+    situation: Situation
+    bound: BoundFeedback | StateFeedback
+    dynamics: Dynamics
+    rows: Rows
+    memory: Vector
+
+    def ask(self, rows: Rows, memory: Vector) -> Ask:
+        """Return what it asks for at these rows."""
+        bound = self.bound
+        if isinstance(bound, StateFeedback):
+            return bound.ask(rows, memory, self.dynamics)
+        return Ask(rows, bound.demand(rows, memory), bound.memory_rate(rows))
+
+    def met(self) -> tuple[Rows, Vector]:
+        """Return the rows as if they were met, and the memory of a start there."""
+        zero = np.zeros(len(self.rows.b))
+        phi = np.where(np.isnan(self.rows.phi), np.nan, zero)
+        rows = Rows(self.rows.A, self.rows.b, zero, phi)
+        return rows, _memory(self.bound, rows, self.dynamics)
+
+
+def _memory(bound: BoundFeedback | StateFeedback, rows: Rows, dynamics: Dynamics) -> Vector:
+    """Return the memory of a start with these rows."""
+    if isinstance(bound, StateFeedback):
+        return bound.begin(dynamics.snapshot.t, rows)
+    return bound.memory.copy()
+
+
+def _asked(feedback: Feedback) -> Iterator[Asked]:
+    """Yield the feedback at states of each situation whose rows it serves."""
+    served = False
+    for place in situations():
+        try:
+            bound = feedback.attach(place.stack)
+        except GainError:
+            continue  # gains by block, or for holonomic rows alone: not for these rows
+        served = True
+        rng = np.random.default_rng(1)
+        for dynamics in place.states():
+            rows = place.stack.write(dynamics.snapshot)
+            memory = _memory(bound, rows, dynamics)
+            memory = memory + 0.01 * rng.uniform(size=memory.shape)
+            yield Asked(place, bound, dynamics, rows, memory)
+    if not served:
+        raise Broken("it must serve the rows of some situation; it refuses all of them.")
+
+
+@FEEDBACK.clause
+def record(feedback: Feedback) -> None:
+    """A feedback is a frozen record that can be compared, copied and pickled."""
+    require_record(feedback)
+
+
+@FEEDBACK.clause
+def shapes(feedback: Feedback) -> None:
+    """The demand is one finite number a row; the memory's rate has the shape of the memory."""
+    for at in _asked(feedback):
+        asked = at.ask(at.rows, at.memory)
+        require_array("the demand", asked.demand, len(asked.rows.b))
+        require_array("the rate of the memory", asked.memory_rate, len(at.memory))
+
+
+@FEEDBACK.clause
+def asks_nothing_on_the_path(feedback: Feedback) -> None:
+    """Where the rows are met and nothing is remembered, the demand is the exact motion's, b."""
+    for at in _asked(feedback):
+        asked = at.ask(*at.met())
+        require_close("the demand on the path and b", asked.demand, asked.rows.b, ROUNDING)
+
+
+@FEEDBACK.clause
+def opposes_errors(feedback: Feedback) -> None:
+    """A velocity error alone is not fed: what is added to b does no positive work on it."""
+    for at in _asked(feedback):
+        met, memory = at.met()
+        asked = at.ask(met._replace(beta=at.rows.beta), memory)
+        added, beta = asked.demand - asked.rows.b, asked.rows.beta
+        fed = float(added @ beta)
+        room = ROUNDING * (1.0 + float(np.abs(added) @ np.abs(beta)))
+        require(
+            fed <= room, f"what it adds must oppose the velocity error; it feeds it ({fed:.1e})."
+        )
+
+
+@FEEDBACK.clause
+def leaves_its_arguments_alone(feedback: Feedback) -> None:
+    """Neither the rows nor the memory are changed."""
+    for at in _asked(feedback):
+        before = [part.copy() for part in (*at.rows, at.memory)]
+        at.ask(at.rows, at.memory)
+        for name, part, old in zip(
+            ("A", "b", "beta", "phi", "memory"), (*at.rows, at.memory), before, strict=True
+        ):
+            require_equal(f"'{name}' before and after", part, old)
+
+
+@FEEDBACK.clause
+def depends_on_its_arguments_alone(feedback: Feedback) -> None:
+    """The same rows and memory give the same demand, whatever was asked in between."""
+    for at in _asked(feedback):
+        first = at.ask(at.rows, at.memory).demand.copy()
+        other = Rows(at.rows.A, at.rows.b + 1.0, 2.0 * at.rows.beta, -at.rows.phi)
+        at.ask(other, at.memory + 1.0)
+        require_equal("two demands at one state", at.ask(at.rows, at.memory).demand, first)

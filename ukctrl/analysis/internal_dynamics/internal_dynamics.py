@@ -1,0 +1,290 @@
+"""What a task leaves to itself, and what becomes of it."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Any, final
+
+import numpy as np
+
+from ukctrl.analysis.internal_dynamics.held_rows import Held
+from ukctrl.analysis.internal_dynamics.internal_motion import Motion, motion
+from ukctrl.analysis.internal_dynamics.internal_verdict import Facts, verdict
+from ukctrl.analysis.internal_dynamics.modes import Kind
+from ukctrl.analysis.internal_dynamics.near_a_state import Near, near_motion, near_rest
+from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of, periodic
+from ukctrl.analysis.internal_dynamics.states_of_rest import Rest, Search
+from ukctrl.analysis.linear import equilibria
+from ukctrl.control.controller import Controller
+from ukctrl.control.planned.inversion import Inversion, JointMotion, ServoDae
+from ukctrl.control.planned.law import Planned
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.mechanics.relative_degree import relative_degrees
+from ukctrl.simulation.scenario import Scenario
+
+LARGEST = 60
+"""Robots with more velocities than this are counted, but not linearised and not simulated."""
+LONGEST = 20.0
+"""For how long the motion is followed at most [s]."""
+GUESSES = 8
+"""From how many configurations a search begins where the motors have no grip on the rows."""
+MOMENTS = 9
+"""At how many times of the motion it is looked at with time standing still."""
+STILL = 1e-9
+"""A path that moves its rows less than this is at rest."""
+KEPT = 4
+"""How many states of rest are told."""
+ALIKE = 1e-6
+"""Poles of two states of rest nearer than this fraction are those of one family."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class InternalDynamics:
+    """What `internal_dynamics` found."""
+
+    scenario: str
+    robot: str
+    states: int
+    """States that the passive constraints leave: twice the mobility, where all of them hold
+    positions; one less for each that holds a velocity only."""
+    reached: int
+    """States that the rows determine: the sum of their relative degrees, redundant rows left
+    out."""
+    dimension: int
+    """States that are left, ``states - reached``."""
+    coordinates: tuple[str, ...]
+    """The coordinates that stand for them at the start, those that determine the others best;
+    rates as ``v.<name>``."""
+    grip: bool
+    """Whether the motors accelerate all independent rows at once. Where they do not, the input
+    reaches them through further derivatives, or not at all."""
+    free: int
+    """States, of those left, that inputs can move without moving the rows: free for the null
+    space. The others are nobody's to command."""
+    path_moves: bool
+    """Whether the path of the task moves."""
+    rests: tuple[Near, ...]
+    """States of rest with the path held where it is at the start, from the nearest on."""
+    families: tuple[int, ...]
+    """How many states of rest were found that are like each of them: more than 1 of a continuum."""
+    along: tuple[Near, ...]
+    """The motion at some times, with time standing still; empty where the path is at rest."""
+    motion: Motion | None
+    """The motion from the start, and one that begins a little beside; None where not asked for
+    or not possible."""
+    periodic: Periodic | None
+    """A periodic motion along a periodic path; None where not asked for or not found."""
+    kind: Kind | None
+    """What becomes of the motion that is left; None where that is not known."""
+    verdict: str
+    """The same in words."""
+    notes: tuple[str, ...]
+    """What is worth knowing beside."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data for programs; complex numbers as pairs."""
+        return {
+            "scenario": self.scenario, "robot": self.robot, "states": self.states,
+            "reached": self.reached, "dimension": self.dimension,
+            "coordinates": list(self.coordinates), "grip": self.grip, "free": self.free,
+            "path_moves": self.path_moves, "kind": self.kind, "verdict": self.verdict,
+            "notes": list(self.notes),
+            "rests": [_plain(near) for near in self.rests],
+            "along": [_plain(near) for near in self.along],
+            "periodic": None if self.periodic is None else {
+                "period": self.periodic.period,
+                "multipliers": [[z.real, z.imag] for z in self.periodic.multipliers.tolist()],
+            },
+            "motion": None if self.motion is None else {
+                "fate": self.motion.fate, "rate": self.motion.rate,
+                "factor": None if math.isnan(self.motion.factor) else self.motion.factor,
+                "ended": self.motion.ended,
+            },
+        }  # fmt: skip
+
+
+def _plain(near: Near) -> dict[str, Any]:
+    return {
+        "t": near.t, "q": near.q.tolist(), "v": near.v.tolist(), "u": near.u.tolist(),
+        "states": list(near.states), "kind": near.modes.kind,
+        "poles": [[p.real, p.imag] for p in near.modes.poles.tolist()],
+        "zeros": [[z.real, z.imag] for z in near.zeros.tolist()],
+        "free": near.free, "moving": near.moving, "routes": near.routes,
+    }  # fmt: skip
+
+
+@one_blas_thread()
+def internal_dynamics(
+    scenario: Scenario,
+    *,
+    simulate: bool = True,
+    duration: float | None = None,
+    floquet: bool = False,
+) -> InternalDynamics:
+    """Return what the rows of a scenario leave to itself, and what becomes of it.
+
+    The rows are taken as kept exactly, with the allocation of the scenario's law where that is a
+    servo law; its feedback does not matter then. Effects on the plant count, others do not.
+
+    Args:
+        scenario: The scenario.
+        simulate: Whether to follow the motion from the start too.
+        duration: For how long [s]; absent: the scenario's, at most 20 s.
+        floquet: Whether to look for a periodic motion where the path is periodic, and for its
+            Floquet multipliers, which decide then. It takes a dozen periods and more.
+
+    Raises:
+        InputError: The scenario has no servo rows, or does not fit its robot.
+        StartError: No state near the start keeps the rows.
+    """
+    if not scenario.servo:
+        raise InputError(
+            "internal dynamics is what servo rows leave; this scenario has no [[servo]]."
+        )
+    held = Held(scenario)
+    t, notes = scenario.start.t, list[str]()
+    q, v = held.start()
+    grip = held.grip(t, q, v)
+    whole = grip.held == grip.independent
+    moves = path_moves(held, q)
+    x = held.coordinates(t, q, v)
+    states = held.states(t, q, v)
+    name = scenario.name or scenario.title
+    dimension, free, names = x.size, 2 * grip.idle, x.names(held.robot)
+    if held.robot.nv > LARGEST:
+        note = f"robots with more than {LARGEST} velocities are counted, but not looked at closer"
+        return InternalDynamics(
+            scenario=name, robot=held.robot.name, states=states, reached=states - dimension,
+            dimension=dimension, coordinates=names, grip=whole, free=free, path_moves=moves,
+            rests=(), families=(), along=(), motion=None, periodic=None, kind=None,
+            verdict=f"{dimension} of {states} states are left to themselves.", notes=(note,),
+        )  # fmt: skip
+    rests, families = (
+        ((), ()) if whole and not dimension else _rests(held.stopped(t), whole, q, notes)
+    )
+    if not whole and rests:
+        dimension, free, names = len(rests[0].states), rests[0].free, rests[0].states
+    elif not whole:
+        dimension, free, names = _counted(held, states, q, v)
+    elif rests:
+        free = rests[0].free
+    along: tuple[Near, ...] = ()
+    run: Motion | None = None
+    if whole and simulate and dimension:
+        seconds = min(scenario.timing.duration, LONGEST) if duration is None else duration
+        run = motion(held, q, v, x, seconds)
+    if whole and dimension and (moves or (v.any() and not rests)):
+        along = _along(held, run, q, v, notes)
+    cycle: Periodic | None = None
+    if floquet and whole and moves and dimension:
+        period = period_of(held, q)
+        cycle = None if period is None else periodic(held, q, v, period)
+        if cycle is None:
+            notes.append(
+                "the path does not repeat itself within the run."
+                if period is None
+                else f"the path repeats itself after {period:.4g} s; no motion that does was found."
+            )
+    facts = Facts(
+        robot=held.robot, q=q, states=states, dimension=dimension, rows=grip.independent,
+        free=free, grip=whole,
+        moves=moves, rests=rests, along=along, motion=run, cycle=cycle,
+        prepared=_prepared(scenario.controller),
+    )  # fmt: skip
+    kind, said = verdict(facts)
+    return InternalDynamics(
+        scenario=name, robot=held.robot.name, states=states, reached=states - dimension,
+        dimension=dimension, coordinates=names, grip=whole, free=free, path_moves=moves,
+        rests=rests, families=families, along=along, motion=run, periodic=cycle, kind=kind,
+        verdict=said, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _prepared(controller: Controller | None) -> bool:
+    """Tell whether a controller follows a motion that does without what grows."""
+    if not isinstance(controller, Planned):
+        return False
+    along = controller.along
+    return isinstance(along, Inversion) and not isinstance(along, JointMotion | ServoDae)
+
+
+def path_moves(held: Held, q: Vector) -> bool:
+    """Tell whether the rows ask for something else at other times of the run."""
+    t0, robot = held.scenario.start.t, held.robot
+    snapshot = robot.snapshot(q)
+    seen = []
+    for t in np.linspace(t0, t0 + held.scenario.timing.duration, 17).tolist():
+        snapshot.move(q, np.zeros(robot.nv), t)
+        rows = held.servo.write(snapshot)
+        seen.append(np.concatenate([np.nan_to_num(rows.phi), rows.beta, rows.b]))
+    return bool(np.ptp(np.array(seen), axis=0).max() > STILL)
+
+
+def _rests(
+    held: Held, grip: bool, q: Vector, notes: list[str]
+) -> tuple[tuple[Near, ...], tuple[int, ...]]:
+    """Return the states of rest, one of each family, and how many of each were found."""
+    found: list[Near] = []
+    count: list[int] = []
+    for rest in Search(held).all(q) if grip else _anywhere(held):
+        try:
+            near = near_rest(held, grip, rest.q, rest.u)
+        except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
+            notes.append(f"a state of rest could not be looked at: {error}")
+            continue
+        for k, other in enumerate(found):
+            if _alike(near, other):
+                count[k] += 1
+                break
+        else:
+            found.append(near)
+            count.append(1)
+    if len(found) > KEPT:
+        notes.append(f"{len(found)} different states of rest were found; the nearest are told.")
+    return tuple(found[:KEPT]), tuple(count[:KEPT])
+
+
+def _anywhere(held: Held) -> list[Rest]:
+    """Return where some input holds the robot with its rows met."""
+    try:
+        found = equilibria(held.scenario, guesses=GUESSES)
+    except InputError:
+        return []
+    return [Rest(each.point.q, each.point.u) for each in found]
+
+
+def _alike(near: Near, other: Near) -> bool:
+    ours, theirs = near.modes.poles, other.modes.poles
+    if len(ours) != len(theirs) or near.modes.at_zero != other.modes.at_zero:
+        return False
+    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
+    return bool(np.abs(ours - theirs).max(initial=0.0) <= ALIKE * scale)
+
+
+def _along(
+    held: Held, run: Motion | None, q: Vector, v: Vector, notes: list[str]
+) -> tuple[Near, ...]:
+    """Return the motion at some times, with time standing still."""
+    states = [(held.scenario.start.t, q, v)]
+    if run is not None:
+        picks = np.unique(np.linspace(0, len(run.times) - 1, MOMENTS).astype(int)).tolist()
+        states = [(float(run.times[k]), run.q[k], run.v[k]) for k in picks]
+    found = []
+    for t, q_t, v_t in states:
+        try:
+            found.append(near_motion(held, t, q_t, v_t))
+        except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
+            notes.append(f"the motion could not be looked at where t = {t:.4g} s: {error}")
+            break
+    return tuple(found)
+
+
+def _counted(held: Held, states: int, q: Vector, v: Vector) -> tuple[int, int, tuple[str, ...]]:
+    """Return the dimension from the rows' relative degrees, where no state of rest is known."""
+    degrees = relative_degrees(held.dynamics, held.servo, held.scenario.start.t, q, v)
+    reached = sum(degree.value or degree.at_least for degree in degrees)
+    return max(states - reached, 0), 0, ()

@@ -1,0 +1,97 @@
+"""The figure of internal dynamics: how it moves, what becomes of a push, and its poles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ukctrl.analysis.internal_dynamics import InternalDynamics
+from ukctrl.analysis.internal_dynamics.internal_motion import PUSH, Motion
+from ukctrl.core.errors import InputError
+from ukctrl.reports.plot import panels, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_RESTS = 4
+"""States of rest whose poles are drawn."""
+
+
+@style.styled
+def internal_dynamics_figure(found: InternalDynamics) -> Figure:
+    """Draw what a task leaves to itself.
+
+    Args:
+        found: What `internal_dynamics` found.
+
+    Raises:
+        InputError: Nothing is left, or nothing of it is known.
+    """
+    drawn = [*_motion(found.motion), *_poles(found)] if found.dimension else []
+    if not drawn:
+        raise InputError(
+            f"scenario '{found.scenario}' must leave something to itself for a figure of it; "
+            f"{found.verdict}"
+        )
+    return panels.grid(drawn, height=2.1)
+
+
+def drawable(found: InternalDynamics) -> bool:
+    """Tell whether there is something to draw."""
+    return bool(found.dimension and (found.rests or (found.motion and len(found.motion.times) > 1)))
+
+
+def _motion(run: Motion | None) -> list[panels.Panel]:
+    if run is None or len(run.times) < 2:
+        return []
+    drawn = []
+    for unit in dict.fromkeys(run.units):
+        at = [k for k, own in enumerate(run.units) if own == unit]
+
+        def moved(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
+            panels.lines(axes, run.times, run.moved[:, at], [run.coordinates[k] for k in at], room)
+            for place, k in enumerate(at if len(at) <= panels.FULL_LEGEND else []):
+                color = style.PALETTE[place % len(style.PALETTE)]
+                axes.plot(run.times, run.pushed[:, k], ":", color=color, linewidth=1.0)
+            panels.fit(axes, np.hstack([run.moved[:, at], run.pushed[:, at]]))
+            axes.set_ylabel(f"since the start [{unit}]")
+
+        title = f"Internal motion; dotted: pushed by {PUSH:g} {unit}"
+        drawn.append(panels.Panel(title, moved, 2))
+
+    def apart(axes: Axes, room: float) -> None:
+        axes.plot(run.times, run.deviation, color=style.PALETTE[0])
+        panels.log_scale(axes, run.deviation)
+        axes.axhline(1.0, color=style.FAINT, linewidth=0.9)
+        axes.set_ylabel("times the push")
+
+    drawn.append(panels.Panel("What becomes of the push", apart, 1))
+    return drawn
+
+
+def _poles(found: InternalDynamics) -> list[panels.Panel]:
+    rests = [near for near in found.rests[:MOST_RESTS] if len(near.modes.poles)]
+    if not rests:
+        return []
+    return [panels.Panel("Poles about states of rest, the nearest first", _plane(found), 1)]
+
+
+def _plane(found: InternalDynamics) -> Callable[[Axes, float], None]:
+    def draw(axes: Axes, room: float) -> None:
+        axes.axvline(0.0, color=style.INK, linewidth=0.8)
+        rests = [near for near in found.rests[:MOST_RESTS] if len(near.modes.poles)]
+        reach = max(float(np.abs(near.modes.poles).max()) for near in rests) or 1.0
+        for k, near in enumerate(rests):
+            poles = near.modes.poles
+            color = style.PALETTE[k % len(style.PALETTE)]
+            axes.plot(poles.real, poles.imag, "x", color=color, markersize=7 - k, clip_on=False)
+        axes.set_xlim(-1.15 * reach, 1.15 * reach)
+        axes.set_ylim(-1.15 * reach, 1.15 * reach)
+        axes.axvspan(0.0, 1.15 * reach, color=style.ALERT, alpha=0.06, linewidth=0.0)
+        axes.set_xlabel("real part [rad/s]", labelpad=3)
+        axes.set_ylabel("imaginary part [rad/s]")
+
+    return draw

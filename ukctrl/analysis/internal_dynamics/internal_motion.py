@@ -1,0 +1,195 @@
+"""The motion on the states that keep the rows: as the path asks for it, and a little beside it."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import Literal, final
+
+import numpy as np
+
+from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.start import solve_start
+
+PUSH = 1e-4
+"""How far the start is moved beside the motion, in every internal coordinate [rad, m, per s]."""
+SAMPLES = 201
+"""Times at which the motion is kept."""
+RTOL, ATOL = 1e-8, 1e-10
+MAX_EVALUATIONS = 20_000
+"""A motion that takes more than this is broken off."""
+GONE = 1e4
+"""A speed or a deviation beyond this is one that has run away [rad or m, per s]."""
+LINEAR = 1e-2
+"""Deviations are judged while they are smaller than this [rad or m]."""
+
+Fate = Literal["settles", "stays", "drifts", "runs_away", "ended"]
+"""What becomes of the deviation: shrinks, keeps its size, grows as time does, grows faster; or
+the motion ended early."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Motion:
+    """The motion while the rows hold, from the start on, with the path as given."""
+
+    times: Vector
+    """Shape ``(k,)`` [s]."""
+    q: Matrix
+    """Configurations, shape ``(k, nq)``."""
+    v: Matrix
+    """Velocities, shape ``(k, nv)``."""
+    coordinates: tuple[str, ...]
+    """The internal coordinates on positions."""
+    units: tuple[str, ...]
+    moved: Matrix
+    """How far each has moved since the start, shape ``(k, n)``."""
+    pushed: Matrix
+    """The same of the motion that begins a little beside, shape ``(k, n)``."""
+    deviation: Vector
+    """Distance of the two over all coordinates, as a multiple of the first, shape ``(k,)``."""
+    fate: Fate
+    """What becomes of the deviation."""
+    rate: float
+    """How fast it grows, over the second half: the slope of its logarithm [1/s]."""
+    ended: str
+    """Why the motion ended early; empty where it did not."""
+
+    @property
+    def factor(self) -> float:
+        """By how much the deviation has grown at the end."""
+        return float(self.deviation[-1]) if len(self.deviation) else math.nan
+
+    def farthest(self) -> tuple[str, float, str]:
+        """Return the coordinate that moves farthest from where it started, how far, its unit."""
+        if not self.moved.size:
+            return "", 0.0, ""
+        reach = np.abs(self.moved).max(axis=0)
+        k = int(np.argmax(reach))
+        return self.coordinates[k], float(reach[k]), self.units[k]
+
+
+def motion(held: Held, q: Vector, v: Vector, x: Coordinates, duration: float) -> Motion:
+    """Return the motion from a state that keeps the rows, and one that begins a little beside.
+
+    Args:
+        held: The robot with its rows held.
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+        x: Coordinates of the states that keep the rows, about this one.
+        duration: For how long [s].
+    """
+    robot, n, t0 = held.robot, held.robot.nv, held.scenario.start.t
+    step = PUSH * x.full.sum(axis=1)
+    ended = ""
+    times = np.linspace(t0, t0 + duration, SAMPLES)
+    own, reason = follow(held, q, v, times)
+    ended = reason
+    beside = np.zeros((0, n + robot.nq))
+    if x.size:
+        try:
+            near = solve_start(held.whole, robot.integrate(q, step[:n]), v + step[n:], t0)
+            beside, reason = follow(held, near.q, near.v, times)
+            ended = ended or reason
+        except UkctrlError as error:
+            ended = ended or str(error)
+    count = min(len(own), len(beside)) if x.size else len(own)
+    times, own, beside = times[:count], own[:count], beside[:count]
+    names = tuple(robot.dofs[i] for i in x.positions)
+    units = tuple(robot.dof_units[i].removesuffix("/s") for i in x.positions)
+    travelled = _travel(held, own)
+    away = np.zeros((count, n))
+    for k in range(len(beside)):
+        away[k] = robot.difference(own[k, : robot.nq], beside[k, : robot.nq])
+    size = np.linalg.norm(away, axis=1)
+    if len(beside) and not len(x.positions):
+        size = np.linalg.norm(beside[:, robot.nq :] - own[:, robot.nq :], axis=1)
+    deviation = size / size[0] if count and size[0] > 0.0 else np.zeros(count)
+    fate, rate = judge(times, deviation, size) if x.size and count > 8 else ("stays", 0.0)
+    return Motion(
+        times=times, q=own[:, : robot.nq], v=own[:, robot.nq :], coordinates=names, units=units,
+        moved=travelled[:, x.positions],
+        pushed=(travelled + away)[:, x.positions], deviation=deviation,
+        fate="ended" if ended and count <= 8 else fate, rate=rate, ended=ended,
+    )  # fmt: skip
+
+
+def _travel(held: Held, states: Matrix) -> Matrix:
+    """Return how far every velocity's coordinate has moved since the first state, turns counted."""
+    robot = held.robot
+    moved = np.zeros((len(states), robot.nv))
+    for k in range(1, len(states)):
+        q, last = states[k, : robot.nq], states[k - 1, : robot.nq]
+        moved[k] = moved[k - 1] + robot.difference(last, q)
+    return moved
+
+
+def follow(held: Held, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str]:
+    """Return the states ``(q, v)`` at times while the rows hold, and why there are no more."""
+    from scipy.integrate import DOP853
+
+    robot = held.robot
+
+    def rate(t: float, state: Vector) -> Vector:
+        q, v = state[: robot.nq], state[robot.nq :]
+        if not robot.is_euclidean:
+            q = robot.normalize(q)
+        a = held.acceleration(t, q, v)
+        return np.concatenate([v if robot.is_euclidean else robot.coordinate_rate(q, v), a])
+
+    start = np.concatenate([q, v])
+    states = [start]
+    try:
+        step = DOP853(
+            rate, float(times[0]), start, float(times[-1]), rtol=RTOL, atol=ATOL,
+            max_step=float(times[-1] - times[0]) / 20.0,
+        )  # fmt: skip
+        while len(states) < len(times):
+            complaint = step.step()
+            if step.status == "failed":
+                return np.array(states), f"its integration fails at t = {step.t:.4g} s: {complaint}"
+            between = step.dense_output()
+            while len(states) < len(times) and times[len(states)] <= step.t:
+                state = between(times[len(states)])
+                if not robot.is_euclidean:
+                    state[: robot.nq] = robot.normalize(state[: robot.nq])
+                states.append(state)
+            if np.abs(step.y[robot.nq :]).max(initial=0.0) > GONE:
+                return np.array(states), f"it has run away at t = {step.t:.4g} s"
+            if step.nfev > MAX_EVALUATIONS:
+                return np.array(states), f"it was broken off at t = {step.t:.4g} s, for its cost"
+    except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return np.array(states), f"after t = {times[len(states) - 1]:.4g} s: {error}"
+    return np.array(states), ""
+
+
+def judge(times: Vector, deviation: Vector, size: Vector | None = None) -> tuple[Fate, float]:
+    """Tell what becomes of a deviation, from its largest values in the quarters of its time.
+
+    What grows as time does is twice as large at the end as in the middle.
+
+    Args:
+        times: Shape ``(k,)`` [s].
+        deviation: Shape ``(k,)``.
+        size: The same in units of coordinates, where only deviations count that are small, for
+            which the motion beside is as good as linear; absent: all count.
+    """
+    size = np.zeros(len(times)) if size is None else size
+    small = len(size) if size.max() <= LINEAR else max(8, int(np.argmax(size > LINEAR)))
+    t, d = times[:small], np.maximum(deviation[:small], 1e-12)
+    quarter = max(2, len(d) // 4)
+    parts = [float(d[k * quarter : (k + 1) * quarter + 1].max()) for k in range(4)]
+    span = float(t[min(len(t), 4 * quarter) - 1] - t[2 * quarter - 1])
+    rate = math.log(parts[3] / parts[1]) / span if span > 0.0 else 0.0
+    grown, late = parts[3] / parts[1], parts[3] / parts[2]
+    if size.max() > LINEAR and small < len(size) // 2:
+        return "runs_away", rate
+    if grown > 3.0:
+        return "runs_away", rate
+    if grown > 1.5 and late > 1.15:
+        return "drifts", rate
+    if grown < 0.7:
+        return "settles", rate
+    return "stays", rate

@@ -1,0 +1,296 @@
+"""What becomes of the motion that a task leaves, in words."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.analysis.internal_dynamics.internal_motion import Motion, judge
+from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
+from ukctrl.analysis.internal_dynamics.near_a_state import Near
+from ukctrl.analysis.internal_dynamics.periodic import Periodic
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.mechanics.relative_degree.advice import PLANNED
+from ukctrl.robot import Robot
+
+STEADY = 1e-6
+"""A linear system that changes less than this fraction along a motion is that of a steady one."""
+ON_CIRCLE = 1e-5
+"""A multiplier this near to the unit circle is on it."""
+HERE = 1e-4
+"""A start this near to a state of rest is at it [rad or m, per s]."""
+LEAVES = 3.0
+"""A motion that gets this many times farther from a state of rest than it began leaves it."""
+INSTEAD = (
+    f'Follow a motion worked out before the run, {PLANNED} "stable_inversion", or hold other rows.'
+)
+"""What to do about a pole that no input moves while the rows hold."""
+PREPARED = (
+    "That is what a law meets that looks at the rows alone: this controller follows a motion "
+    "worked out before the run, on which nothing grows."
+)
+"""What to know of it where the controller has the remedy already."""
+BAD: tuple[Kind, ...] = ("runs_away", "drifts", "swings")
+"""What one may want to prevent."""
+NULL_SPACE = (
+    "The motors are free to hold it: give allocation.null_space, e.g. "
+    '{ kind = "damping", gain = 1.0 }.'
+)
+"""What to do about one that the motors could move."""
+
+
+class Facts(NamedTuple):
+    """What a verdict is made of."""
+
+    robot: Robot
+    q: Vector
+    states: int
+    dimension: int
+    rows: int
+    """Independent servo rows."""
+    free: int
+    grip: bool
+    moves: bool
+    rests: tuple[Near, ...]
+    along: tuple[Near, ...]
+    motion: Motion | None
+    cycle: Periodic | None
+    prepared: bool
+    """Whether the controller follows a motion without what grows."""
+
+
+def verdict(facts: Facts) -> tuple[Kind | None, str]:
+    """Return what becomes of the motion that a task leaves, and the same in words."""
+    if facts.dimension == 0:
+        said = "the task determines the whole motion: there is no internal dynamics."
+        if facts.rows > facts.robot.nu:
+            said += (
+                f" It asks for {facts.rows} independent rows of "
+                f"{facts.robot.nu} motor{'' if facts.robot.nu == 1 else 's'}, which can keep no "
+                "more than a state of rest."
+            )
+        return "none", said
+    if facts.free >= facts.dimension and not facts.grip:
+        return "none", f"nothing is left to itself: {_free(facts)}."
+    if facts.cycle is not None:
+        return _periodic(facts.cycle, facts.prepared)
+    if facts.along and (facts.moves or not _accelerates(facts.motion)):
+        return _on_the_way(facts)
+    if facts.rests:
+        return _about_rest(facts)
+    return _without_rest(facts)
+
+
+def _periodic(cycle: Periodic, prepared: bool) -> tuple[Kind, str]:
+    """Judge a periodic motion by its multipliers."""
+    largest = float(np.abs(cycle.multipliers[0]))
+    every = f"Floquet multiplier {largest:.4g} over the period of {cycle.period:.4g} s"
+    if largest > 1.0 + ON_CIRCLE:
+        return "runs_away", (
+            "the task is followed, but the periodic motion of what it leaves is unstable: "
+            f"{every}. {PREPARED if prepared else INSTEAD}"
+        )
+    if largest < 1.0 - ON_CIRCLE:
+        return "settles", (
+            f"the task is followed, and what it leaves comes to a periodic motion: {every}."
+        )
+    return "stays", (
+        "the task is followed, and what it leaves stays near a periodic motion, without coming "
+        f"back to it: {every}."
+    )
+
+
+def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
+    """Judge a task at rest: where the start is at rest by its poles, else by the motion too."""
+    near, run = facts.rests[0], facts.motion
+    place = _place(facts.robot, near, facts.q)
+    if not place or run is None or run.fate == "ended" or _leaves(facts, near):
+        kind, words = near.modes.kind, fate(near)
+        said = [f"the task is followed, {words}."]
+        if place:
+            said.append(f"That is about the state of rest next to the start, {place}.")
+    else:
+        kind, words = _fate_of_push(run, near)
+        said = [f"the task is followed, {words}."]
+        said.append(f"About the state of rest next to the start, {place}: {_short(near)}.")
+    said += [
+        f"About another one, {_place(facts.robot, other, near.q)}: {_short(other)}."
+        for other in facts.rests[1:]
+        if not (near.modes.at_zero or other.modes.at_zero)
+    ][:1]
+    if facts.moves:
+        said.append("The path was held at rest for this.")
+    return kind, " ".join([*said, *_advice(near, facts, kind)])
+
+
+def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
+    """Judge the motion along a path that moves."""
+    first, run = facts.along[0], facts.motion
+    decides = first
+    kind: Kind
+    if facts.rests and _leaves(facts, facts.rests[0]):
+        decides = facts.rests[0]
+        kind, said = decides.modes.kind, [f"the task is followed, {fate(decides)}."]
+        said.append("That is with the path held at rest; along the path it goes away as well.")
+    elif _steady(facts.along) or run is None or run.fate == "ended":
+        kind, said = first.modes.kind, [f"the task is followed, {fate(first)}."]
+        if not _steady(facts.along):
+            said.append("That is with time standing still at the start, which proves nothing.")
+    else:
+        if facts.rests:
+            decides = facts.rests[0]
+        kind, words = _fate_of_push(run, decides)
+        said = [f"the task is followed, {words}."]
+        if facts.rests:
+            said.append(f"With the path held at rest, {_short(decides)}.")
+    if run is not None and run.ended:
+        said.append(f"The motion ends early: {run.ended.rstrip('.')}.")
+    return kind, " ".join([*said, *_advice(decides, facts, kind)])
+
+
+def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
+    run = facts.motion
+    none = "no state of rest was found that keeps the task"
+    if run is None or len(run.times) < 9 or not run.moved.size:
+        return None, f"{facts.dimension} states are left to themselves, and {none}."
+    name, far, unit = run.farthest()
+    travel = np.linalg.norm(run.moved, axis=1)
+    found = judge(run.times, travel)[0]
+    kind: Kind = "settles" if found == "ended" else found
+    words = {
+        "runs_away": "but '{}' moves away ever faster",
+        "drifts": "but '{}' moves away steadily",
+        "stays": "and '{}' keeps moving within bounds",
+        "settles": "and '{}' comes back",
+    }[kind].format(name)
+    seconds = run.times[-1] - run.times[0]
+    said = [f"the task is followed, {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}."]
+    if run.ended:
+        said.append(f"The motion ends early: {run.ended.rstrip('.')}.")
+    if facts.free and kind in BAD:
+        said.append(NULL_SPACE)
+    return kind, " ".join(said)
+
+
+def _free(facts: Facts) -> str:
+    """Return how much of what the rows leave inputs can move."""
+    every = "all" if facts.free >= facts.dimension else f"{facts.free} of the"
+    return (
+        f"inputs can move {every} {facts.dimension} states that the rows leave without disturbing "
+        "these, and the law decides what becomes of them"
+    )
+
+
+def _accelerates(run: Motion | None) -> bool:
+    """Tell whether the motion itself goes away ever faster."""
+    if run is None or len(run.times) < 9 or not run.moved.size:
+        return False
+    return judge(run.times, np.linalg.norm(run.moved, axis=1))[0] == "runs_away"
+
+
+def fate(near: Near) -> str:
+    """Return what becomes of a small push, as the end of a sentence."""
+    m, name = near.modes, near.moving
+    pole, lasting = m.pole, math.log(2.0)
+    if m.kind == "none":
+        return "and nothing is left to itself"
+    if m.kind == "runs_away":
+        poles = f"an unstable pole at {pole.real:+.3g} rad/s"
+        if pole.imag:
+            poles = f"an unstable pair of poles at {pole.real:+.3g} ± {pole.imag:.3g}j rad/s"
+        return (
+            f"but '{name}' drifts away: internal dynamics has {poles} (twice as far every "
+            f"{lasting / pole.real:.2g} s)"
+        )
+    if m.kind == "drifts":
+        how = "goes on at constant speed once it moves" if m.chain == 2 else "drifts ever faster"
+        count = "a double pole" if m.chain == 2 else f"a {m.chain}-fold pole"
+        return f"but '{name}' {how}: internal dynamics has {count} at 0"
+    if m.kind == "swings":
+        return (
+            f"but '{name}' swings on for ever once it is pushed: internal dynamics is undamped at "
+            f"{abs(pole):.3g} rad/s"
+        )
+    if m.kind == "stays":
+        return f"and '{name}' stays where it is pushed: internal dynamics has a pole at 0"
+    slowest = f"{pole.real:.3g} rad/s"
+    if pole.imag:
+        slowest = f"{pole.real:.3g} ± {pole.imag:.3g}j rad/s"
+    return (
+        f"and what it leaves settles: the slowest pole of the internal dynamics is {slowest} "
+        f"(time constant {time_constant(pole):.2g} s)"
+    )
+
+
+def _short(near: Near) -> str:
+    words = fate(near)
+    for start in ("and ", "but "):
+        words = words.removeprefix(start)
+    return words
+
+
+def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
+    """Return what becomes of a push along the motion; ``near`` tells whether it comes to swings."""
+    seconds = run.times[-1] - run.times[0]
+    apart = np.abs(run.pushed - run.moved)
+    name = run.coordinates[int(np.argmax(apart[-1]))] if apart.size else ""
+    grown = f"{run.factor:.3g} times the push after {seconds:.3g} s"
+    if run.fate == "runs_away":
+        return "runs_away", f"but '{name}' leaves it ever faster once it is pushed: {grown}"
+    if run.fate == "drifts":
+        return "drifts", f"but '{name}' drifts off steadily once it is pushed: {grown}"
+    if run.fate == "settles":
+        return "settles", f"and what it leaves comes back after a push: {grown}"
+    kind: Kind = "swings" if near.modes.kind == "swings" else "stays"
+    return kind, f"and '{name}' stays near its motion after a push, but does not come back"
+
+
+def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:
+    """Return whose what is left is, and what to do where it does not stay."""
+    said = []
+    if facts.free and not facts.grip:
+        said.append(f"Beside that, {_free(facts)}.")
+    elif facts.free:
+        said.append(
+            f"{facts.free} of the {facts.dimension} states that are left are free for the null "
+            "space: their poles are the allocation's."
+        )
+    if kind in BAD and facts.grip and not near.fixed:
+        said.append(NULL_SPACE)
+    elif kind == "runs_away":
+        said.append(PREPARED if facts.prepared else INSTEAD)
+    return said
+
+
+def _leaves(facts: Facts, near: Near) -> bool:
+    """Tell whether the motion goes away from a state of rest that it begins near to."""
+    run, robot = facts.motion, facts.robot
+    if near.modes.kind != "runs_away" or run is None or not run.moved.size:
+        return False
+    internal = [robot.dofs.index(name) for name in run.coordinates]
+    away = robot.difference(near.q, facts.q)[internal]
+    farthest = float(np.linalg.norm(away + run.moved, axis=1).max())
+    return farthest > LEAVES * max(float(np.linalg.norm(away)), HERE)
+
+
+def _steady(along: tuple[Near, ...]) -> bool:
+    """Tell whether the linear system is one and the same along the motion."""
+    first = along[0]
+    scale = max(float(np.abs(first.A).max(initial=0.0)), 1.0)
+    return len(along) > 1 and all(
+        near.states == first.states and float(np.abs(near.A - first.A).max()) <= STEADY * scale
+        for near in along
+    )
+
+
+def _place(robot: Robot, near: Near, q: Vector) -> str:
+    """Return where a state of rest is, as it differs from a configuration; empty where it is."""
+    away = robot.difference(q, near.q)
+    named = [
+        f"'{robot.dofs[i]}' {away[i]:+.3g} {robot.dof_units[i].removesuffix('/s')} away"
+        for i in np.argsort(-np.abs(away))[:3].tolist()
+        if abs(away[i]) > HERE
+    ]
+    return ", ".join(named)

@@ -1,0 +1,133 @@
+"""What a linear system without input does: settle, swing, stay, drift or run away."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+
+Poles = NDArray[np.complex128]
+Kind = Literal["none", "settles", "stays", "swings", "drifts", "runs_away"]
+"""From the best to the worst; ``none`` where there is nothing that could move."""
+
+ZERO = 1e-7
+"""A singular value below this fraction of the system's norm counts as zero."""
+SLOWEST = 1.0
+"""A system slower than this is measured by it [rad/s]: what changes within months is rounding."""
+UNDAMPED = 1e-5
+"""A pole whose real part is smaller than this fraction of the quickest pole, or of its own size,
+neither decays nor grows."""
+
+
+class Modes(NamedTuple):
+    """The eigenvalues of a system, and the mode that decides what becomes of it."""
+
+    kind: Kind
+    """What a small push leads to."""
+    poles: Poles
+    """Eigenvalues, shape ``(n,)`` [rad/s], from the right of the plane to the left; those at 0
+    are exactly that."""
+    at_zero: int
+    """How many poles are at 0."""
+    chain: int
+    """The longest chain of poles at 0: 1 stays where it is pushed, 2 goes on at constant speed,
+    more of them ever faster."""
+    pole: complex
+    """The pole that decides; of a pair, the one with positive imaginary part; NaN without any."""
+    mode: Poles
+    """How the states move in its mode, complex amplitudes, shape ``(n,)``."""
+
+
+def scale(A: Matrix, positions: int) -> Vector:
+    r"""Return the sizes of states that are alike: positions 1, rates $w$.
+
+    $w = \max(1, \lVert A_{vq}\rVert^{1/2}, \lVert A_{vv}\rVert)$ is about the quickest
+    pole, so that tolerances are fractions of it whatever the unit of time.
+
+    Args:
+        A: Shape ``(n, n)``, positions first.
+        positions: How many of the states are positions.
+    """
+    size: Vector = np.ones(len(A))
+    if 0 < positions < len(A):
+        by_q, by_v = A[positions:, :positions], A[positions:, positions:]
+        w = max(1.0, float(np.linalg.norm(by_q, 2)) ** 0.5, float(np.linalg.norm(by_v, 2)))
+        size[positions:] = w
+    return size
+
+
+def modes(A: Matrix, positions: int) -> Modes:
+    r"""Return what $\dot x = A x$ does after a small push.
+
+    Rounding scatters a $k$-fold pole at 0 by the $k$-th root of its size. Such poles are therefore
+    counted by ranks: what $A$ takes to zero is taken out, then what the rest takes there, and so
+    on; the number of rounds is the length of the longest chain.
+
+    Args:
+        A: Shape ``(n, n)``, positions first.
+        positions: How many of the states are positions; the others are rates.
+    """
+    n = len(A)
+    if not n:
+        return Modes("none", np.zeros(0, complex), 0, 0, complex(np.nan), np.zeros(0, complex))
+    size = scale(A, positions)
+    scaled: Matrix = A * size / size[:, None]
+    rest, basis, lengths = scaled, np.eye(n), []
+    last = np.zeros((n, 0))
+    small = ZERO * max(float(np.linalg.norm(scaled, 2)), SLOWEST)
+    while len(rest):
+        _, sigma, Vt = np.linalg.svd(rest)
+        rank = int(np.count_nonzero(sigma > small))
+        if rank == len(rest):
+            break
+        last = basis @ Vt[rank:].T
+        lengths.append(len(rest) - rank)
+        rest, basis = Vt[:rank] @ rest @ Vt[:rank].T, basis @ Vt[:rank].T
+    at_zero, chain = sum(lengths), len(lengths)
+    moving, vectors = _others(scaled, basis, rest)
+    poles = np.concatenate([moving, np.zeros(at_zero)])
+    order = np.lexsort((-poles.imag, -poles.real))
+    margin = UNDAMPED * np.maximum(np.abs(moving), 1e-3 * np.abs(moving).max(initial=0.0))
+    growing, lasting = moving.real > margin, np.abs(moving.real) <= margin
+    pole: complex = 0.0
+    if growing.any():
+        kind: Kind = "runs_away"
+        decides = int(np.argmax(moving.real))
+    elif chain > 1:
+        kind, decides = "drifts", -1
+    elif lasting.any():
+        kind, decides = "swings", int(np.argmin(np.where(lasting, np.abs(moving), np.inf)))
+    elif chain:
+        kind, decides = "stays", -1
+    else:
+        kind, decides = "settles", int(np.argmax(moving.real))
+    if decides >= 0:
+        pole = complex(moving[decides].real, abs(moving[decides].imag))
+        mode = size * vectors[:, decides]
+    else:
+        # The last of a chain is what must be pushed; what then moves is where it leads.
+        pushed = last[:, 0]
+        for _ in range(chain - 1):
+            pushed = scaled @ pushed
+        mode = np.asarray(size * pushed, dtype=np.complex128)
+    return Modes(kind, poles[order], at_zero, chain, pole, mode)
+
+
+def _others(A: Matrix, basis: Matrix, rest: Matrix) -> tuple[Poles, Poles]:
+    """Return the eigenvalues that are not 0, with vectors of the whole system."""
+    poles = np.linalg.eigvals(rest).astype(np.complex128)
+    vectors = []
+    n = len(A)
+    for pole in poles:
+        _, _, Vh = np.linalg.svd(A - pole * np.eye(n))
+        vectors.append(Vh[-1].conj())
+    shaped = np.array(vectors).T if vectors else np.zeros((n, 0))
+    return poles, shaped.astype(np.complex128)
+
+
+def time_constant(pole: complex) -> float:
+    """Return how long a mode takes to grow or shrink by ``e``; infinite on the axis [s]."""
+    return float(np.inf) if pole.real == 0.0 else 1.0 / abs(pole.real)

@@ -1,0 +1,166 @@
+"""The internal dynamics near one state, by two independent routes."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
+from ukctrl.analysis.internal_dynamics.hidden import Unseen, unseen
+from ukctrl.analysis.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes
+from ukctrl.analysis.linear import invariant_zeros
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.linearise import Linearization, output_matrix
+
+PREFERRED = 1e3
+"""How much rather a position stands for a state than a rate."""
+CLOSE = 1e-4
+"""Poles nearer to each other than this fraction of the quickest are taken for one."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Near:
+    """The internal dynamics near a state, as a linear system ``x_dot = A x``."""
+
+    t: float
+    """Time of the path [s]."""
+    q: Vector
+    """Configuration, shape ``(nq,)``."""
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    u: Vector
+    """Input there, shape ``(nu,)``."""
+    states: tuple[str, ...]
+    """Names of the internal coordinates, those that determine the others best."""
+    A: Matrix
+    """Shape ``(k, k)`` [1/s]: of the states named, where the motors have grip on all rows; else of
+    those among them, in coordinates of their own, that no input moves while the rows hold."""
+    modes: Modes
+    """What it does after a small push."""
+    zeros: Poles
+    """The poles that no choice of the input changes: invariant zeros of the linear plant."""
+    free: int
+    """States that inputs move without moving the rows."""
+    moving: str
+    """The coordinate that moves most in the mode that decides; empty without any."""
+    routes: float | None
+    """How far the invariant zeros are from the poles found otherwise, as a fraction of the
+    quickest; None where there are none to compare with."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether ``moving`` has somewhere to come back to."""
+        return self.modes.kind in ("none", "settles")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the pole that decides is one that no choice of the input changes."""
+        if not self.free:
+            return True
+        scale = max(float(np.abs(self.modes.poles).max(initial=0.0)), 1e-300)
+        away = np.abs(self.zeros - self.modes.pole)
+        return bool(away.min(initial=np.inf) <= CLOSE * scale)
+
+
+def near_rest(held: Held, grip: bool, q: Vector, u: Vector) -> Near:
+    """Return the internal dynamics near a state of rest.
+
+    Where the motors have grip on all rows, differences of the motion on the states that keep
+    them, beside the invariant zeros of the linear plant. Where they have none, the states of that
+    plant that its outputs leave unseen.
+    """
+    t, still = held.frozen or 0.0, np.zeros(held.robot.nv)
+    linear = held.linearizer.at(t, q, still, u)
+    C = output_matrix(held.servo, linear, t) @ linear.full
+    found = unseen(linear.A, linear.B, C, len(linear.positions))
+    zeros = invariant_zeros(linear.A, linear.B, C, np.zeros((len(C), held.robot.nu)))
+    if not grip:
+        return _seen(held, linear, found, zeros, (t, q, still, u))
+    x = held.coordinates(t, q, still)
+    A = held.linear(t, q, still, x)
+    return _near(held, x, A, (t, q, still, u), zeros, found.free)
+
+
+def near_motion(held: Held, t: float, q: Vector, v: Vector) -> Near:
+    """Return the internal dynamics near a state of the motion, with time standing still."""
+    x = held.coordinates(t, q, v)
+    none = np.zeros(0, dtype=np.complex128)
+    A = held.linear(t, q, v, x)
+    return _near(held, x, A, (t, q, v, held.input(t, q, v)), none, 0, compare=False)
+
+
+def _near(
+    held: Held,
+    x: Coordinates,
+    A: Matrix,
+    at: tuple[float, Vector, Vector, Vector],
+    zeros: Poles,
+    free: int,
+    compare: bool = True,
+) -> Near:
+    found = modes(A, len(x.positions))
+    t, q, v, u = at
+    return Near(
+        t=t, q=q, v=v, u=u, states=x.names(held.robot), A=A, modes=found, zeros=cleaned(zeros),
+        free=free, moving=_most(held, q, x.full @ found.mode),
+        routes=apart(zeros, found.poles) if compare else None,
+    )  # fmt: skip
+
+
+def _seen(
+    held: Held,
+    linear: Linearization,
+    found: Unseen,
+    zeros: Poles,
+    at: tuple[float, Vector, Vector, Vector],
+) -> Near:
+    """Return what the outputs of the linear plant leave unseen, and no input moves."""
+    from scipy.linalg import qr
+
+    t, q, v, u = at
+    places = np.arange(len(found.V)) < len(linear.positions)
+    telling = np.where(places, PREFERRED, 1.0)[:, None] * found.V
+    _, _, order = qr(telling.T, mode="economic", pivoting=True)
+    chosen = np.sort(order[: found.V.shape[1]])
+    left = modes(found.A, 0)  # its coordinates are mixed, and scaled already
+    full = linear.full @ found.V[:, found.free :]
+    return Near(
+        t=t, q=q, v=v, u=u, states=tuple(linear.states[i] for i in chosen), A=found.A, modes=left,
+        zeros=cleaned(zeros), free=found.free, moving=_most(held, q, full @ left.mode),
+        routes=apart(zeros, left.poles),
+    )  # fmt: skip
+
+
+def _most(held: Held, q: Vector, deviation: NDArray[np.complex128]) -> str:
+    """Return the coordinate with most mass times motion in a mode; of a rate, where no other."""
+    robot, n = held.robot, held.robot.nv
+    if not deviation.size or not np.abs(deviation).max():
+        return ""
+    s = robot.snapshot(q)
+    size = np.sqrt(np.diag(s.M))
+    moved, rate = np.abs(deviation[:n]) * size, np.abs(deviation[n:]) * size
+    part = moved if moved.max() > 1e-9 * rate.max() else rate
+    return robot.dofs[int(np.argmax(part))]
+
+
+def apart(zeros: Poles, poles: Poles) -> float:
+    """Return how far the zero that is farthest from any pole is, as a fraction of the quickest."""
+    if not len(zeros):
+        return 0.0
+    if not len(poles):
+        return float("inf")
+    scale = max(1.0, float(np.abs(poles).max()))
+    near = [float(np.abs(poles - zero).min()) for zero in cleaned(zeros)]
+    return max(near) / scale
+
+
+def cleaned(zeros: Poles) -> Poles:
+    """Return zeros from the right of the plane to the left, without what rounding scatters at 0."""
+    small = UNDAMPED * max(float(np.abs(zeros).max(initial=0.0)), 1e-3)
+    z = np.where(np.abs(zeros) <= small, 0.0, zeros)
+    ordered: Poles = z[np.lexsort((-z.imag, -z.real))]
+    return ordered

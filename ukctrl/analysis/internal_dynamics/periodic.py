@@ -1,0 +1,154 @@
+r"""Periodic internal motion along a periodic path, and whether it comes back after a push.
+
+With $P$ the period of the path and $\Phi$ the map of the internal coordinates from one moment to
+that a period later, a periodic motion begins where $\Phi(x) = x$. What a period makes of a small
+push is $\partial\Phi/\partial x$; its eigenvalues are the Floquet multipliers. The motion comes
+back if all are inside the unit circle, and leaves if one is outside; frozen poles say neither.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import final
+
+import numpy as np
+
+from ukctrl.analysis.internal_dynamics.held_rows import Held
+from ukctrl.analysis.internal_dynamics.internal_motion import follow
+from ukctrl.analysis.internal_dynamics.modes import Poles
+from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.start import solve_start
+
+LOOKS = 512
+"""At how many times the path is looked at for its period."""
+OVERLAP = 0.25
+"""So much of the run must be left to compare with, a period later."""
+SAME = 1e-7
+"""What a path is off after a period, as a fraction of its travel."""
+STEPS = 12
+"""Newton steps to a periodic motion."""
+CLOSED = 1e-7
+"""How far its end may be from its beginning [rad, m, per s]."""
+STEP = 1e-3
+"""Of the differences of the map."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Periodic:
+    """A periodic internal motion."""
+
+    period: float
+    """Of the path [s]."""
+    q: Vector
+    """Where it is at the start of the run, shape ``(nq,)``."""
+    v: Vector
+    """Its velocity there, shape ``(nv,)``."""
+    coordinates: tuple[str, ...]
+    """The internal coordinates that the map is of."""
+    monodromy: Matrix
+    """What a period makes of a small push, shape ``(k, k)``."""
+    multipliers: Poles
+    """Its eigenvalues, the largest first."""
+
+    @property
+    def exponents(self) -> Poles:
+        """The rates of growth over a period, up to whole turns [rad/s]."""
+        return np.asarray(np.log(self.multipliers) / self.period, dtype=np.complex128)
+
+
+def period_of(held: Held, q: Vector) -> float | None:
+    """Return the period of the path [s]; None where it repeats nothing within the run.
+
+    It is the smallest lag after which the rows ask for the same again, at a configuration that
+    stays, and at least a quarter of the run is left to see it.
+    """
+    from scipy.optimize import least_squares
+
+    t0, duration = held.scenario.start.t, held.scenario.timing.duration
+    snapshot, still = held.robot.snapshot(q), np.zeros(held.robot.nv)
+
+    def asked(times: Vector) -> Matrix:
+        seen = []
+        for t in times.tolist():
+            snapshot.move(q, still, t)
+            rows = held.servo.write(snapshot)
+            seen.append(np.concatenate([np.nan_to_num(rows.phi), rows.beta, rows.b]))
+        return np.array(seen)
+
+    times = np.linspace(t0, t0 + duration, LOOKS)
+    table = asked(times)
+    travel = np.ptp(table, axis=0)
+    table, moving = table[:, travel > 0.0], travel > 0.0
+    if not moving.any():
+        return None
+    lags = np.arange(1, int((1.0 - OVERLAP) * LOOKS))
+    off = np.array([np.abs((table[k:] - table[:-k]) / travel[moving]).max() for k in lags])
+    dips = [k for k in range(1, len(off) - 1) if off[k] <= off[k - 1] and off[k] <= off[k + 1]]
+    few = times[: max(8, int(OVERLAP * LOOKS)) : 4]
+    here, gap = asked(few)[:, moving], float(times[1] - times[0])
+
+    def missed(lag: Vector) -> Vector:
+        left: Vector = ((asked(few + lag[0])[:, moving] - here) / travel[moving]).ravel()
+        return left
+
+    for k in dips:
+        if off[k] > 0.1:
+            continue
+        lag = gap * float(lags[k])
+        best = least_squares(missed, [lag], bounds=(lag - gap, lag + gap), xtol=1e-14, ftol=1e-14)
+        if np.abs(best.fun).max() < SAME:
+            return float(best.x[0])
+    return None
+
+
+def periodic(held: Held, q: Vector, v: Vector, period: float) -> Periodic | None:
+    """Return a periodic motion that keeps the rows, near a state, by Newton's method on the map.
+
+    None where none is found. A direction in which nothing decides, such as the place of a cart that
+    is free, is left as it is.
+
+    Args:
+        held: The robot with its rows held.
+        q: Configuration at the start of the run, shape ``(nq,)``.
+        v: Velocity there, shape ``(nv,)``.
+        period: Of the path [s].
+    """
+    robot, n, t0 = held.robot, held.robot.nv, held.scenario.start.t
+
+    def later(x: Vector) -> Vector:
+        near = solve_start(held.whole, robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
+        states, ended = follow(held, near.q, near.v, np.array([t0, t0 + period]))
+        if len(states) < 2:
+            raise NoReturn(ended)
+        dq, dv = robot.difference(q, states[1, : robot.nq]), states[1, robot.nq :] - v
+        return np.concatenate([dq[own.positions], dv[own.velocities]])
+
+    def step(x: Vector) -> Vector:
+        moved: Vector = own.full @ x
+        return moved
+
+    try:
+        for _ in range(STEPS):
+            own = held.coordinates(t0, q, v)
+            off = later(np.zeros(own.size))
+            turned = jacobian(later, own.size, STEP)
+            if np.abs(off).max(initial=0.0) < CLOSED:
+                found = np.linalg.eigvals(turned).astype(np.complex128)
+                order = np.argsort(-np.abs(found), kind="stable")
+                return Periodic(
+                    period=period, q=q, v=v, coordinates=own.names(robot), monodromy=turned,
+                    multipliers=found[order],
+                )  # fmt: skip
+            x: Vector = np.asarray(np.linalg.lstsq(np.eye(own.size) - turned, off, rcond=1e-6)[0])
+            near = solve_start(held.whole, robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
+            q, v = near.q, near.v
+    except (UkctrlError, ArithmeticError, np.linalg.LinAlgError):
+        return None
+    return None
+
+
+class NoReturn(UkctrlError, RuntimeError):
+    """The motion ends before a period is over."""

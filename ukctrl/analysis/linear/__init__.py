@@ -1,0 +1,54 @@
+r"""Linear analysis of a scenario: its plant and its loop near a state.
+
+Near a state and an input, the plant of a scenario is $\dot x = A x + B\,\delta u$ with the errors
+of the servo rows as outputs, $y = C x$; its states are the deviations that the passive constraints
+leave (see [`ukctrl.mechanics.linearise`][ukctrl.mechanics.linearise]). The loop has the law's
+memory, the sensors and the delays as further states, and ticks where the scenario's does.
+"""
+
+from ukctrl.analysis.linear.analysis import LinearAnalysis, analyze
+from ukctrl.analysis.linear.design import Design, designed
+from ukctrl.analysis.linear.equilibria import Equilibrium, equilibria
+from ukctrl.analysis.linear.hidden_modes import HiddenMode, unreached_modes, unseen_modes
+from ukctrl.analysis.linear.iosystem import loop_system, plant_system, start_of
+from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, linear_loop
+from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
+from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.analysis.linear.period import LargestPeriod, largest_period
+from ukctrl.analysis.linear.point import OperatingPoint, operating_point
+from ukctrl.analysis.linear.response import frequencies, response_at
+from ukctrl.analysis.linear.zeros import invariant_zeros
+from ukctrl.control.regulators.settling_time import natural_frequency
+
+__all__ = [
+    "Design",
+    "Equilibrium",
+    "HiddenMode",
+    "LargestPeriod",
+    "LinearAnalysis",
+    "LinearLoop",
+    "LinearPlant",
+    "Margins",
+    "OperatingPoint",
+    "analyze",
+    "as_rates",
+    "designed",
+    "disk_gain",
+    "disk_margin",
+    "disk_phase",
+    "equilibria",
+    "frequencies",
+    "invariant_zeros",
+    "largest_period",
+    "linear_loop",
+    "linear_plant",
+    "loop_system",
+    "margins_at",
+    "natural_frequency",
+    "operating_point",
+    "plant_system",
+    "response_at",
+    "start_of",
+    "unreached_modes",
+    "unseen_modes",
+]

@@ -1,0 +1,251 @@
+"""Everything that linear analysis says of a scenario, in one answer."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.analysis.linear.hidden_modes import HiddenMode, unreached_modes, unseen_modes
+from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, growth_of, idle, loop_of
+from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
+from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
+from ukctrl.control import law_name
+from ukctrl.control.regulators.riccati import written_pole
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.errors import UkctrlError
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.scenario import Scenario
+
+Stability = Literal["stable", "neutral", "unstable"]
+AT_REST = 1e-7
+"""Velocities and accelerations below this are those of rest [rad/s, m/s, rad/s^2, m/s^2]."""
+NOTHING = 1e-6
+"""A disk margin below this is none."""
+THIN = 0.5
+"""A disk margin below this is thin: a factor of 1.67 of gain, or 28 deg."""
+MOST_MOTORS = 60
+"""Of a robot with more motors the margin of all at once is left out, which would take minutes."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class LinearAnalysis:
+    """What `analyze` found."""
+
+    scenario: str
+    robot: str
+    controller: str
+    plant: LinearPlant
+    loop: LinearLoop | None
+    """None where the robot has no motors or the law no command there."""
+    zeros: NDArray[np.complex128]
+    """Invariant zeros from the motors to the servo rows [1/s]."""
+    unreached: tuple[HiddenMode, ...]
+    """Modes of the plant that no motor moves."""
+    unseen: tuple[HiddenMode, ...]
+    """Modes of the plant that no servo row shows."""
+    margins: tuple[Margins, ...]
+    """At each motor, the others closed; empty where the loop is not stable."""
+    disk: float | None
+    """Disk margin of all motors at once; None where it is not known."""
+    disk_frequency: float | None
+    """Where it is reached [rad/s]."""
+    notes: tuple[str, ...]
+    """What to keep in mind."""
+
+    @property
+    def stability(self) -> Stability | None:
+        """Of the closed loop; None without one."""
+        if self.loop is None:
+            return None
+        worst = growth(self.loop)
+        return "unstable" if worst > 0.0 else "neutral" if worst == 0.0 else "stable"
+
+    @property
+    def verdict(self) -> str:
+        """What matters most, in a sentence."""
+        return _verdict(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data for programs; complex numbers as pairs."""
+        plant, loop = self.plant, self.loop
+        found: dict[str, Any] = {
+            "scenario": self.scenario,
+            "robot": self.robot,
+            "controller": self.controller,
+            "verdict": self.verdict,
+            "stability": self.stability,
+            "point": {
+                "source": plant.point.source,
+                "t": plant.point.t,
+                **{name: getattr(plant.point, name).tolist() for name in ("q", "v", "u")},
+                "acceleration": plant.linear.a.tolist(),
+            },
+            "plant": {
+                **_system(plant.A, plant.B, plant.C, plant.states, plant.inputs, plant.outputs),
+                "poles": _pairs(plant.poles()),
+                "zeros": _pairs(self.zeros),
+                "unreached": [_mode(mode) for mode in self.unreached],
+                "unseen": [_mode(mode) for mode in self.unseen],
+            },
+            "loop": None,
+            "margins": [_finite(dc.asdict(each)) for each in self.margins],
+            "disk_margin": self.disk,
+            "disk_frequency": self.disk_frequency,
+            "notes": list(self.notes),
+        }
+        if loop is not None:
+            found["loop"] = {
+                **_system(loop.A, loop.B, loop.C, loop.states, loop.inputs, loop.inputs),
+                "period": loop.period,
+                "delay": loop.delay,
+                "poles": _pairs(loop.poles()),
+                "rates": _pairs(loop.rates()),
+            }
+        return found
+
+
+@one_blas_thread()
+def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnalysis:
+    """Return what linear analysis says of a scenario near a state.
+
+    Args:
+        scenario: The scenario.
+        at: ``"start"``, a time of the run [s], or a state, such as that of an
+            [`Equilibrium`][ukctrl.analysis.linear.Equilibrium].
+
+    Raises:
+        InputError: The scenario does not fit its robot, its controller cannot serve the task, or it
+            cannot be looked at there.
+    """
+    controlled = scenario.controller.needs_servo or bool(scenario.servo)
+    ready = Loop(scenario) if controlled else None
+    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at, ready=ready)
+    loop: LinearLoop | None = None
+    notes: list[str] = []
+    if ready is None:
+        notes.append("no loop: the scenario has no controller.")
+    else:
+        try:
+            loop = loop_of(scenario, ready, point)
+        except (UkctrlError, ArithmeticError) as error:
+            notes.append(f"no loop: {error}")
+    plant = linear_plant(scenario, point) if loop is None else loop.plant
+    if loop is not None:
+        notes += loop.notes
+    notes += _motion(plant)
+    margins: tuple[Margins, ...] = ()
+    together: tuple[float, float] | None = None
+    if loop is not None and growth(loop) <= 0.0:
+        margins = tuple(margins_at(loop, motor) for motor in range(len(loop.inputs)))
+        if len(loop.inputs) <= MOST_MOTORS:
+            together = disk_margin(loop)
+    zeros = plant.zeros() if plant.inputs and plant.outputs else np.zeros(0, np.complex128)
+    return LinearAnalysis(
+        scenario=scenario.name or scenario.title,
+        robot=plant.linear.robot.name,
+        controller=law_name(scenario.controller),
+        plant=plant,
+        loop=loop,
+        zeros=zeros,
+        unreached=unreached_modes(plant.A, plant.B, plant.states),
+        unseen=unseen_modes(plant.A, plant.C, plant.states) if plant.outputs else (),
+        margins=margins,
+        disk=together[0] if together else None,
+        disk_frequency=together[1] if together else None,
+        notes=tuple(notes),
+    )
+
+
+def _at_rest(plant: LinearPlant) -> bool:
+    v, a = plant.point.v, plant.linear.a
+    return bool(np.abs(v).max(initial=0.0) <= AT_REST and np.abs(a).max(initial=0.0) <= AT_REST)
+
+
+def _motion(plant: LinearPlant) -> list[str]:
+    """Say where a state is not one of rest, so that poles are those of an instant."""
+    if _at_rest(plant):
+        return []
+    moment = "the poles are those of this moment and promise nothing for later"
+    if np.abs(plant.point.v).max(initial=0.0) > AT_REST:
+        return [f"the robot moves here: {moment}; those of an equilibrium do (--at equilibrium)."]
+    return [f"the robot rests here, but its input moves it on: {moment}."]
+
+
+def _verdict(found: LinearAnalysis) -> str:
+    loop, here = found.loop, "" if _at_rest(found.plant) else " at this moment"
+    if loop is None:
+        worst = growth_of(found.plant.poles())
+        text = f"a mode grows with {worst:.3g} 1/s" if worst > 0.0 else "no mode grows"
+        return f"no loop; of the plant alone {text}{here}."
+    rates = loop.rates()
+    worst = growth(loop)
+    if worst > 0.0:
+        pole = complex(rates[int(np.argmax(rates.real))])
+        shown = written_pole(complex(pole.real, abs(pole.imag)))
+        hidden = [mode for mode in found.unreached if mode.grows]
+        why = f" No motor moves the one in {hidden[0].states}." if hidden else ""
+        return f"unstable{here}: a mode grows with s = {shown} 1/s.{why}"
+    if worst == 0.0:
+        text = f"neutral{here}: {idle(rates)} of {len(rates)} modes neither grow nor decay"
+    else:
+        text = f"stable{here}: the slowest mode decays with {-worst:.3g} 1/s"
+    if not found.margins:
+        return f"{text}."
+    least = min(found.margins, key=lambda each: each.disk)
+    if least.disk < NOTHING:
+        return f"{text}; motor '{least.motor}' has no margin."
+    thin = "thin, " if least.disk < THIN else ""
+    gain = "any gain" if math.isinf(least.disk_gain) else f"a factor of {least.disk_gain:.3g}"
+    return (
+        f"{text}; the least disk margin is {thin}{least.disk:.3g} at motor '{least.motor}' "
+        f"({gain}, or {least.disk_phase:.3g} deg)."
+    )
+
+
+def _system(
+    A: Matrix,
+    B: Matrix,
+    C: Matrix,
+    states: Sequence[str],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "states": list(states),
+        "inputs": list(inputs),
+        "outputs": list(outputs),
+        **{name: each.tolist() for name, each in (("A", A), ("B", B), ("C", C))},
+    }
+
+
+def _pairs(values: NDArray[np.complex128]) -> list[list[float | None]]:
+    return [
+        [float(z.real) if math.isfinite(z.real) else None, float(z.imag)]
+        for z in sorted(values.tolist(), key=lambda z: (-z.real, z.imag))
+    ]
+
+
+def _mode(mode: HiddenMode) -> dict[str, Any]:
+    return {
+        "pole": [mode.pole.real, mode.pole.imag],
+        "number": mode.number,
+        "states": mode.states,
+    }
+
+
+def _finite(table: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in table.items()
+    }
+
+
+__all__ = ["LinearAnalysis", "Stability", "analyze", "disk_gain", "disk_phase"]

@@ -1,0 +1,212 @@
+"""Figures of linear analysis: poles, Bode, Nyquist, root locus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.reports.plot import panels, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Complex = NDArray[np.complex128]
+Array = NDArray[np.float64]
+
+MOST_CURVES = 8
+"""Motors beyond these share no figure with the others."""
+NYQUIST = 3.0
+"""How far the Nyquist plot shows, in units of the distance from 0 to -1."""
+MARGIN_DISK = 0.5
+"""The disk margin whose forbidden disk is drawn."""
+
+
+class Curve(NamedTuple):
+    """The loop transfer function at a motor along the frequencies."""
+
+    name: str
+    frequencies: Array
+    """[rad/s], increasing."""
+    values: Complex
+    crossing: float
+    """Where its gain is one and its phase margin least [rad/s]; NaN where it never is."""
+
+
+class Locus(NamedTuple):
+    """The poles of the closed loop over a factor of the loop's gain at a motor."""
+
+    name: str
+    gains: Array
+    """Factors, increasing."""
+    poles: Complex
+    """Shape ``(gains, n)``; each column is one branch. One of the gains is 1."""
+    now: Complex
+    """Poles at factor one."""
+
+
+@style.styled
+def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
+    """Draw size and phase of loop transfer functions over frequency."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
+
+    figure = Figure(figsize=(style.WIDTH, 5.2), dpi=style.DPI, layout="constrained")
+    size, phase = figure.subplots(2, 1, sharex=True)
+    for place, curve in enumerate(curves[:MOST_CURVES]):
+        color, dash = _look(place)
+        magnitude = 20.0 * np.log10(np.maximum(np.abs(curve.values), 1e-300))
+        angle = np.degrees(_unwrapped(curve.values))
+        size.semilogx(curve.frequencies, magnitude, dash, color=color, label=curve.name)
+        phase.semilogx(curve.frequencies, angle, dash, color=color)
+        if np.isfinite(curve.crossing):
+            at = float(np.interp(curve.crossing, curve.frequencies, angle))
+            size.plot([curve.crossing], [0.0], "o", color=color, markersize=4)
+            phase.plot([curve.crossing], [at], "o", color=color, markersize=4)
+    shown = np.concatenate([20.0 * np.log10(np.abs(c.values) + 1e-300) for c in curves])
+    inside = shown[np.isfinite(shown)]
+    if inside.size:
+        size.set_ylim(max(-80.0, float(inside.min()) - 5.0), min(100.0, float(inside.max()) + 5.0))
+    size.axhline(0.0, color=style.MUTED, linewidth=0.8)
+    low, high = phase.get_ylim()
+    for turn in range(-1440, 1441, 360):  # where a gain of one is too much
+        if low < turn - 180.0 < high:
+            phase.axhline(turn - 180.0, color=style.ALERT, linewidth=0.8, linestyle=":")
+    _degrees(phase)
+    for axes in (size, phase):
+        if nyquist_frequency is not None:
+            axes.axvline(nyquist_frequency, color=style.MUTED, linewidth=0.8, linestyle="--")
+    size.set_ylabel("|L| [dB]")
+    phase.set_ylabel("phase [deg]")
+    phase.set_xlabel("frequency [rad/s]")
+    phase.xaxis.set_major_formatter(FuncFormatter(lambda value, _: panels.decade(value)))
+    figure.legend(loc="outside upper center", ncols=len(curves[:MOST_CURVES]))
+    return figure
+
+
+@style.styled
+def nyquist(curves: Sequence[Curve]) -> Figure:
+    """Draw loop transfer functions in the plane, near the point that they must keep away from."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Circle
+
+    figure = Figure(figsize=(style.WIDTH, 5.6), dpi=style.DPI, layout="constrained")
+    axes = figure.subplots()
+    for place, curve in enumerate(curves[:MOST_CURVES]):
+        color, dash = _look(place)
+        axes.plot(curve.values.real, curve.values.imag, dash, color=color, label=curve.name)
+        axes.plot(curve.values.real, -curve.values.imag, dash, color=color, linewidth=0.6)
+    axes.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=style.FAINT, linestyle="--"))
+    # A disk margin alpha keeps L out of the disk through -1/gamma and -gamma.
+    gamma = (2.0 + MARGIN_DISK) / (2.0 - MARGIN_DISK)
+    middle, radius = -0.5 * (gamma + 1.0 / gamma), 0.5 * (gamma - 1.0 / gamma)
+    disk = Circle((middle, 0.0), radius, facecolor=style.ALERT, alpha=0.12, edgecolor="none")
+    axes.add_patch(disk)
+    axes.plot([-1.0], [0.0], "x", color=style.ALERT, markersize=7, markeredgewidth=1.6)
+    axes.set_xlim(-NYQUIST, 0.6 * NYQUIST)
+    axes.set_ylim(-0.7 * NYQUIST, 0.7 * NYQUIST)
+    axes.set_aspect("equal")
+    axes.set_xlabel("real part")
+    axes.set_ylabel("imaginary part")
+    axes.legend(loc="upper right")
+    return figure
+
+
+@style.styled
+def pole_map(
+    plant: Complex, zeros: Complex, closed: Complex | None, period: float | None
+) -> Figure:
+    """Draw poles and zeros of the plant beside the poles of the loop, as rates."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(style.WIDTH, 3.9), dpi=style.DPI, layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(plant.real, plant.imag, "x", color=style.PALETTE[0], label="poles of the plant")
+    if zeros.size:
+        left.plot(
+            zeros.real, zeros.imag, "o", color=style.PALETTE[1], fillstyle="none", label="zeros"
+        )
+    if closed is not None:
+        name = "poles of the loop" if period is None else "poles of the loop, log(z)/T"
+        right.plot(closed.real, closed.imag, "x", color=style.PALETTE[2], label=name)
+    for axes, values in ((left, np.concatenate([plant, zeros])), (right, closed)):
+        _half_plane(axes, values if values is not None else plant)
+        axes.set_xlabel("real part [1/s]")
+        axes.set_ylabel("imaginary part [rad/s]")
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="best")
+    if closed is None:
+        right.set_axis_off()
+    return figure
+
+
+@style.styled
+def root_locus(locus: Locus, period: float | None) -> Figure:
+    """Draw how the poles of the closed loop move with the loop's gain at one motor."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(style.WIDTH, 4.6), dpi=style.DPI, layout="constrained")
+    axes = figure.subplots()
+    start = locus.poles[0]
+    for part, color, dash, name in (
+        (locus.gains <= 1.0, style.PALETTE[0], "--", f"less gain, from {locus.gains[0]:.2g}"),
+        (locus.gains >= 1.0, style.PALETTE[1], "-", f"more gain, up to {locus.gains[-1]:.2g}"),
+    ):
+        branches = locus.poles[part]
+        lines = axes.plot(branches.real, branches.imag, dash, color=color, linewidth=1.1)
+        lines[0].set_label(name)
+    axes.plot(locus.now.real, locus.now.imag, "x", color=style.INK, label="as it is")
+    size = 2.5 * float(np.abs(np.concatenate([locus.now, start])).max(initial=0.1))
+    if period is None:
+        axes.axvline(0.0, color=style.ALERT, linewidth=0.9)
+        axes.set_xlim(-size, 0.4 * size)
+        near = locus.poles[np.abs(locus.poles) < size]
+        high = max(1.2 * float(np.abs(near.imag).max(initial=0.0)), 0.15 * size)
+        axes.set_ylim(-high, high)
+        axes.set_xlabel("real part [1/s]")
+        axes.set_ylabel("imaginary part [rad/s]")
+    else:
+        angle = np.linspace(0.0, 2.0 * np.pi, 400)
+        axes.plot(np.cos(angle), np.sin(angle), color=style.ALERT, linewidth=0.9)
+        axes.set_xlim(-1.6, 1.6)
+        axes.set_ylim(-1.15, 1.15)
+        axes.set_aspect("equal")
+        axes.set_xlabel("real part of z")
+        axes.set_ylabel("imaginary part of z")
+    axes.legend(loc="upper left")
+    return figure
+
+
+def _look(place: int) -> tuple[str, str]:
+    return style.PALETTE[place % len(style.PALETTE)], style.DASHES[place % len(style.DASHES)]
+
+
+def _unwrapped(values: Complex) -> Array:
+    """Return the phase without jumps, between -270 and 90 degrees where it begins."""
+    found = np.unwrap(np.angle(np.nan_to_num(values)))
+    begin = found[0] if found.size else 0.0
+    turns = np.round((begin + 0.5 * np.pi) / (2.0 * np.pi))
+    phase: Array = found - 2.0 * np.pi * turns
+    return phase
+
+
+def _degrees(axes: Axes) -> None:
+    from matplotlib.ticker import MultipleLocator
+
+    low, high = axes.get_ylim()
+    wide = high - low
+    axes.yaxis.set_major_locator(MultipleLocator(45.0 if wide < 400.0 else 90.0))
+
+
+def _half_plane(axes: Axes, values: Complex) -> None:
+    """Mark the imaginary axis, and leave room around points that lie on one line."""
+    axes.axvline(0.0, color=style.ALERT, linewidth=0.9)
+    finite = values[np.isfinite(values)]
+    size = float(np.abs(finite).max(initial=0.0)) or 1.0
+    real = np.concatenate([finite.real, [0.0]])
+    high = float(np.abs(finite.imag).max(initial=0.0))
+    axes.set_xlim(float(real.min()) - 0.12 * size, float(real.max()) + 0.12 * size)
+    axes.set_ylim(-max(high, 0.3 * size) * 1.15, max(high, 0.3 * size) * 1.15)

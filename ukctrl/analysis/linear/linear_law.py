@@ -1,0 +1,75 @@
+"""A started law near a state, as a linear system from what it measures to its command."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.analysis.linear.point import OperatingPoint
+from ukctrl.control import Law
+from ukctrl.core.algebra.differences import STEP, jacobian
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.mechanics.dynamics import Dynamics
+
+FINER = 0.1
+"""Slopes are compared with those at this fraction of the step."""
+SMOOTH = 1e-3
+"""Slopes that differ by more than this fraction are those of a law that is not smooth there."""
+
+
+class LinearLaw(NamedTuple):
+    """Deviations of a law's command, ``du = K x + K_m dm`` and ``dm' = F x + F_m dm``."""
+
+    u: Vector
+    """The command at the state itself."""
+    K: Matrix
+    K_m: Matrix
+    F: Matrix
+    F_m: Matrix
+    rough: float
+    """By which fraction the slopes depend on the step; small where the law is smooth."""
+
+
+def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Matrix) -> LinearLaw:
+    """Linearise a law by differences of its step.
+
+    The modes of a law that switches stay as they are, and so does the rest of its memory.
+
+    Args:
+        law: The law, started.
+        belief: The robot that it believes in; it is moved about.
+        point: What the law measures, and its memory.
+        directions: Deviations ``(dq, dv)`` to look along, shape ``(2 nv, k)``.
+
+    Raises:
+        InputError: The law has no command there, or at a state nearby.
+    """
+    robot, n, k = belief.robot, belief.robot.nv, directions.shape[1]
+    memory = law.memory if point.memory is None else point.memory
+    m = 0 if law.switches else len(memory)
+
+    def answer(d: Vector) -> Vector:
+        x = directions @ d[:k]
+        belief.move(point.t, robot.integrate(point.q, x[:n]), point.v + x[n:])
+        recalled = memory.copy()
+        recalled[:m] += d[k:]
+        command = law.step(belief, recalled)
+        return np.concatenate([command.u, np.asarray(command.memory_rate)[:m]])
+
+    try:
+        here = answer(np.zeros(k + m))
+        slopes = jacobian(answer, k + m)
+        finer = jacobian(answer, k + m, FINER * STEP)
+    except (UkctrlError, ArithmeticError) as error:
+        raise InputError(
+            f"the law must have a command at {point.source} to be looked at: {error}"
+        ) from None
+    size = max(float(np.abs(slopes).max(initial=0.0)), 1e-12)
+    rough = float(np.abs(slopes - finer).max(initial=0.0)) / size
+    nu = robot.nu
+    return LinearLaw(
+        u=here[:nu], K=slopes[:nu, :k], K_m=slopes[:nu, k:], F=slopes[nu:, :k],
+        F_m=slopes[nu:, k:], rough=rough if rough > SMOOTH else 0.0,
+    )  # fmt: skip

@@ -1,0 +1,261 @@
+r"""The closed loop of a scenario near a state, and its loop transfer functions at the motors.
+
+Broken at its motors, the loop is one system from the inputs that are applied to those that the law
+commands, $\delta u_c = -L\,\delta u$. Closing all motors but one gives the loop transfer function
+$L_i$ that the margins of motor $i$ are read from.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.analysis.linear.linear_law import linear_law
+from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
+from ukctrl.analysis.linear.measuring import left_out, measured
+from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
+from ukctrl.analysis.linear.python_control_names import signals
+from ukctrl.analysis.linear.sampling import Block, sampled_plant, series
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.effects import Bench, Bias, ClockEffect, InputDelay, InputEffect
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.scenario import Scenario
+
+if TYPE_CHECKING:
+    import control
+
+    from ukctrl.control import Law
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class LinearLoop:
+    """A scenario's loop near a state, open at the motors."""
+
+    plant: LinearPlant
+    period: float | None
+    """Period of the hold [s]; None under continuous control."""
+    delay: float
+    """By how much inputs arrive late [s]."""
+    A: Matrix
+    """Of the open loop, shape ``(n, n)``: of rates, or of the next tick where there is a hold."""
+    B: Matrix
+    """From the applied inputs, shape ``(n, nu)``."""
+    C: Matrix
+    """To the commanded inputs, shape ``(nu, n)``."""
+    states: tuple[str, ...]
+    """Names of the states: the plant's, those of sensors and delays, the law's memory."""
+    notes: tuple[str, ...]
+    """What the linear system leaves out."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the motors."""
+        return self.plant.inputs
+
+    @property
+    def closed(self) -> Matrix:
+        """The matrix of the closed loop, shape ``(n, n)``."""
+        closed: Matrix = self.A + self.B @ self.C
+        return closed
+
+    def poles(self) -> NDArray[np.complex128]:
+        """Return the poles of the closed loop: ``s`` [1/s], or ``z`` where there is a hold."""
+        return np.asarray(np.linalg.eigvals(self.closed), dtype=np.complex128)
+
+    def rates(self) -> NDArray[np.complex128]:
+        """Return the poles as rates, ``log(z)/T`` where there is a hold [1/s]."""
+        return as_rates(self.poles(), self.period)
+
+    def broken_at(self, motor: int) -> tuple[Matrix, Vector, Vector]:
+        """Return ``A, b, c`` of ``L_i = c (s I - A)^-1 b``: one motor open, the others closed."""
+        others = np.ones(len(self.inputs))
+        others[motor] = 0.0
+        A: Matrix = self.A + (self.B * others) @ self.C
+        return A, self.B[:, motor], -self.C[motor]
+
+    def transfer(self, motor: int) -> control.StateSpace:
+        """Return the loop transfer function at a motor for python-control, with names.
+
+        Its input is the motor's, its output what the loop returns, with the sign that makes
+        ``1 + L`` the return difference.
+        """
+        import control
+
+        A, b, c = self.broken_at(motor)
+        name = signals(self.inputs)[motor]
+        return control.ss(
+            A, b[:, None], c[None], [[0.0]], dt=self.period or 0, name=f"loop_at_{name}",
+            states=list(self.states), inputs=[name], outputs=[f"returned_{name}"],
+        )  # fmt: skip
+
+    def transfers(self) -> control.StateSpace:
+        """Return the loop transfer matrix with all motors open, for python-control."""
+        import control
+
+        names = signals(self.inputs)
+        nu = len(names)
+        return control.ss(
+            self.A, self.B, -self.C, np.zeros((nu, nu)), dt=self.period or 0, name="loop",
+            states=list(self.states), inputs=list(names),
+            outputs=[f"returned_{name}" for name in names],
+        )  # fmt: skip
+
+    def to_control(self) -> control.StateSpace:
+        """Return the closed loop for python-control: from disturbances of the inputs to outputs."""
+        import control
+
+        C = np.zeros((len(self.plant.C), len(self.A)))
+        C[:, : self.plant.C.shape[1]] = self.plant.C
+        D = np.zeros((len(C), self.B.shape[1]))
+        return control.ss(
+            self.closed, self.B, C, D, dt=self.period or 0, name="closed_loop",
+            states=list(self.states), inputs=list(signals(self.inputs)),
+            outputs=list(signals(self.plant.outputs)),
+        )  # fmt: skip
+
+
+OVER = 1e-8
+"""A pole ``z`` this near zero is over at once, within rounding."""
+
+
+def as_rates(poles: NDArray[np.complex128], period: float | None) -> NDArray[np.complex128]:
+    """Return poles as rates, ``log(z)/T`` [1/s]; one at ``z = 0`` is over at once, ``-inf``."""
+    if period is None:
+        return poles
+    rates = np.full(len(poles), -np.inf, dtype=np.complex128)
+    lasts = np.abs(poles) > OVER
+    rates[lasts] = np.log(poles[lasts]) / period
+    return rates
+
+
+NOISE, MIDDLE = 1e-10, 1e-6
+"""What scatters multiple poles at zero, and how near to it their mean stays all the same."""
+LONGEST_CHAIN = 4
+"""Poles at zero that hang on each other; more come in several chains."""
+
+
+def idle(rates: NDArray[np.complex128]) -> int:
+    """Return how many modes neither grow nor decay, as those of what nothing pulls back.
+
+    Rounding scatters ``k`` poles at zero over a circle of about its ``k``-th root; their mean is
+    not moved.
+    """
+    order, still, scale = _still(rates)
+    return still + int(np.count_nonzero(np.abs(order[still:].real) <= MIDDLE * scale))
+
+
+def growth_of(rates: NDArray[np.complex128]) -> float:
+    """Return the rate of the mode that grows most or decays least, 0 where it does neither [1/s].
+
+    Minus infinity where all is over at once.
+    """
+    order, still, scale = _still(rates)
+    others = order[still:].real
+    others = np.where(np.abs(others) <= MIDDLE * scale, 0.0, others)
+    most = float(others.max(initial=-math.inf))
+    return max(most, 0.0) if still else most
+
+
+def _still(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, float]:
+    """Return the finite rates by size, how many of them are zero, and the size of the largest."""
+    finite = rates[np.isfinite(rates)]
+    order = finite[np.argsort(np.abs(finite))]
+    scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
+    for k in range(len(order), 0, -1):
+        radius = 3.0 * scale * NOISE ** (1.0 / min(k, LONGEST_CHAIN))
+        if abs(order[k - 1]) < radius and abs(order[:k].mean()) < MIDDLE * scale:
+            return order, k, scale
+    return order, 0, scale
+
+
+def growth(loop: LinearLoop) -> float:
+    """Return the same of a closed loop."""
+    return growth_of(loop.rates())
+
+
+def linear_loop(
+    scenario: Scenario, at: At | OperatingPoint = "start", *, period: float | None = None
+) -> LinearLoop:
+    """Return the loop of a scenario as a linear system near a state.
+
+    Args:
+        scenario: The scenario.
+        at: As for `linear_plant`; the input is always the law's own there.
+        period: Another period of the hold [s]; absent: the scenario's.
+
+    Raises:
+        InputError: The scenario has no motors or no controller, or the law no command there.
+    """
+    if period is not None:
+        scenario = scenario.replace({"timing.control": period})
+    point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
+    return loop_of(scenario, Loop(scenario), point)
+
+
+def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop:
+    """Return the same of a scenario that is ready to run."""
+    if not loop.robot.nu:
+        raise InputError(f"robot '{loop.robot.name}' must have motors for a loop; it has none.")
+    period = scenario.timing.control
+    bench = Bench(loop.robot, loop.t0, scenario.timing.duration, period)
+    seen = _biased(scenario, bench, point)
+    memory = loop.law.memory if point.memory is None else point.memory
+    loop.belief.move(point.t, seen.q, seen.v)
+    memory = loop.law.settled(loop.belief, memory)
+    seen = dc.replace(seen, memory=memory)
+    u = loop.law.step(loop.belief, memory).u.copy()
+    loop.truth.move(point.t, point.q, point.v)
+    rate = loop.truth.snapshot.v @ loop.truth.snapshot.B
+    u = loop.conditions.applied(point.t, loop.conditions.accept(point.t, u, rate), rate)
+    plant = linear_plant(scenario, dc.replace(point, u=u))
+    sensors = measured(scenario.effect, plant.linear, bench)
+    found = linear_law(loop.law, loop.belief, seen, sensors.full)
+    names = tuple(f"memory {k + 1}" for k in range(len(found.F_m)))
+    K, K_m, F, F_m = found.K, found.K_m, found.F, found.F_m
+    delay = loop.conditions.delay
+    if period is None:
+        body = Block(plant.A, plant.B, np.eye(len(plant.A)), np.zeros(plant.B.shape), plant.states)
+        whole = series(body, Block(F_m, F, K_m, K, names))
+    else:
+        body = sampled_plant(plant.A, plant.B, plant.states, plant.inputs, period, delay)
+        law = Block(np.eye(len(F_m)) + period * F_m, period * F, K_m, K, names)
+        whole = series(series(body, sensors.block), law)
+    return LinearLoop(
+        plant=plant, period=period, delay=delay, A=whole.A, B=whole.B, C=whole.C,
+        states=whole.states, notes=tuple(_notes(scenario, loop.law, found.rough)),
+    )  # fmt: skip
+
+
+def _biased(scenario: Scenario, bench: Bench, point: OperatingPoint) -> OperatingPoint:
+    """Return what the law measures where nothing moves: biases are all that is left."""
+    q, v = point.q, point.v
+    for effect in scenario.effect:
+        if isinstance(effect, Bias):
+            q, v = effect.attach(bench, np.random.default_rng(0)).read(point.t, q, v)
+    return dc.replace(point, q=q, v=v)
+
+
+def _notes(scenario: Scenario, law: Law, rough: float) -> list[str]:
+    notes = []
+    for kind in left_out(scenario.effect):
+        notes.append(f"effect '{kind}' has no linear part and is left out.")
+    for effect in scenario.effect:
+        kind = str(getattr(effect, "kind", type(effect).__name__))
+        if isinstance(effect, ClockEffect):
+            notes.append(f"effect '{kind}' is left out: every tick is on time.")
+        elif isinstance(effect, InputEffect) and not isinstance(effect, InputDelay):
+            notes.append(f"effect '{kind}' is left out: inputs count as between its bounds.")
+    if law.switches:
+        notes.append("the law switches; it is looked at in the mode that is due here.")
+    if rough:
+        notes.append(
+            f"the law is not smooth here: its slopes change by {rough:.2g} of the largest with "
+            "the step of the differences."
+        )
+    return notes

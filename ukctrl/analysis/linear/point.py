@@ -1,0 +1,124 @@
+"""Where a scenario is looked at: its start, a moment of its run, or any state."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from typing import Literal, final
+
+from ukctrl import uk
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.mechanics.linearise import equilibrium
+from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects import Bench
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.prepare import grid, start_state, true_robot
+from ukctrl.simulation.scenario import Scenario
+
+At = Literal["start"] | float
+"""``"start"``, or a time of the run [s]."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class OperatingPoint:
+    """A state and an input."""
+
+    t: float
+    """Time [s]."""
+    q: Vector
+    """Configuration, shape ``(nq,)``."""
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    u: Vector
+    """Input, shape ``(nu,)``."""
+    memory: Vector | None = None
+    """Memory of the law; None: the one it starts with."""
+    source: str = "as given"
+    """Where state and input come from, in words."""
+
+
+def plant_at(scenario: Scenario, t: float) -> Robot:
+    """Return the true robot of a scenario with the effects that act on it at a time [s]."""
+    timing, t0 = scenario.timing, scenario.start.t
+    bench = Bench(true_robot(scenario.robot), t0, timing.duration, timing.control)
+    plants = Conditions(scenario.effect, bench, scenario.seed).plants
+    return [plant.robot for plant in plants if plant.start <= max(t, t0)][-1]
+
+
+def operating_point(
+    scenario: Scenario, at: At = "start", *, ready: Loop | None = None
+) -> OperatingPoint:
+    """Return a state of a scenario's run, with the input there.
+
+    At the start it is the input that holds the robot where it rests and can be held, else the
+    controller's first; where the controller has none, the one that leaves least acceleration.
+
+    Args:
+        scenario: The scenario.
+        at: ``"start"``, or a time, up to which the scenario is run [s].
+        ready: The scenario ready to run, where it has been made so already.
+
+    Raises:
+        InputError: The scenario does not fit its robot, or the run ends before that time.
+    """
+    return _start(scenario, ready) if isinstance(at, str) else _later(scenario, at)
+
+
+def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
+    t = scenario.start.t
+    robot = plant_at(scenario, t)
+    passive = passive_constraints(robot)
+    q, v, _ = start_state(scenario.start, robot, (*passive, *scenario.servo), scenario.seed)
+    if passive:
+        q, v, *_ = solve_start(Stack(passive, robot), q, v, t)
+    if not v.any():
+        try:
+            u = equilibrium(robot, q, t)
+            return OperatingPoint(t=t, q=q, v=v, u=u, source="the start, held at rest")
+        except InputError:
+            pass
+    try:
+        loop = ready or Loop(scenario)
+        loop.truth.move(t, q, v)
+        u = loop.command(t, *loop.conditions.sense(t, q, v), loop.state.memory).u.copy()
+        s = loop.truth.snapshot
+        rate = s.v @ s.B
+        u = loop.conditions.applied(t, loop.conditions.accept(t, u, rate), rate)
+        return OperatingPoint(t=t, q=q, v=v, u=u, source="the start, with the first input")
+    except (UkctrlError, ArithmeticError):
+        source = "the start, with the input that leaves least acceleration"
+        return OperatingPoint(t=t, q=q, v=v, u=_calmest(robot, t, q, v), source=source)
+
+
+def _calmest(robot: Robot, t: float, q: Vector, v: Vector) -> Vector:
+    dynamics = Dynamics(robot)
+    dynamics.move(t, q, v)
+    return uk.least_squares_input(dynamics.G, -dynamics.a_free)
+
+
+def _later(scenario: Scenario, t: float) -> OperatingPoint:
+    """Run up to a time and look."""
+    begin, end = scenario.start.t, scenario.start.t + scenario.timing.duration
+    if not begin < t <= end:
+        raise InputError(
+            f"the time to look at must be within the run, above {begin:g} s and at most {end:g} s; "
+            f"got {t:g} s."
+        )
+    loop = Loop(scenario)
+    loop.t1, loop.outputs = t, grid(begin, t, scenario.timing.sample)
+    status, message = loop.run(lambda reached, duration: None)
+    if status != "completed":
+        raise InputError(
+            f"the run must reach t = {t:g} s to be looked at there; it ended as '{status}': "
+            f"{message}"
+        )
+    recorder, k = loop.recorder, loop.recorder.count - 1
+    q, v, u = (recorder.arrays[name][k].copy() for name in ("q", "v", "u"))
+    return OperatingPoint(
+        t=t, q=q, v=v, u=u, memory=recorder.memory.copy(), source=f"the run at t = {t:g} s"
+    )

@@ -1,0 +1,85 @@
+"""A loop along the frequencies, on a grid on which nothing narrow is missed."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+
+Complex = NDArray[np.complex128]
+
+DECADES = 3.0
+"""How far the grid goes beyond the slowest and the quickest pole."""
+DENSITY = 60
+"""Frequencies of the grid in a decade."""
+CLOSE = np.concatenate([-np.geomspace(3.0, 0.03, 9), [0.0], np.geomspace(0.03, 3.0, 9)])
+"""Frequencies beside each lightly damped pole, in its own decay rate."""
+NARROW = 0.3
+"""A pole with less damping than this is lightly damped."""
+SLOWEST = 1e-3
+"""Poles slower than this fraction of the quickest do not stretch the grid."""
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class Response:
+    """A system ``c (p I - A)^-1 B`` along the frequencies, ``p = jw`` or ``exp(jwT)``."""
+
+    A: Matrix
+    B: Matrix
+    C: Matrix
+    period: float | None
+
+    def at(self, w: float) -> Complex:
+        """Return the value at a frequency [rad/s], shape ``(outputs, inputs)``."""
+        p = 1j * w if self.period is None else np.exp(1j * w * self.period)
+        value: Complex = self.C @ np.linalg.solve(p * np.eye(len(self.A)) - self.A, self.B)
+        return value
+
+    def along(self, frequencies: Vector) -> Complex:
+        """Return the values at several, shape ``(k, outputs, inputs)``; NaN at a pole."""
+        found = np.full((len(frequencies), len(self.C), self.B.shape[1]), np.nan + 0j)
+        for k, w in enumerate(frequencies.tolist()):
+            try:
+                found[k] = self.at(w)
+            except np.linalg.LinAlgError:
+                continue
+        return found
+
+
+def response_at(loop: LinearLoop, motor: int) -> Response:
+    """Return the loop transfer function at a motor along the frequencies."""
+    A, b, c = loop.broken_at(motor)
+    return Response(A, b[:, None], c[None], loop.period)
+
+
+def frequencies(loop: LinearLoop, motor: int | None = None) -> Vector:
+    """Return a grid of frequencies on which nothing narrow is missed [rad/s].
+
+    Args:
+        loop: The loop.
+        motor: Where it is open; absent: at all motors.
+    """
+    opened = loop.A if motor is None else loop.broken_at(motor)[0]
+    poles = as_rates(np.linalg.eigvals(opened).astype(np.complex128), loop.period)
+    poles = np.concatenate([poles, loop.rates()])
+    poles = poles[np.isfinite(poles)]
+    sizes = np.abs(poles)
+    top = float(sizes.max(initial=0.0)) or 1.0
+    last = top * 10.0**DECADES if loop.period is None else math.pi / loop.period
+    slow = sizes[sizes > SLOWEST * top]
+    first = min(float(slow.min(initial=top)), last) * 10.0**-DECADES
+    count = max(2, math.ceil(DENSITY * math.log10(last / first)))
+    grid = [np.geomspace(first, last, count)]
+    for pole in poles[(poles.imag > 0.0) & (np.abs(poles.real) < NARROW * sizes)]:
+        width = max(abs(pole.real), 1e-9 * abs(pole))
+        grid.append(pole.imag + width * CLOSE)
+    every: Vector = np.unique(np.concatenate(grid))
+    inside: Vector = every[(every >= first) & (every <= last)]
+    return inside

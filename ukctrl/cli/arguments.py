@@ -1,0 +1,107 @@
+"""From what stands on the command line to scenarios, cards and folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukctrl.core.errors import InputError, UkctrlError, UnknownName
+
+if TYPE_CHECKING:
+    from ukctrl.simulation.scenario import Scenario
+
+
+def scenario_of(
+    name: str, controller: str | None, changes: list[str] | None, trust: bool
+) -> Scenario:
+    """Load a scenario with the changes that options ask for.
+
+    Raises:
+        InputError: The files or the options do not fit.
+    """
+    from ukctrl.core.files import catalog
+    from ukctrl.core.files.toml import read_toml
+
+    # A misspelt name or a broken file is told at once, before the slow imports.
+    read_toml(catalog.find("scenarios", name))
+    if controller is not None and not controller.strip():
+        raise InputError("--controller must be the name of a card; got nothing.")
+    pairs: dict[str, object] = {}
+    if controller is not None:
+        pairs["controller"] = {"use": card_of(controller, name)}
+    pairs |= pairs_of(changes)
+    from ukctrl.simulation.scenario import Scenario
+
+    return Scenario.load(name, pairs, trust=trust)
+
+
+def pairs_of(changes: list[str] | None) -> dict[str, object]:
+    """Return the values that ``--set`` options give, by their keys.
+
+    Raises:
+        InputError: One of them is not KEY=VALUE.
+    """
+    from ukctrl.core.files.table_paths import parse_value
+
+    pairs: dict[str, object] = {}
+    for change in changes or []:
+        key, equals, text = change.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set must be KEY=VALUE; got '{change}'.")
+        pairs[key.strip()] = parse_value(text.strip())
+    return pairs
+
+
+def card_of(controller: str, scenario: str) -> str:
+    """Return the card that an option names.
+
+    A path starts at the working folder; a name is looked up beside the scenario, in the
+    catalogue, and in the workspace that one stands in.
+    """
+    from ukctrl.core.files import catalog
+
+    if controller.endswith(".toml"):
+        return str(catalog.find("controllers", Path.cwd() / controller))
+    try:
+        catalog.find("controllers", controller, catalog.find("scenarios", scenario))
+    except UnknownName:
+        if controller in catalog.names("controllers"):
+            return str(catalog.find("controllers", controller))
+    return controller
+
+
+@contextlib.contextmanager
+def about(scenario: str) -> Iterator[None]:
+    """Begin the messages of what does not fit a scenario with its name."""
+    try:
+        yield
+    except UkctrlError as error:
+        raise InputError(f"{scenario}: {str(error).removeprefix('scenario: ')}") from None
+
+
+def file_name(name: str) -> str:
+    """Return a name that stays inside the folder it is written to, whatever a file calls itself."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return kept.strip("-.")[:100] or "run"
+
+
+def folder_of(path: Path) -> Path:
+    """Make the folder that ``--out`` names, before the work whose results it is for.
+
+    Raises:
+        InputError: It cannot be made, or nothing can be written to it.
+    """
+    if path.exists() and not path.is_dir():
+        raise InputError(f"--out must be a folder; '{path}' is a file.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out '{path}' cannot be made: {error.strerror}.") from None
+    except ValueError as error:  # such as a NUL in the name
+        raise InputError(f"--out '{path}' cannot be made: {error}.") from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"--out '{path}' must be a folder that you may write to.")
+    return path

@@ -1,0 +1,90 @@
+"""The command `check`: a scenario before it is simulated, or a part of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ukctrl.cli.arguments import about, folder_of, scenario_of
+from ukctrl.cli.check_parts import check_part, is_part
+from ukctrl.cli.options import Card, Json, Quiet, Set, Trust
+from ukctrl.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ukctrl.analysis.check import Check
+
+
+def check(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO|FILE",
+            help="A scenario's name or .toml file; or a .py file or controller card of your own.",
+        ),
+    ],
+    controller: Card = None,
+    changes: Set = None,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="SCENARIO", help="For a file of your own: where to try it."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write check.png, internal.png and check.json there, too.",
+        ),
+    ] = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Look before simulating: ranks, reach, limits, sampling, along what the task asks for.
+
+    A file with a law, feedback, allocation or constraint of your own, or a controller card, is
+    tried on what every one of the catalogue satisfies.
+    """
+    if is_part(scenario):
+        if controller is not None:
+            raise InputError("--controller goes with a scenario; use --on SCENARIO for a part.")
+        if out is not None:
+            raise InputError("--out goes with a scenario; a part has no motion to draw.")
+        check_part(scenario, changes, on, trust, as_json)
+    if on is not None:
+        raise InputError("--on goes with a .py file or a controller card; got a scenario.")
+    chosen = scenario_of(scenario, controller, changes, trust)
+    from ukctrl.analysis.check import check as check_scenario
+    from ukctrl.cli import terminal
+
+    with about(scenario):
+        found = check_scenario(chosen)
+    folder = None if out is None else folder_of(out)
+    if folder is not None:
+        _write(found, folder)
+    if not quiet:
+        terminal.show_check(found, as_json, folder)
+    raise typer.Exit(0 if found.ok else 1)
+
+
+def _write(found: Check, folder: Path) -> None:
+    """Write the figures, where there is something to draw, and everything as JSON."""
+    from ukctrl.analysis.check.check_figure import check_figure
+    from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import (
+        drawable,
+        internal_dynamics_figure,
+    )
+    from ukctrl.reports.plot import style
+    from ukctrl.simulation.result.storage import write_atomically
+
+    if found.curves is not None:
+        write_atomically(folder / "check.png", style.png(check_figure(found)))
+    if found.internal is not None and drawable(found.internal):
+        picture = style.png(internal_dynamics_figure(found.internal))
+        write_atomically(folder / "internal.png", picture)
+    content = json.dumps(found.to_dict(curves=True), indent=1, allow_nan=False)
+    write_atomically(folder / "check.json", f"{content}\n".encode())

@@ -1,0 +1,164 @@
+"""The command `compare`: from its options to a comparison, and the files of it."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ukctrl.cli.arguments import about, card_of, file_name, folder_of, scenario_of
+from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ukctrl.studies.comparison import Entry
+    from ukctrl.studies.tuning import Budget, Journal
+
+Repeats = Annotated[
+    int | None,
+    typer.Option(
+        "--repeats",
+        metavar="N",
+        help="Runs of each, with the same seeds for all; absent: 1, or 10 with --mismatch.",
+    ),
+]
+Mismatch = Annotated[
+    str | None,
+    typer.Option(
+        "--mismatch",
+        metavar="LEVELS",
+        help="Repeat with a true robot that is off by up to these fractions: 0,0.1,0.2",
+    ),
+]
+Tune = Annotated[
+    int | None,
+    typer.Option("--tune", metavar="BUDGET", help="Tune all gains first, with so many runs each."),
+]
+CostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cost",
+        metavar="METRIC",
+        help='What tuning makes small: rms_phi (the default), or "rms_phi + 0.01*effort".',
+    ),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over", metavar="PATH=LO:HI", help="Range of a gain; absent: a decade to both sides."
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", help="Runs at a time; absent: all processors."),
+]
+
+
+def compare(
+    scenario: ScenarioName,
+    controllers: Cards,
+    changes: Set = None,
+    repeats: Repeats = None,
+    mismatch: Mismatch = None,
+    tune: Tune = None,
+    cost: CostOption = None,
+    over: Over = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run several controllers on the same scenario and set them side by side."""
+    base = scenario_of(scenario, None, changes, trust)
+    from ukctrl.cli import terminal
+    from ukctrl.core.files import catalog
+    from ukctrl.simulation.loop import Loop
+    from ukctrl.studies.comparison import compare as compare_controllers
+    from ukctrl.studies.tuning import Journal
+
+    entries = [_entry(text, scenario) for text in controllers]
+    levels, budget = _levels(mismatch), _budget(tune, cost, over)
+    with terminal.stoppable(Loop.run.__code__) as stop:
+        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
+        journal = Journal.open(folder / "tuned" / "journal.jsonl") if budget else Journal()
+        shown = terminal.progress(base.title, quiet or as_json, "runs")
+        try:
+            with about(scenario), shown as progress:
+                comparison = compare_controllers(
+                    base,
+                    entries,
+                    repeats=repeats,
+                    mismatch=levels,
+                    tuning=budget,
+                    journal=journal,
+                    jobs=jobs,
+                    beside=catalog.find("scenarios", scenario),
+                    trust=trust,
+                    progress=stop.watch(progress),
+                )
+        except KeyboardInterrupt as stopped:
+            stop.hold()
+            if budget is None or not len(journal):
+                journal.close(remove=True)
+                raise
+            _tell(journal, budget.simulations * len(entries))
+            raise typer.Exit(1) from stopped
+        stop.hold()
+        comparison.save(folder)
+        journal.close(remove=True)
+        if not quiet:
+            terminal.show_comparison(comparison, folder, as_json)
+    complete = not comparison.conditions.stopped
+    completed = complete and all(run.completed for run in comparison.outcomes)
+    raise typer.Exit(0 if completed else 1)
+
+
+def _tell(journal: Journal, wanted: int) -> None:
+    """Say what is kept of a search that was stopped."""
+    from ukctrl.cli import terminal
+
+    told = (
+        f"ukctrl: stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
+        f"kept in {journal.path}, and the same command goes on from them."
+    )
+    if sys.stderr is not None:
+        print(terminal.clean(told), file=sys.stderr)
+
+
+def _entry(text: str, scenario: str) -> Entry:
+    """Read an entry, its card looked up as `card_of` does."""
+    from ukctrl.studies.comparison import Entry
+
+    entry = Entry.parse(text)
+    return dc.replace(entry, controller=card_of(str(entry.controller), scenario))
+
+
+def _levels(text: str | None) -> list[float]:
+    from ukctrl.core.files.table_paths import parse_value
+
+    if text is None:
+        return []
+    values = [parse_value(part.strip()) for part in text.split(",")]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
+    return [float(value) for value in values if isinstance(value, int | float)]
+
+
+def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:
+    from ukctrl.studies.tuning import Budget, read_range
+
+    if tune is None:
+        for name, value in (("cost", cost), ("over", over)):
+            if value:
+                raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
+        return None
+    ranges = [read_range(text) for text in over or []]
+    repeated = [path for k, (path, _) in enumerate(ranges) if path in dict(ranges[:k])]
+    if repeated:
+        raise InputError(f"--over gives '{repeated[0]}' two ranges.")
+    return Budget(simulations=tune, cost=cost or "rms_phi", over=dict(ranges))

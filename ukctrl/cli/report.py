@@ -1,0 +1,152 @@
+"""The command `report`: the page of a study or of a run, made again from its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ukctrl.cli.arguments import folder_of
+from ukctrl.cli.options import Json, Quiet, Trust
+from ukctrl.core.errors import InputError
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study or of a run.")]
+CostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cost",
+        metavar="METRIC",
+        help='By what samples are better or worse: rms_phi (the default), "rms_phi + 0.01*effort".',
+    ),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="METRIC=MAX",
+        help="What a sample must keep to succeed: rms_phi=1e-3; give several.",
+    ),
+]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="PATH,PATH",
+        help="Factors to draw a map over; absent: the two that matter most; give several.",
+    ),
+]
+NoReplay = Annotated[
+    bool, typer.Option("--no-replay", help="Run no sample again; only read the table.")
+]
+Elsewhere = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="DIR", help="Where to write; absent: into the folder."),
+]
+
+
+def report(
+    folder: Folder,
+    cost: CostOption = None,
+    require: Require = None,
+    maps: MapOption = None,
+    no_replay: NoReplay = False,
+    out: Elsewhere = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the report of a study or of a run again, from what its folder holds.
+
+    A study that is still running, or was stopped, is reported as far as it is.
+    """
+    if (folder / "study.json").is_file():
+        limits, pairs = limits_of(require), pairs_of(maps)
+        home = folder_of(out or folder)
+        _study(folder, home, cost, limits, pairs, not no_replay, trust, as_json, quiet)
+    elif (folder / "result.nc").is_file():
+        for name, given in (("cost", cost), ("require", require), ("map", maps)):
+            if given:
+                raise InputError(f"--{name} is about studies; '{folder}' holds a single run.")
+        _run(folder, folder_of(out or folder), as_json, quiet)
+    else:
+        raise InputError(
+            f"'{folder}' must hold a study (study.json) or a run (result.nc); it has neither."
+        )
+
+
+def _study(
+    folder: Path,
+    home: Path,
+    cost: str | None,
+    require: dict[str, float],
+    maps: list[tuple[str, str]],
+    again: bool,
+    trust: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from ukctrl.cli import terminal
+    from ukctrl.studies.insight import write_study_report
+    from ukctrl.studies.sweep import Study
+
+    study = Study.load(folder)
+    with terminal.progress("replay", quiet or as_json, "runs") as progress:
+        found = write_study_report(
+            study,
+            home,
+            cost=cost,
+            require=require,
+            maps=maps,
+            again=again,
+            trust=trust,
+            progress=progress,
+        )
+    if not quiet:
+        terminal.show_study(found.insight, home, as_json, found.replays)
+
+
+def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
+    from ukctrl.cli import terminal
+    from ukctrl.reports.run_page import write_report
+    from ukctrl.simulation.result.result import Result
+
+    result = Result.load(folder)
+    write_report(result, home)
+    if not quiet:
+        terminal.show_result(result, home, as_json)
+
+
+def limits_of(require: list[str] | None) -> dict[str, float]:
+    """Read what `--require` says.
+
+    Raises:
+        InputError: It is not METRIC=MAX.
+    """
+    from ukctrl.core.files.table_paths import parse_value
+
+    found: dict[str, float] = {}
+    for text in require or []:
+        name, _, given = (part.strip() for part in text.partition("="))
+        value = parse_value(given)
+        if not name or isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.")
+        if name in found:
+            raise InputError(f"--require gives '{name}' two limits.")
+        found[name] = float(value)
+    return found
+
+
+def pairs_of(maps: list[str] | None) -> list[tuple[str, str]]:
+    """Read what `--map` says.
+
+    Raises:
+        InputError: It is not PATH,PATH.
+    """
+    found = []
+    for text in maps or []:
+        parts = [part.strip() for part in text.split(",")]
+        if len(parts) != 2 or not all(parts):
+            raise InputError(f"--map must be two factors, PATH,PATH; got '{text}'.")
+        found.append((parts[0], parts[1]))
+    return found

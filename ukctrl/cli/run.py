@@ -1,0 +1,38 @@
+"""The command `run`: one scenario, its result and its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+
+
+def run(
+    scenario: ScenarioName,
+    controller: Card = None,
+    changes: Set = None,
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario and write its result, figures and report."""
+    chosen = scenario_of(scenario, controller, changes, trust)
+    from ukctrl.cli import terminal
+    from ukctrl.reports.run_page import write_report
+    from ukctrl.simulation.loop import Loop
+    from ukctrl.simulation.simulate import simulate
+
+    with terminal.stoppable(Loop.run.__code__) as stop:
+        folder = folder_of(out or Path("out") / file_name(chosen.name))
+        with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
+            result = simulate(chosen, progress=stop.watch(progress))
+        stop.hold()
+        result.save(folder)
+        write_report(result, folder)
+        if not quiet:
+            terminal.show_result(result, folder, as_json)
+    raise typer.Exit(0 if result.status == "completed" else 1)

@@ -1,0 +1,159 @@
+"""The command `sweep`: from its options to a study, and what is told of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ukctrl.studies.sweep import Cluster
+
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="PATH=VALUES",
+        help="What varies: a list k=1,2,5, a range k=1:10 or k=log:1:100, values of one k=1:10:5, "
+        "k=normal:MEAN:SD, k=whole:1:6; give several.",
+    ),
+]
+Points = Annotated[
+    int | None,
+    typer.Option("-n", metavar="N", help="Points; absent: 64, or all combinations of lists."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="S", help="What is drawn is drawn from it; absent: the file's."),
+]
+DesignOption = Annotated[
+    str | None,
+    typer.Option("--design", metavar="[grid|random|sobol|saltelli]", help="How points are chosen."),
+]
+Repeats = Annotated[
+    int, typer.Option("--repeats", metavar="R", help="Runs of each point, each with its own seed.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="J", help="Runs at a time; absent: all processors."),
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster of a scheduler."),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the study in the folder; repeat nothing.")
+]
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        "--keep",
+        metavar="[none|failed|all|worst:N]",
+        help="Results to keep whole; worst:N:METRIC says by what.",
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="SECONDS", help="How long one run may take; absent: ever."),
+]
+
+NoReport = Annotated[
+    bool, typer.Option("--no-report", help="Keep the table alone; ukctrl report DIR makes a page.")
+]
+
+
+def sweep(
+    scenario: ScenarioName,
+    vary: Vary = None,
+    points: Points = None,
+    design: DesignOption = None,
+    seed: Seed = None,
+    repeats: Repeats = 1,
+    controller: Card = None,
+    changes: Set = None,
+    jobs: Jobs = None,
+    cluster: ClusterOption = None,
+    resume: Resume = False,
+    keep: KeepOption = "none",
+    timeout: Timeout = None,
+    no_report: NoReport = False,
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario many times with some of its values varied; keep a table, and report it.
+
+    Killed at any moment, the same command with --resume goes on without losing or repeating a run.
+    """
+    base = scenario_of(scenario, controller, changes, trust)
+    if not vary and points is None and repeats == 1:
+        raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
+    from ukctrl.cli import terminal
+    from ukctrl.core.files import catalog
+    from ukctrl.simulation.loop import Loop
+    from ukctrl.studies.insight import Insight, write_study_report
+    from ukctrl.studies.sweep import sweep as run_sweep
+
+    with terminal.stoppable(Loop.run.__code__) as stop, _place(cluster, jobs) as place:
+        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-sweep")
+        shown = terminal.sweep_progress(base.title, quiet or as_json)
+        with about(scenario), shown as progress:
+            study = run_sweep(
+                base,
+                vary or [],
+                design=design,
+                n=points,
+                seed=seed,
+                repeats=repeats,
+                jobs=None if place else jobs,
+                executor=place.executor if place else None,
+                room=place.room if place else None,
+                isolated=True,
+                folder=folder,
+                resume=resume,
+                keep=keep,
+                timeout=timeout,
+                beside=catalog.find("scenarios", scenario),
+                trust=trust,
+                progress=stop.watch(progress),
+            )
+        if study.table.empty:
+            if not quiet:
+                terminal.show_unstarted(study, as_json)
+            raise typer.Exit(1)
+        replays = None
+        if no_report:
+            insight = Insight.of(study, trust=trust)
+        else:
+            # What the user has stopped is reported as far as it is, without further runs.
+            replaying = terminal.progress("replay", quiet or as_json, "runs")
+            with replaying as replayed:
+                _, insight, replays = write_study_report(
+                    study, folder, again=study.finished, trust=trust, progress=replayed
+                )
+        stop.hold()
+        if not quiet:
+            terminal.show_study(insight, folder, as_json, replays)
+    raise typer.Exit(0 if study.finished else 1)
+
+
+@contextlib.contextmanager
+def _place(address: str | None, jobs: int | None) -> Iterator[Cluster | None]:
+    """Yield the cluster where samples run; None where they run here."""
+    if address is None:
+        yield None
+        return
+    if jobs is not None:
+        raise InputError("give --jobs or --cluster, and not both; a cluster has its own workers.")
+    from ukctrl.studies.sweep import cluster
+
+    with cluster(address) as place:
+        yield place

@@ -1,0 +1,107 @@
+"""How published numbers beside ours are printed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukctrl.cli.terminal.lines import (
+    UNLIMITED,
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    width,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from ukctrl.papers import Outcome, Reproduction
+
+STYLES = {"good": "green", "note": "cyan", "warning": "yellow", "bad": "bold red"}
+NARROW = (14, 15, 10, 10, 7, 14)
+"""Widths to which the columns shrink; they and the gaps fill 80 columns of a terminal."""
+GROWTH = ((1, 40), (2, 24), (3, 24), (5, 28), (0, 24), (1, 1000))
+"""Which column gets the room that is left, up to which width, in this order."""
+GAP = "  "
+
+
+def show_reproduction(found: Reproduction, folder: Path, as_json: bool) -> None:
+    """Print every paper's claims, and where the page is."""
+    if as_json:
+        write_json(found.to_dict())
+        return
+    lines: list[Line] = []
+    for outcome in found.outcomes:
+        lines += [*_paper(outcome), ""]
+    if found.interrupted:
+        lines += hanging("", "stopped by the user; what was computed until then is kept", "yellow")
+    for outcome in found.outcomes:
+        style = "bold green" if outcome.ok else "bold red"
+        lines += hanging(f"{outcome.key}: ", outcome.summary, style)
+    lines += files(folder, ("report", "report.html"), ("data", "reproduce.json"))
+    show(lines)
+
+
+def _paper(outcome: Outcome) -> Iterator[Line]:
+    from ukctrl.papers import digits
+
+    yield from hanging("", outcome.citation or outcome.key, text_style="bold")
+    rows: list[tuple[list[str], str, str]] = []
+    for claim in outcome.claims:
+        form = digits.plain_number
+        cells: list[str] = [
+            claim.where,
+            digits.quantity(claim),
+            digits.printed(claim, form),
+            digits.ours(claim, form),
+            digits.difference(claim, form),
+            claim.verdict,
+        ]
+        # Where they agree, how that was verified is told by the page.
+        note = "" if claim.verdict == "agrees" else claim.note
+        rows.append(([*map(clean, cells)], note, STYLES[digits.LEVELS[claim.verdict]]))
+    if rows:
+        head = ["place", "quantity", "paper", "ours", "off by", "verdict"]
+        widths = _widths([head, *(cells for cells, _, _ in rows)])
+        yield from _wrapped(head, widths, "dim")
+        for row, note, style in rows:
+            yield from _wrapped(row, widths, style, note)
+    for failure in outcome.failures:
+        yield from hanging("  failed: ", f"{failure.where}: {failure.reason}", "bold red")
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return widths of columns that fit beside each other."""
+    natural = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [min(pair) for pair in zip(natural, NARROW, strict=True)]
+    room = width() - len(GAP) * (len(widths) - 1) - sum(widths)
+    for k, limit in GROWTH:
+        more = max(0, min(room, min(limit, natural[k]) - widths[k]))
+        widths[k] += more
+        room -= more
+    return natural if width() >= UNLIMITED else widths
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int], style: str, note: str = "") -> list[Line]:
+    """Return a row of a table, on several lines where a cell is too long for its column."""
+    columns = [
+        textwrap.wrap(cell, size, break_on_hyphens=False) or [""]
+        for cell, size in zip(cells, widths, strict=True)
+    ]
+    lines: list[Line] = []
+    for k in range(max(map(len, columns))):
+        parts = []
+        for column, size, i in zip(columns, widths, range(len(widths)), strict=True):
+            text = column[k] if k < len(column) else ""
+            side = ">" if i in (2, 3, 4) else "<"
+            gap = GAP if i else ""
+            parts.append(Part(f"{gap}{text:{side}{size}}", style if i == len(widths) - 1 else ""))
+        lines.append(parts)
+    if note:
+        lines += hanging(" " * (widths[0] + len(GAP)), note, text_style="dim")
+    return lines

@@ -1,0 +1,219 @@
+"""The command `tune`: from its options to a search, and the files of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.compare import CostOption, Jobs
+from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.core.errors import InputError
+
+if TYPE_CHECKING:
+    from ukctrl.simulation.scenario import Scenario
+    from ukctrl.studies.tuning import Budget, Plants
+
+BUDGET = 100
+"""Simulations where nobody says how many."""
+HELD_OUT = 8
+"""Held-out plants where the search itself is on one."""
+MISMATCH = 0.1
+"""Of the plants of an ensemble where nobody says how they differ."""
+
+Over = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over",
+        metavar="PATH=LO:HI",
+        help="Range of a gain, even in its logarithm; PATH=uniform:LO:HI: in itself. Only these "
+        "are tuned; absent: every gain, a decade to both sides of the card's.",
+    ),
+]
+SubjectTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject-to", metavar="METRIC<=NUMBER", help='A constraint, such as "peak_u <= 40".'
+    ),
+]
+Simulations = Annotated[
+    int, typer.Option("--budget", "-n", metavar="N", help="Simulations that may be spent.")
+]
+Method = Annotated[
+    str, typer.Option("--method", metavar="METHOD", help="simplex, evolution or cma.")
+]
+Ensemble = Annotated[
+    int | None,
+    typer.Option(
+        "--ensemble", metavar="N", help="Simulate each candidate on so many plants; absent: one."
+    ),
+]
+Mismatch = Annotated[
+    float | None,
+    typer.Option(
+        "--mismatch",
+        metavar="LEVEL",
+        help="Largest fraction by which a plant's parameters are off; absent, with --ensemble and "
+        "without --vary: 0.1.",
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", metavar="PATH=VALUES", help="What differs from plant to plant, as for sweep."
+    ),
+]
+AggregateOption = Annotated[
+    str,
+    typer.Option(
+        "--aggregate", metavar="HOW", help="Cost over the plants: average, or that of the worst."
+    ),
+]
+HeldOut = Annotated[
+    int | None,
+    typer.Option(
+        "--held-out",
+        metavar="M",
+        help="Plants to judge on that were not tuned on; absent: as many as --ensemble, or 8 with "
+        "--mismatch or --vary alone.",
+    ),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the search in the folder, and repeat nothing.")
+]
+Fuzzy = Annotated[
+    str | None,
+    typer.Option(
+        "--fuzzy",
+        metavar="KEY=VALUE,...",
+        help="Choose kappa of chen_robust in closed form instead, without a simulation: "
+        '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".',
+    ),
+]
+
+
+def tune(
+    scenario: ScenarioName,
+    controller: Card = None,
+    changes: Set = None,
+    over: Over = None,
+    cost: CostOption = None,
+    subject_to: SubjectTo = None,
+    simulations: Simulations = BUDGET,
+    method: Method = "simplex",
+    ensemble: Ensemble = None,
+    mismatch: Mismatch = None,
+    vary: Vary = None,
+    aggregate: AggregateOption = "average",
+    held_out: HeldOut = None,
+    jobs: Jobs = None,
+    resume: Resume = False,
+    fuzzy: Fuzzy = None,
+    out: Out = None,
+    trust: Trust = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the gains of a controller by simulation, and write them as a card."""
+    base = scenario_of(scenario, controller, changes, trust)
+    folder = out or Path("out") / f"{file_name(base.name)}-tune"
+    if fuzzy is not None:
+        if over or cost or subject_to or vary or ensemble or mismatch or resume:
+            raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
+        _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
+        raise typer.Exit(0)
+    from ukctrl.cli import terminal
+    from ukctrl.simulation.loop import Loop
+    from ukctrl.studies.tuning import tune as tune_controller
+
+    plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
+    budget = _budget(simulations, cost, subject_to, over, method, plants)
+    with terminal.stoppable(Loop.run.__code__) as stop:
+        folder_of(folder)
+        shown = terminal.progress(base.title, quiet or as_json, "simulations")
+        with about(scenario), shown as progress:
+            tuned = tune_controller(
+                base,
+                budget,
+                folder=folder,
+                resume=resume,
+                jobs=jobs,
+                progress=stop.watch(progress),
+            )
+        stop.hold()
+        tuned.save(folder)
+        if not quiet:
+            terminal.show_tuned(tuned, scenario, folder, as_json)
+        elif tuned.stopped and sys.stderr is not None:
+            print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
+    raise typer.Exit(0 if tuned.ok else 1)
+
+
+def _choose(
+    base: Scenario, fuzzy: str, scenario: str, folder: Path, *, as_json: bool, quiet: bool
+) -> None:
+    """Write the gain of least average cost over a fuzzy uncertainty, and print it."""
+    from ukctrl.cli import terminal
+    from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
+
+    with about(scenario):
+        choice = FuzzyChoice.of(base, fuzzy)
+    choice.save(folder_of(folder))
+    if not quiet:
+        terminal.show_fuzzy(choice, folder, as_json)
+
+
+def _plants(
+    ensemble: int | None,
+    mismatch: float | None,
+    vary: list[str] | None,
+    aggregate: str,
+    held_out: int | None,
+) -> Plants:
+    from typing import cast
+
+    from ukctrl.studies.sweep import Factor
+    from ukctrl.studies.tuning import Aggregate, Plants
+
+    factors = tuple(Factor.parse(text) for text in vary or [])
+    count = 1 if ensemble is None else ensemble
+    if mismatch is None:
+        mismatch = MISMATCH if count > 1 and not factors else 0.0
+    differ = bool(mismatch or factors)
+    if held_out is None:
+        held_out = count if count > 1 else HELD_OUT if differ else 0
+    return Plants(
+        count=count,
+        mismatch=mismatch,
+        vary=factors,
+        aggregate=cast("Aggregate", aggregate),
+        held_out=held_out,
+    )
+
+
+def _budget(
+    simulations: int,
+    cost: str | None,
+    subject_to: list[str] | None,
+    over: list[str] | None,
+    method: str,
+    plants: Plants,
+) -> Budget:
+    from ukctrl.studies.tuning import Budget, read_range
+
+    ranges = [read_range(text) for text in over or []]
+    repeated = [path for k, (path, _) in enumerate(ranges) if path in dict(ranges[:k])]
+    if repeated:
+        raise InputError(f"--over gives '{repeated[0]}' two ranges.")
+    return Budget(
+        simulations=simulations,
+        cost=cost or "rms_phi",
+        subject_to=tuple(subject_to or ()),
+        over=dict(ranges),
+        only=True,
+        method=method,
+        plants=plants,
+    )

@@ -1,0 +1,1 @@
+"""Classical laws that servo control is compared with."""

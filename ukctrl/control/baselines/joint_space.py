@@ -1,0 +1,164 @@
+"""Baselines in joint space, on the same face as the servo controller.
+
+They follow a joint motion. Where a user gives none, it is the motion that keeps the servo
+constraints, found once by inverse kinematics before the run, so that every controller of a
+comparison is asked for the same thing.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import Annotated, Literal, final
+
+from ukctrl.control.actuation import FullActuation
+from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
+from ukctrl.control.planned.joint_motion import following_joints, joint_motion
+from ukctrl.control.servo import Servo
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec
+from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.reference import AnyReference
+
+Stiffness = Annotated[PerRow, Each(Quantity(minimum=0.0))]
+
+
+@spec
+class Tracking(Controller):
+    """What the joint-space baselines share."""
+
+    joints: tuple[Text, ...] = ()
+    """Joints that follow; absent: all, or as many as passive constraints leave free."""
+    path: AnyReference | None = None
+    """Joint motion to follow, one component a joint [rad or m]; absent: inverse kinematics."""
+    plan_step: Seconds = 0.005
+    """Step of the inverse kinematics [s]."""
+
+    def motion(self, task: Task) -> JointFollows:
+        """Return the motion to follow, as a constraint.
+
+        Raises:
+            InputError: There is none, or the path has another number of components.
+        """
+        if self.path is None:
+            return joint_motion(task, self.plan_step, self.joints)
+        joints = self.joints or following_joints(task)
+        if self.path.size != len(joints):
+            raise InputError(
+                f"controller.path must have {len(joints)} components, one for each of "
+                f"{', '.join(joints)}; got {self.path.size}."
+            )
+        return JointFollows(joints=joints, path=self.path)
+
+
+@spec
+class ComputedTorque(Tracking):
+    r"""Computed torque: $u = B^+ (M (\ddot q_r + k_d \dot e + k_p e) + \mathrm{nle} - f)$.
+
+    This is the servo controller whose constraint is the joint motion itself, ``A = I``.
+
+    References:
+        Spong, Hutchinson, Vidyasagar, "Robot Modeling and Control", section 9.3.
+    """
+
+    kind: Literal["computed_torque"] = "computed_torque"
+    kp: StiffnessGain
+    """Gain of the joint error [1/s^2]."""
+    kd: RateGain
+    """Gain of the joint rate error [1/s]."""
+
+    def start(self, task: Task) -> Law:
+        joints = dc.replace(task, servo=(self.motion(task),))
+        return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp)).start(joints)
+
+
+@spec
+class PdGravity(Tracking):
+    r"""PD with gravity compensation: $u = B^+ (g(q) - f(q, 0) - k_p e - k_d \dot e)$.
+
+    $e = q - q_r$, and $f(q, 0)$ are the springs and given forces at rest. Exact at rest only;
+    along a motion its error grows with the inertia that it neglects. With passive constraints $u$
+    does along the free motions what that force would.
+
+    References:
+        Takegaki & Arimoto, J. Dyn. Syst. Meas. Control 103(2), 1981.
+    """
+
+    kind: Literal["pd_gravity"] = "pd_gravity"
+    kp: Stiffness
+    """Stiffness, one number or one a joint [N m/rad or N/m]."""
+    kd: Stiffness
+    """Damping, one number or one a joint [N m s/rad or N s/m]."""
+
+    def start(self, task: Task) -> Law:
+        return _PdGravity(self, task)
+
+
+@final
+class _PdGravity(Law):
+    def __init__(self, spec: PdGravity, task: Task) -> None:
+        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        self._kp, self._kd = spread(spec.kp, self.stack, "kp"), spread(spec.kd, self.stack, "kd")
+        self._motors = FullActuation(task)
+        robot = task.robot
+        self._rest = robot.snapshot(task.q) if robot.forces.any else None
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        s, rest = dynamics.snapshot, self._rest
+        rows = self.stack.write(s)
+        if rest is None:
+            load = s.gravity
+        else:
+            rest.move(s.q, 0.0 * s.v, s.t)
+            load = rest.nle - rest.f
+        force = load - (self._kp * rows.phi + self._kd * rows.beta) @ rows.A
+        return Command(self._motors.input(dynamics, force), memory)
+
+
+@spec
+class JointPid(Tracking):
+    r"""PID in joint space, without a model: $u = B^+ (-k_p e - k_i \int e - k_d \dot e)$.
+
+    What most industrial drives do. The integral carries gravity, after a while; it is stable near
+    rest for a small enough $k_i$, whose bound depends on the inertia.
+
+    References:
+        Arimoto & Miyazaki, "Stability and robustness of PID feedback control for robot
+        manipulators of sensory capability", Robotics Research, 1984; Spong, Hutchinson,
+        Vidyasagar, "Robot Modeling and Control", section 6.3.
+    """
+
+    kind: Literal["pid"] = "pid"
+    kp: Stiffness
+    """Stiffness, one number or one a joint [N m/rad or N/m]."""
+    ki: Stiffness
+    """Integral gain, one number or one a joint [N m/(rad s) or N/(m s)]."""
+    kd: Stiffness
+    """Damping, one number or one a joint [N m s/rad or N s/m]."""
+
+    def start(self, task: Task) -> Law:
+        return _JointPid(self, task)
+
+
+@final
+class _JointPid(Law):
+    def __init__(self, spec: JointPid, task: Task) -> None:
+        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        self._kp, self._ki, self._kd = (
+            spread(gain, self.stack, name)
+            for gain, name in ((spec.kp, "kp"), (spec.ki, "ki"), (spec.kd, "kd"))
+        )
+        self._motors = FullActuation(task)
+        self.memory = spread(0.0, self.stack, "memory")
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        rows = self.stack.write(dynamics.snapshot)
+        push = self._kp * rows.phi + self._ki * memory + self._kd * rows.beta
+        return Command(self._motors.input(dynamics, -push @ rows.A), rows.phi)
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return what the integral pushes with."""
+        return {"integral_push": Signal(-self._ki * memory, "", "push of the integral, by joint")}

@@ -1,0 +1,222 @@
+"""What a controller is: a frozen description that starts as a law, which steps.
+
+A `Controller` holds gains and can be read from a file. ``start`` binds it to the robot it
+believes in and to the task; the resulting `Law` holds no state of a run. Memory, such as an
+integral, is an array that the caller passes in and integrates, so that the same law serves an
+adaptive integrator, which revisits times, and a sampled loop.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import ShapeError, UkctrlError
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Constraint, Stack
+from ukctrl.mechanics.dynamics import GAINS, Dynamics, Gains
+from ukctrl.robot import Robot
+
+NO_MEMORY: Vector = np.zeros(0)
+"""Memory of a law that has none."""
+MAX_SWITCHES = 8
+"""More switches than this at one moment never end."""
+
+
+class SwitchingWithoutEnd(UkctrlError, RuntimeError):
+    """The modes of a law hand over to each other at one moment, for ever."""
+
+
+class Command(NamedTuple):
+    """What a law answers at one state."""
+
+    u: Vector
+    """Input, shape ``(nu,)`` [N m or N]."""
+    memory_rate: Vector
+    """Time derivative of the law's memory, shape as the memory."""
+    demand: Vector | None = None
+    """Row acceleration that the law asked for, shape ``(m,)``; None where it asks for none."""
+    memory: Vector | None = None
+    """Memory to go on from, where `Law.command` found that the law has switched; else None."""
+
+
+class Signal(NamedTuple):
+    """A number that a law wants recorded."""
+
+    value: float | Vector
+    units: str
+    long_name: str
+    components: tuple[str, ...] = ()
+    """Names of the entries of a vector; absent: numbers."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a law is started on: everything it may know.
+
+    The robot is the believed one; nothing of the true one can be reached from here.
+    """
+
+    robot: Robot
+    """The believed robot."""
+    servo: Sequence[Constraint]
+    """The constraints to enforce."""
+    q: Vector
+    """Configuration at the start, shape ``(nq,)``."""
+    v: Vector
+    """Velocity at the start, shape ``(nv,)``."""
+    start: float = 0.0
+    """Time of the start [s]."""
+    duration: float = np.inf
+    """Length of the run [s]."""
+    period: float | None = None
+    """Period of the zero-order hold [s]; None under continuous control."""
+    rank: RankPolicy = RUN_RANK
+    """When rows count as dependent or missed."""
+    gains: Gains = GAINS
+    """How errors of the robot's passive rows decay."""
+    planned: bool = False
+    """Whether the run begins on the law's own motion, wherever that is; ``q`` and ``v`` are then
+    where its search begins."""
+
+
+class Law(abc.ABC):
+    """A controller bound to a robot and a task."""
+
+    task: Task
+    stack: Stack
+    """The servo rows that the law enforces, or that its error is measured by."""
+    memory: Vector = NO_MEMORY
+    """Memory at the start of a run."""
+    switches: ClassVar[bool] = False
+    """Whether it has modes, and so a `guard`."""
+
+    def __init__(self, task: Task, stack: Stack | None = None) -> None:
+        self.task = task
+        self.stack = Stack(task.servo, task.robot) if stack is None else stack
+        self._dynamics: Dynamics | None = None
+
+    @abc.abstractmethod
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        """Return the command at the state of ``dynamics``, the believed robot's.
+
+        Args:
+            dynamics: The believed robot at the current state and time.
+            memory: The law's memory, which it must not change in place.
+
+        Raises:
+            InfeasibleConstraint: The task asks for what the actuators cannot give.
+        """
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return what is worth recording beside ``u``; called at output times only."""
+        return {}
+
+    def guard(self, dynamics: Dynamics, memory: Vector) -> float:
+        """Return a number that is positive while the present mode lasts; for a law that switches.
+
+        It must be continuous in the state, for the moment of a switch is found as its root. The
+        mode is an entry of the memory whose rate is zero.
+        """
+        return 1.0
+
+    def switched(self, dynamics: Dynamics, memory: Vector) -> Vector:
+        """Return the memory after the switch that is due where the `guard` is not positive.
+
+        The new mode's guard must be positive there, or the law would switch for ever.
+        """
+        return memory
+
+    def planned_state(self, t: float) -> tuple[Vector, Vector] | None:
+        """Return where a motion that was worked out before the run is at a time, as ``q, v``.
+
+        None for a law that has no such motion.
+        """
+        return None
+
+    @final
+    def settled(self, dynamics: Dynamics, memory: Vector) -> Vector:
+        """Return the memory after every switch that is due; the very same one where none is.
+
+        Raises:
+            SwitchingWithoutEnd: The guard of every mode that follows is not positive either.
+        """
+        for _ in range(MAX_SWITCHES):
+            if self.guard(dynamics, memory) > 0.0:
+                return memory
+            memory = self.switched(dynamics, memory)
+        raise SwitchingWithoutEnd(
+            f"the modes of a law must not hand over to each other at once; "
+            f"{type(self).__name__.lstrip('_')} switched {MAX_SWITCHES} times at "
+            f"t = {dynamics.snapshot.t:.6g} s. Let a mode end later than it begins (hysteresis)."
+        )
+
+    @final
+    def command(self, t: float, q: Vector, v: Vector, memory: Vector = NO_MEMORY) -> Command:
+        """Return the command at a measured state: the call for one's own control loop.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``, float64.
+            v: Velocity, shape ``(nv,)``, float64.
+            memory: The law's memory; start with ``law.memory`` and add ``memory_rate * dt``, to
+                the command's own ``memory`` where it has one.
+
+        Raises:
+            ShapeError: The memory is not of the law's shape; a law with a memory must get it.
+        """
+        if memory.shape != self.memory.shape:
+            raise ShapeError(
+                f"memory must have the shape of law.memory, {self.memory.shape}; got "
+                f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
+            )
+        if self._dynamics is None:
+            self._dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
+        self._dynamics.move(t, q, v)
+        if not self.switches:
+            return self.step(self._dynamics, memory)
+        memory = self.settled(self._dynamics, memory)
+        return self.step(self._dynamics, memory)._replace(memory=memory)
+
+
+@spec
+class Controller(abc.ABC):
+    """A control law with its gains, as a user writes it."""
+
+    needs_servo: ClassVar[bool] = True
+    """Whether it is for servo constraints: a scenario must then have some, and else none."""
+    needs_grip: ClassVar[bool] = True
+    """Whether the inputs must accelerate the servo rows at once, without springs in between."""
+    assumed: ClassVar[tuple[str, ...]] = ()
+    """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
+
+    name: str = ""
+    """Short name; absent: the card's."""
+    title: str = ""
+    """One line for lists and tables."""
+    source: str = ""
+    """Where the law and its gains come from."""
+
+    @abc.abstractmethod
+    def start(self, task: Task) -> Law:
+        """Bind to a robot and a task.
+
+        Raises:
+            GainError: A gain does not fit the task.
+            InputError: The law cannot serve this task.
+        """
+
+
+def law_name(controller: Controller) -> str:
+    """Return what a law is called: its name, else its kind as a file says it, else its class."""
+    law = type(controller)
+    # A user's own class has no kind, or that of the law which it extends.
+    kind = getattr(controller, "kind", None) if "kind" in inspect.get_annotations(law) else None
+    return controller.name or (kind if isinstance(kind, str) else law.__name__)

@@ -1,0 +1,156 @@
+"""What a feedback is: a description that binds to rows and then asks for their acceleration."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from ukctrl.control.controller import Signal
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.fields import Each, Quantity, spec
+from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
+
+PerRow = float | tuple[float, ...] | dict[str, float]
+"""One number for all rows, a list with one a row, or a table with one a block of rows or one a row:
+``{tool = 100.0}``, or for the joints of a joint law ``{shoulder = 100.0, elbow = 40.0}``."""
+RateGain = Annotated[PerRow, Each(Quantity("1/s", minimum=0.0))]
+StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
+IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
+PositivePerRow = Annotated[PerRow, Each(Quantity(minimum=0.0, open_minimum=True))]
+NonNegativePerRow = Annotated[PerRow, Each(Quantity(minimum=0.0))]
+
+
+class BoundFeedback(abc.ABC):
+    """A feedback bound to the rows of a task, which are all that it looks at."""
+
+    memory: Vector
+    """Memory at the start of a run."""
+
+    @abc.abstractmethod
+    def demand(self, rows: Rows, memory: Vector) -> Vector:
+        """Return the row acceleration to ask for, shape ``(m,)``."""
+
+    @abc.abstractmethod
+    def memory_rate(self, rows: Rows) -> Vector:
+        """Return the time derivative of the memory, of its shape."""
+
+
+class Ask(NamedTuple):
+    """What a feedback asks of the allocation at one state."""
+
+    rows: Rows
+    """The rows that are asked for: those of the task, or others made of them."""
+    demand: Vector
+    """Their acceleration, one number a row."""
+    memory_rate: Vector
+    """Time derivative of the feedback's memory."""
+    share: float = 1.0
+    """How far to go from the input that asks for nothing to the one that gives the demand."""
+
+
+class Promise(NamedTuple):
+    """An error and the bound that theory puts on it, now: ``error <= bound``."""
+
+    surface_error: float
+    """Size of the error of velocity level."""
+    surface_bound: float
+    position_error: float
+    """Size of the error of position level; zero where no row has one."""
+    position_bound: float
+
+
+class StateFeedback(abc.ABC):
+    """A feedback bound to rows that also needs the believed robot, and promises a bound.
+
+    What it knows of the start of the run stands in its memory.
+    """
+
+    names: tuple[str, ...]
+    """The rows that it asks for."""
+    units: tuple[str, str]
+    """Units of the surface error and of the position error."""
+
+    @abc.abstractmethod
+    def begin(self, t: float, rows: Rows) -> Vector:
+        """Return the memory at the start of a run, where the task's rows are these."""
+
+    @abc.abstractmethod
+    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+        """Return what to ask for, at the state of ``dynamics`` where ``rows`` were written."""
+
+    @abc.abstractmethod
+    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
+        """Return the error and its bound, which holds while the assumptions do."""
+
+    def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
+        """Return what is worth recording: the promise, error and bound."""
+        found = self.promise(dynamics.snapshot.t, rows, memory)
+        rate, at = self.units
+        return {
+            "surface_error": Signal(found.surface_error, rate, "error on the law's surface"),
+            "surface_bound": Signal(found.surface_bound, rate, "bound promised for it"),
+            "position_error": Signal(found.position_error, at, "error of position level"),
+            "position_bound": Signal(found.position_bound, at, "bound promised for it"),
+        }
+
+
+@spec
+class Feedback(abc.ABC):
+    """How a servo controller answers an error of its rows."""
+
+    assumed: ClassVar[tuple[str, ...]] = ()
+    """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
+
+    @abc.abstractmethod
+    def attach(self, stack: Stack) -> BoundFeedback | StateFeedback:
+        """Bind to the rows of a task.
+
+        Raises:
+            GainError: A gain does not fit them, or breaks what its law assumes.
+        """
+
+
+def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
+    """Return the gain of each row.
+
+    Raises:
+        GainError: A list does not have one number a row.
+        UnknownName: A table names a block or a row that the task does not have.
+    """
+    m = len(stack)
+    if isinstance(gain, dict):
+        rows = [row.rpartition(".")[2] for row in stack.names]
+        if not gain.keys() <= set(stack.blocks) and gain.keys() & set(rows):
+            return _by_row(gain, rows, name)
+        for block in gain:
+            if block not in stack.blocks:
+                known = set(stack.blocks)
+                raise unknown_name(f"block of servo rows (in gain '{name}')", block, known)
+        missing = [block for block in stack.blocks if block not in gain]
+        if missing:
+            raise GainError(f"gain '{name}' must name every block; '{missing[0]}' is missing.")
+        return np.array([gain[block] for block in stack.blocks])
+    if isinstance(gain, tuple):
+        if len(gain) != m:
+            raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
+        return np.array(gain, dtype=np.float64)
+    return np.full(m, gain)
+
+
+def _by_row(gain: dict[str, float], rows: list[str], name: str) -> Vector:
+    for row in gain:
+        if row not in rows:
+            raise unknown_name(f"servo row (in gain '{name}')", row, set(rows))
+    missing = [row for row in rows if row not in gain]
+    if missing:
+        raise GainError(f"gain '{name}' must name every row; '{missing[0]}' is missing.")
+    if len(set(rows)) < len(rows):
+        twice = next(row for row in rows if rows.count(row) > 1)
+        raise GainError(f"gain '{name}' must tell rows apart; several are named '{twice}'. Give a "
+                        "list with one number a row.")  # fmt: skip
+    return np.array([gain[row] for row in rows], dtype=np.float64)

@@ -1,0 +1,180 @@
+"""What a gain of the robust law costs on average, and the one that costs least."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.control.feedback.chen_robust import ChenRobust
+from ukctrl.control.fuzzy_gain.number import Fuzzy
+from ukctrl.control.fuzzy_gain.quartic import positive_root
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files.table_paths import parse_value
+
+Array = NDArray[np.float64]
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True)
+class FuzzyGain:
+    r"""The average cost of a gain $\kappa$, and its minimum.
+
+    $$ J(\kappa) = \frac{a}{\kappa} + \frac{b}{\kappa} + \frac{c}{\kappa^2} + \beta\kappa^2 $$
+
+    with the transient $a/\kappa$, the steady part $b/\kappa + c/\kappa^2$, and the effort.
+    """
+
+    transient: float
+    """$a$."""
+    layer: float
+    """$b$, of the law with its boundary layer."""
+    linear: float
+    """$c$, of the law without: ``rho = 0``."""
+    price: float
+    r"""$\beta$, what the square of a gain costs [error^2 s^3]."""
+
+    def curve(self, points: int = 81) -> Array:
+        """Return gains from a hundredth of the best to a hundred times that, in even ratios."""
+        gains: Array = self.kappa * np.logspace(-2.0, 2.0, points)
+        return gains
+
+    @property
+    def kappa(self) -> float:
+        r"""The gain at the minimum [1/s].
+
+        $J' = 0$ is $\kappa^4 - p\kappa - q = 0$ with $p = (a + b)/2\beta$ and $q = c/\beta$, which
+        has one positive root, and $J$ is strictly convex for $\kappa > 0$: it is the minimum.
+        """
+        p = (self.transient + self.layer) / (2.0 * self.price)
+        return positive_root(p, self.linear / self.price)
+
+    def parts(self, kappa: float | Array) -> tuple[Any, Any, Any]:
+        """Return the transient, the steady part and the effort of a gain [error^2 s]."""
+        return (
+            self.transient / kappa,
+            self.layer / kappa + self.linear / kappa**2,
+            self.price * kappa**2,
+        )
+
+    def cost(self, kappa: float | Array) -> Any:
+        """Return $J$ of a gain, or of several [error^2 s]."""
+        return sum(self.parts(kappa))
+
+    def table(self, prices: Sequence[float]) -> list[dict[str, float]]:
+        """Return the optimal gain and the parts of its cost for several prices, one a line."""
+        lines = []
+        for price in prices:
+            found = dc.replace(self, price=price)
+            transient, steady, effort = found.parts(found.kappa)
+            lines.append(
+                {
+                    "price": price,
+                    "kappa": found.kappa,
+                    "cost": transient + steady + effort,
+                    "transient": transient,
+                    "steady": steady,
+                    "effort": effort,
+                }
+            )
+        return lines
+
+
+def fuzzy_gain(
+    law: ChenRobust,
+    *,
+    start: Fuzzy,
+    uncertainty: Fuzzy,
+    horizon: float,
+    price: float,
+) -> FuzzyGain:
+    r"""Return what gains of the robust law cost on average over a fuzzy uncertainty.
+
+    With $g = 1 - e$, where $e$ is the law's ``mismatch``, it guarantees
+
+    $$ |z|^2 \le z_0^2\,e^{-2g\kappa t} + \frac{\epsilon\zeta^2}{4\kappa} \quad\text{or}\quad
+       |z|^2 \le z_0^2\,e^{-g\kappa t} + \frac{\zeta^2}{g^2\kappa^2} : $$
+
+    the first with the boundary layer, where the uncertainty is the share $\zeta \le 1$ of ``rho``;
+    the second with ``rho = 0``, where it is $\zeta$ itself. The cost is the average of the integral
+    of that bound over the horizon $T$, its decay for ever, plus $\beta\kappa^2$.
+
+    Args:
+        law: Whose ``epsilon``, ``mismatch`` and ``rho`` count; its ``kappa`` does not.
+        start: $z_0$, about how large $|z|$ is at the start [weighed unit of the rows per s].
+        uncertainty: $\zeta$, about how large the uncertainty is: a share of ``rho``, or where
+            ``rho`` is zero the size itself [weighed unit of the rows per s^2].
+        horizon: $T$, how long the steady error counts [s].
+        price: $\beta$, what the square of a gain costs [error^2 s^3].
+
+    Raises:
+        InputError: A number is negative, a share is above 1, or there is nothing to weigh against
+            the effort.
+    """
+    for name, value in (("horizon", horizon), ("price", price)):
+        if not (math.isfinite(value) and value >= 0.0) or (name == "price" and value == 0.0):
+            least = "positive" if name == "price" else "zero or above"
+            raise InputError(f"{name} must be {least}; got {value:g}.")
+    for name, number in (("start", start), ("uncertainty", uncertainty)):
+        if number.low < 0.0:
+            raise InputError(f"{name} is a size and must not be negative; got {number}.")
+    layered = any(law.rho)
+    if layered and uncertainty.high > 1.0:
+        raise InputError(
+            "uncertainty must be a share of rho, up to 1, so that the law's promise holds; got "
+            f"{uncertainty}. Enlarge rho, or set it to zero to give the size itself."
+        )
+    grip = 1.0 - law.mismatch
+    begun, size = start.average(2), uncertainty.average(2)
+    found = FuzzyGain(
+        transient=begun / (2.0 * grip) if layered else begun / grip,
+        layer=0.25 * horizon * law.epsilon * size if layered else 0.0,
+        linear=0.0 if layered else horizon * size / grip**2,
+        price=price,
+    )
+    if not found.kappa > 0.0:
+        raise InputError("start or uncertainty must be above zero, or every gain is too large.")
+    return found
+
+
+GIVEN = ("start", "uncertainty", "horizon", "price")
+
+
+def read_fuzzy_gain(text: str, law: ChenRobust) -> FuzzyGain:
+    """Read ``start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6`` for a law.
+
+    Raises:
+        InputError: It is no such text, or `fuzzy_gain` refuses it.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if name not in GIVEN:
+            raise unknown_name("key of --fuzzy", name, GIVEN)
+        if not equals or not value or name in found:
+            raise InputError(f"--fuzzy must give '{name}' once, as {name}=VALUE; got '{text}'.")
+        found[name] = value
+    missing = [name for name in GIVEN if name not in found]
+    if missing:
+        raise InputError(
+            f"--fuzzy must give {', '.join(GIVEN)}; '{missing[0]}' is missing. Such as "
+            '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".'
+        )
+    return fuzzy_gain(
+        law,
+        start=Fuzzy.parse(found["start"]),
+        uncertainty=Fuzzy.parse(found["uncertainty"]),
+        horizon=_plain("horizon", found["horizon"]),
+        price=_plain("price", found["price"]),
+    )
+
+
+def _plain(name: str, text: str) -> float:
+    value = parse_value(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"--fuzzy: {name} must be a number; got '{text}'.")
+    return float(value)

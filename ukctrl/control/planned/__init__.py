@@ -1,0 +1,1 @@
+"""Motions worked out before the run, and the laws that hold to them."""

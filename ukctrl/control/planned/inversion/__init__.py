@@ -1,0 +1,22 @@
+"""Motions that keep the servo rows, worked out before the run: feed-forward of two degrees."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.control.planned.inversion.flat import Flat
+from ukctrl.control.planned.inversion.inversion import Inversion
+from ukctrl.control.planned.inversion.kinematic import JointMotion
+from ukctrl.control.planned.inversion.servo_dae import ServoDae
+from ukctrl.control.planned.inversion.stable import StableInversion
+from ukctrl.control.servo import Servo
+
+AnyInversion = Annotated[
+    Servo | JointMotion | ServoDae | Flat | StableInversion, Field(discriminator="kind")
+]
+"""Any source of a motion to follow, told apart by its ``kind``: an inversion, or a servo law, whose
+own run with the believed robot is the motion."""
+
+__all__ = ["AnyInversion", "Flat", "Inversion", "JointMotion", "ServoDae", "StableInversion"]

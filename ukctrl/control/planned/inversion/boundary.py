@@ -1,0 +1,278 @@
+"""The DAE of a task over a whole horizon at once, as a boundary-value problem."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.marching import Marcher, Stages
+from ukctrl.control.planned.inversion.radau import radau
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.robot import Robot
+
+MAX_ITERATIONS = 15
+CONVERGED = 1e-9
+"""A Newton step that is smaller than this fraction of the unknowns is the last."""
+GROWTH = 3.0
+"""By so much the equations' residual may grow in a step of Newton's method."""
+QUICK = 0.05
+"""A step that leaves a smaller part of it is followed by one with the same derivative."""
+SHORTEST = 0.2
+"""The smallest part of such a step that is tried."""
+
+
+Block = tuple[int, int, Matrix]
+"""A block of the derivative: its first row, its first column, and the block."""
+
+
+class End(NamedTuple):
+    """What must hold at an end: ``conditions @ (dq, dv) = 0`` about a state at rest."""
+
+    q: Vector
+    conditions: Matrix
+    """Shape ``(k, 2 n)``."""
+
+
+@final
+class Horizon:
+    """Newton's method for all steps together.
+
+    Args:
+        equations: The DAE.
+        start: Time at which the horizon begins [s].
+        step: Length of a step [s].
+        stages: Stages of a step.
+    """
+
+    def __init__(self, equations: Equations, start: float, step: float, stages: int) -> None:
+        self._equations, self._t, self._h = equations, start, step
+        self._scheme, self._s = radau(stages), stages
+        self._size = 2 * equations.n * (stages + 1) + equations.m * stages
+        self._bases, self._count = np.zeros((0, 0)), 0
+        self._xi = self._v = self._u = np.zeros((0, 0, 0))
+
+    def creeping(self, q: Matrix, u: Matrix) -> list[Stages]:
+        """Return steps through states of rest, one at each step's start and one at the end."""
+        robot, nodes = self._equations.robot, self._scheme.nodes[:, None]
+        found = []
+        for k in range(len(q) - 1):
+            way = robot.difference(q[k], q[k + 1])
+            xi = np.append(0.0, self._scheme.nodes)[:, None] * way
+            v = np.tile(way / self._h, (self._s + 1, 1))
+            inputs = (1.0 - nodes) * u[k] + nodes * u[k + 1]
+            found.append(Stages(self._t + k * self._h, q[k], xi, v, inputs))
+        return found
+
+    def marched(self, q: Vector, u: Vector, count: int) -> list[Stages]:
+        """Return steps forwards in time, from rest.
+
+        Raises:
+            InputError: Some step cannot be made; time and row are named.
+        """
+        robot, v, t, h = self._equations.robot, np.zeros(self._equations.n), self._t, self._h
+        marcher = Marcher(self._equations, self._scheme, h, "controller.along.step")
+        guess, found = marcher.constant(t, q, v, u), list[Stages]()
+        for k in range(count):
+            made = marcher.step(t + k * h, q, v, guess)
+            found.append(made)
+            q, v, guess = robot.integrate(q, made.xi[-1]), made.v[-1], marcher.extrapolated(made)
+        return found
+
+    def solve(self, guess: list[Stages], ends: tuple[End, End]) -> list[Stages]:
+        """Return the steps that solve the DAE.
+
+        Args:
+            guess: Steps near them.
+            ends: What must hold at the ends; together as many conditions as a state has numbers.
+
+        Raises:
+            InputError: Newton's method does not converge; the worst time and row are named.
+        """
+        self._take(guess)
+        rest = self._assembled(ends)
+        sizes, fresh = np.ones(len(rest)), True
+        for _ in range(MAX_ITERATIONS):
+            if fresh:
+                solve, sizes = self._factored(ends)
+            change = -solve(rest / sizes)
+            before, old = float(np.abs(rest / sizes).max()), (self._xi, self._v, self._u)
+            part = 1.0
+            while True:
+                self._xi, self._v, self._u = self._moved(old, part * change)
+                after = np.inf
+                with contextlib.suppress(UkctrlError, np.linalg.LinAlgError):
+                    rest = self._assembled(ends)
+                    after = float(np.abs(rest / sizes).max())
+                if after <= max(CONVERGED, GROWTH * before):
+                    break
+                part *= 0.5
+                if part < SHORTEST:
+                    raise self._failed()
+            moved = self._states_moved(change)
+            if moved <= CONVERGED and part == 1.0:
+                return self._steps()
+            fresh = after > QUICK * before
+        raise self._failed()
+
+    def _factored(self, ends: tuple[End, End]) -> tuple[Callable[[Vector], Vector], Vector]:
+        """Return what solves with the derivative of all equations, and the sizes of its rows."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        blocks: list[Block] = []
+        rest = self._assembled(ends, blocks)
+        rows = [np.repeat(r + np.arange(len(b)), b.shape[1]) for r, _, b in blocks]
+        columns = [np.tile(c + np.arange(b.shape[1]), len(b)) for _, c, b in blocks]
+        values = np.concatenate([b.ravel() for _, _, b in blocks])
+        at = np.concatenate(rows), np.concatenate(columns)
+        sizes = np.zeros(len(rest))
+        np.maximum.at(sizes, at[0], np.abs(values))
+        sizes[sizes == 0.0] = 1.0
+        shape = (len(rest), self._count * self._size)
+        whole = coo_array((values / sizes[at[0]], at), shape)
+        try:
+            factor = splu(whole.tocsc())
+        except RuntimeError as error:  # exactly singular
+            raise self._failed(str(error)) from None
+        solve: Callable[[Vector], Vector] = factor.solve
+        return solve, sizes
+
+    def _take(self, guess: list[Stages]) -> None:
+        """Begin at a guess, with each step's own start as its base."""
+        robot = self._equations.robot
+        self._count = len(guess)
+        self._bases = np.array([robot.integrate(step.base, step.xi[0]) for step in guess])
+        self._xi = np.array(
+            [
+                [robot.difference(base, robot.integrate(step.base, xi)) for xi in step.xi]
+                for base, step in zip(self._bases, guess, strict=True)
+            ]
+        )
+        self._v = np.array([step.v for step in guess])
+        self._u = np.array([step.u for step in guess])
+
+    def _states_moved(self, change: Vector) -> float:
+        """Return how far a step moves the states, beside them.
+
+        Inputs of rows that they reach late are known to fewer digits, by the step's length to the
+        power of what the index is above 1.
+        """
+        states = change.reshape(self._count, -1)[:, : 2 * self._equations.n * (self._s + 1)]
+        return float(np.abs(states).max()) / (1.0 + float(np.abs(self._v).max()))
+
+    def _moved(
+        self, old: tuple[Matrix, Matrix, Matrix], change: Vector
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        n, s = self._equations.n, self._s
+        by_step = change.reshape(self._count, -1)
+        states = by_step[:, : 2 * n * (s + 1)].reshape(self._count, s + 1, 2 * n)
+        inputs = by_step[:, 2 * n * (s + 1) :].reshape(self._count, s, -1)
+        return old[0] + states[..., :n], old[1] + states[..., n:], old[2] + inputs
+
+    def _assembled(self, ends: tuple[End, End], blocks: list[Block] | None = None) -> Vector:
+        """Return what is left of all equations; append the blocks of their derivative if asked."""
+        equations, s, h = self._equations, self._s, self._h
+        n, m, D = equations.n, equations.m, self._scheme.D
+        size, state = self._size, 2 * n
+        rests: list[Vector] = []
+        top = 0
+
+        def add(rest: Vector, *parts: tuple[int, Matrix]) -> None:
+            nonlocal top
+            rests.append(rest)
+            if blocks is not None:
+                blocks.extend((top, column, part) for column, part in parts)
+            top += len(rest)
+
+        first, last = ends
+        add(*self._end(first, 0, 0))
+        by_slope = np.zeros((state + m, state))
+        by_slope[:n, :n] = np.eye(n)
+        for k in range(self._count):
+            left = k * size
+            if k:
+                add(*self._joined(k))
+            xi, v, u, base = self._xi[k], self._v[k], self._u[k], self._bases[k]
+            slopes = np.stack([D @ xi, D @ v], axis=1)
+            for i in range(s):
+                t = self._t + h * (k + self._scheme.nodes[i])
+                if blocks is None:
+                    terms = equations.at(t, base, xi[i + 1], v[i + 1], u[i])
+                    add(equations.left(h, terms, slopes[i], equations.projection()))
+                    continue
+                terms, by = equations.derivative(t, base, xi[i + 1], v[i + 1], u[i])
+                P = equations.projection()
+                own = equations.own(h, by, P)
+                by_slope[n : n + len(P), n:] = P
+                parts = np.kron(D[i], by_slope)
+                parts[:, state * (i + 1) : state * (i + 2)] += own[:, :state]
+                inputs = left + state * (s + 1) + m * i
+                add(
+                    equations.left(h, terms, slopes[i], P),
+                    (left, parts),
+                    (inputs, own[:, state:]),
+                )
+        add(*self._end(last, self._count - 1, s))
+        return np.concatenate(rests)
+
+    def _end(self, end: End, k: int, node: int) -> tuple[Vector, tuple[int, Matrix]]:
+        robot, n = self._equations.robot, self._equations.n
+        xi = self._xi[k, node]
+        q = robot.integrate(self._bases[k], xi)
+        off = np.concatenate([robot.difference(end.q, q), self._v[k, node]])
+        turn = _between(robot, self._bases[k], xi, end.q, off[:n])
+        by = np.hstack([end.conditions[:, :n] @ turn, end.conditions[:, n:]])
+        return end.conditions @ off, (k * self._size + 2 * n * node, by)
+
+    def _joined(self, k: int) -> tuple[Vector, tuple[int, Matrix], tuple[int, Matrix]]:
+        """Return that a step begins where the one before ends."""
+        robot, n, s = self._equations.robot, self._equations.n, self._s
+        before = self._xi[k - 1, s]
+        there = robot.difference(self._bases[k], robot.integrate(self._bases[k - 1], before))
+        turn = np.eye(2 * n)
+        turn[:n, :n] = _between(robot, self._bases[k - 1], before, self._bases[k], there)
+        rest = np.concatenate([self._xi[k, 0] - there, self._v[k, 0] - self._v[k - 1, s]])
+        end = (k - 1) * self._size + 2 * n * s
+        return rest, (k * self._size, np.eye(2 * n)), (end, -turn)
+
+    def _steps(self) -> list[Stages]:
+        found = []
+        for k in range(self._count):
+            t = self._t + k * self._h
+            found.append(Stages(t, self._bases[k], self._xi[k], self._v[k], self._u[k]))
+        return found
+
+    def _failed(self, why: str = "") -> InputError:
+        stack, worst, at = self._equations.stack, -1.0, (0.0, 0)
+        for k in range(self._count):
+            try:
+                terms = self._equations.at(
+                    self._t + self._h * (k + 1), self._bases[k], self._xi[k, -1], self._v[k, -1],
+                    self._u[k, -1],
+                )  # fmt: skip
+            except UkctrlError:
+                continue
+            miss = np.abs(np.nan_to_num(terms.row, nan=np.inf))
+            if miss.max() > worst:
+                worst, at = float(miss.max()), (self._t + self._h * (k + 1), int(miss.argmax()))
+        return InputError(
+            f"stable_inversion finds no bounded motion: Newton's method does not converge; at t = "
+            f"{at[0]:.4g} s row '{stack.names[at[1]]}' is left with an acceleration error of "
+            f"{worst:.2g}. {why + '. ' if why else ''}Make the path slower or smoother, or shorten "
+            "controller.along.step."
+        )
+
+
+def _between(robot: Robot, base: Vector, xi: Vector, other: Vector, there: Vector) -> Matrix:
+    """Return how a tangent step about another base changes with the one about this base."""
+    if robot.is_euclidean:
+        return np.eye(robot.nv)
+    found = np.linalg.solve(
+        robot.integrate_jacobian(other, there), robot.integrate_jacobian(base, xi)
+    )
+    return np.asarray(found)

@@ -1,0 +1,147 @@
+r"""The servo-constraint DAE of a task, projected, at one moment.
+
+$$ \dot q = v, \qquad \dot v = a(q, v, u, t), \qquad c(q, v, t) = 0, $$
+
+with $a = a_\mathrm{free} + G u$ the robot's answer to its inputs, past the reactions of its passive
+constraints, and $c$ the errors of the servo rows: $\phi$, or $\beta$ of a nonholonomic row. Where
+inputs do not accelerate a row at once this has an index of up to 5. The directions that the rows
+$A$ constrain and those that they leave, $A D = 0$, are taken apart, and along the constrained ones
+the rows, differentiated, stand for the equation of motion:
+
+$$ \dot q = v, \qquad D^\top M (\dot v - a) = 0, \qquad A\, a - b = 0, \qquad c = 0, $$
+
+which lowers the index by two. As many equations as unknowns $q, v, u$ are left where the task has
+as many rows as the robot has inputs.
+
+References:
+    Blajer & Kolodziejczyk, "A geometric approach to solving problems of control constraints:
+    theory and a DAE framework", Multibody Syst. Dyn. 11, 2004; Betsch, Uhlar, Quasem, "On the
+    incorporation of servo constraints into a rotationless formulation of flexible multibody
+    dynamics", ECCOMAS 2007.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra.differences import rough_jacobian
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
+
+SQUARE = "Drop rows, or take further ones for what the inputs leave free."
+
+
+class Terms(NamedTuple):
+    """What the equations are made of, at one moment."""
+
+    rate: Vector
+    r"""Rate of the tangent step $\xi$ that velocities make, shape ``(n,)``."""
+    a: Vector
+    """Acceleration, shape ``(n,)``."""
+    row: Vector
+    """``A a - b``, shape ``(m,)``."""
+    c: Vector
+    """Errors of the rows, shape ``(m,)``."""
+
+
+@final
+class Equations:
+    r"""The terms of the DAE of a task, and their derivatives.
+
+    A configuration is $q = q_b \oplus \xi$ about a base, so that every kind of joint is served.
+
+    Args:
+        task: The task.
+        kind: What complaints call the inversion.
+
+    Raises:
+        InputError: The task does not have one row for every input.
+    """
+
+    def __init__(self, task: Task, kind: str) -> None:
+        self.robot = robot = task.robot
+        self.dynamics = Dynamics(robot, task.rank, task.gains)
+        self.stack = Stack(task.servo, robot)
+        self.n, self.m = robot.nv, len(self.stack)
+        self._plain = robot.is_euclidean
+        if self.m != robot.nu:
+            raise InputError(
+                f"{kind} needs a task with as many rows as the robot has inputs; got {self.m} "
+                f"{'row' if self.m == 1 else 'rows'} ({', '.join(self.stack.names)}) for "
+                f"{robot.nu} ({', '.join(robot.actuators)}). {SQUARE}"
+            )
+
+    def at(self, t: float, base: Vector, xi: Vector, v: Vector, u: Vector) -> Terms:
+        """Return the terms at a state; `dynamics` and `stack` are left there."""
+        self.dynamics.move(t, self.robot.integrate(base, xi), v)
+        a = self.dynamics.acceleration(u)
+        rows = self.stack.write(self.dynamics.snapshot)
+        rate = v
+        if not self._plain:
+            rate = np.asarray(np.linalg.solve(self.robot.integrate_jacobian(base, xi), v))
+        c = np.where(self.stack.holonomic, rows.phi, rows.beta)
+        return Terms(rate, a, rows.A @ a - rows.b, c)
+
+    def derivative(
+        self, t: float, base: Vector, xi: Vector, v: Vector, u: Vector
+    ) -> tuple[Terms, Matrix]:
+        """Return the terms, and how they all change with ``xi``, ``v`` and ``u``.
+
+        The second, one below the other, has shape ``(2 n + 2 m, 2 n + m)``. `dynamics` and `stack`
+        are left at the state.
+        """
+        n, m = self.n, self.m
+
+        def terms(d: Vector) -> Vector:
+            return np.concatenate(self.at(t, base, xi + d[:n], v + d[n:], u))
+
+        found = np.zeros((2 * n + 2 * m, 2 * n + m))
+        found[:, : 2 * n] = rough_jacobian(terms, 2 * n)
+        here = self.at(t, base, xi, v, u)
+        found[n : 2 * n, 2 * n :] = self.dynamics.G
+        found[2 * n : 2 * n + m, 2 * n :] = self.stack.rows.A @ self.dynamics.G
+        return here, found
+
+    def projection(self) -> Matrix:
+        """Return ``D' M`` where `at` was last, shape ``(n - m, n)``; ``D`` is orthonormal.
+
+        Raises:
+            InputError: Some rows say the same.
+        """
+        A = self.stack.rows.A
+        _, sigma, Vt = np.linalg.svd(A)
+        if sigma[-1] <= self.dynamics.rank.passive * sigma[0]:
+            raise InputError(
+                f"the task's rows must be independent; at t = {self.dynamics.snapshot.t:.4g} s "
+                f"{quoted(self.stack.names)} are not. Drop the ones that repeat others."
+            )
+        found: Matrix = Vt[self.m :] @ self.dynamics.snapshot.M
+        return found
+
+    def left(self, h: float, terms: Terms, slopes: Matrix, P: Matrix) -> Vector:
+        """Return what a stage leaves of the projected equations, shape ``(2 n + m,)``.
+
+        Args:
+            h: Length of the step [s].
+            terms: Of the stage.
+            slopes: Derivatives of ``xi`` and ``v`` in the unit step, shape ``(2, n)``.
+            P: The `projection` there.
+        """
+        slope_xi, slope_v = slopes
+        along = P @ (slope_v - h * terms.a)
+        return np.concatenate([slope_xi - h * terms.rate, along, h * terms.row, terms.c])
+
+    def own(self, h: float, by: Matrix, P: Matrix) -> Matrix:
+        """Return how a stage's own unknowns change what it leaves, but for the slopes.
+
+        These enter the first ``n`` equations as they are, and the next ones by ``P``.
+        """
+        n, m = self.n, self.m
+        rate, a, row, c = np.split(by, [n, 2 * n, 2 * n + m])
+        found: Matrix = np.vstack([-h * rate, -h * (P @ a), h * row, c])
+        return found

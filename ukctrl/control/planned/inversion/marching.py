@@ -1,0 +1,164 @@
+"""Steps of collocation from state to state, each by Newton's method."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.control.planned.inversion.dae_equations import Equations, Terms
+from ukctrl.control.planned.inversion.radau import Radau, interpolation
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError, UkctrlError
+
+MAX_ITERATIONS = 25
+CONVERGED = 1e-9
+"""A Newton step that is smaller than this fraction of the unknowns may be the last."""
+LEAP = 10.0
+"""What moves further within a step is no robot any more [rad or m]."""
+ROUNDING = 1e-13
+"""One that is smaller is rounding."""
+
+
+class Stages(NamedTuple):
+    """A step's polynomial, by its values at the start and at the stages."""
+
+    start: float
+    """Time of the start [s]."""
+    base: Vector
+    """Configuration of the start, about which ``xi`` is a tangent step."""
+    xi: Matrix
+    """Shape ``(s + 1, n)``."""
+    v: Matrix
+    """Shape ``(s + 1, n)``."""
+    u: Matrix
+    """At the stages alone, shape ``(s, m)``."""
+
+
+@final
+class Marcher:
+    """Solves the DAE of a task step by step with one scheme.
+
+    Args:
+        equations: The DAE.
+        scheme: The scheme.
+        step: Length of a step [s].
+        key: Where a shorter step can be asked for, for complaints.
+    """
+
+    def __init__(self, equations: Equations, scheme: Radau, step: float, key: str) -> None:
+        self._equations, self._scheme, self._h, self._key = equations, scheme, step, key
+        self._with_start = np.append(0.0, scheme.nodes)
+
+    def step(self, t: float, q: Vector, v: Vector, guess: Stages) -> Stages:
+        """Return the step that leaves from a state.
+
+        Args:
+            t: Time of the start [s].
+            q: Configuration there.
+            v: Velocity there.
+            guess: A step near it, such as `constant` or `extrapolated`.
+
+        Raises:
+            InputError: Newton's method finds no step; time and row are named.
+        """
+        robot = self._equations.robot
+        try:
+            found = self._newton(t, q, v, guess)
+        except InputError:
+            found = self._newton(t, q, v, self.constant(t, q, v, guess.u[-1]))
+        far = np.abs(found.xi[-1])
+        if far.max() > LEAP:
+            worst = robot.dofs[int(np.argmax(far))]
+            unit = robot.dof_units[int(np.argmax(far))].removesuffix("/s")
+            raise InputError(
+                f"servo_dae follows a motion that grows without bound: while the rows are kept, "
+                f"'{worst}' moves by {far.max():.2g} {unit} within {self._h:g} s from t = {t:.4g} "
+                's on. Use kind = "stable_inversion", or let the rows hold another point.'
+            )
+        return found
+
+    def constant(self, t: float, q: Vector, v: Vector, u: Vector) -> Stages:
+        """Return the step at constant velocity and input."""
+        count = len(self._with_start)
+        xi = self._h * self._with_start[:, None] * v
+        return Stages(t, q, xi, np.tile(v, (count, 1)), np.tile(u, (count - 1, 1)))
+
+    def extrapolated(self, last: Stages) -> Stages:
+        """Return the step that goes on as the last one did."""
+        robot, nodes = self._equations.robot, self._with_start
+        ahead = interpolation(nodes, 1.0 + nodes)
+        q = robot.integrate(last.base, last.xi[-1])
+        xi = np.array([robot.difference(q, robot.integrate(last.base, d)) for d in ahead @ last.xi])
+        u = last.u
+        if len(u) > 1:
+            u = interpolation(self._scheme.nodes, 1.0 + self._scheme.nodes) @ u
+        return Stages(last.start + self._h, q, xi, ahead @ last.v, u)
+
+    def _newton(self, t: float, q: Vector, v: Vector, guess: Stages) -> Stages:
+        xi, w, u = guess.xi.copy(), guess.v.copy(), guess.u.copy()
+        xi[0], w[0] = 0.0, v
+        if not all(np.isfinite(part).all() for part in (xi, w, u)):
+            raise self._failed(t, None)
+        equations, nodes = self._equations, self._scheme.nodes
+        n, s = equations.n, len(nodes)
+        size, last, terms = 2 * n + equations.m, np.inf, None
+        for iteration in range(MAX_ITERATIONS):
+            slopes = np.stack([self._scheme.D @ xi, self._scheme.D @ w], axis=1)
+            whole, rest = np.zeros((s, size, s, size)), np.zeros((s, size))
+            try:
+                for i, node in enumerate(nodes.tolist()):
+                    at = t + self._h * node
+                    terms, by = equations.derivative(at, q, xi[i + 1], w[i + 1], u[i])
+                    P = equations.projection()
+                    rest[i] = equations.left(self._h, terms, slopes[i], P)
+                    whole[i, :, i] = equations.own(self._h, by, P)
+                    by_slope = self._scheme.D[i, 1:, None]
+                    whole[i, :n, :, :n] += np.eye(n)[:, None, :] * by_slope
+                    whole[i, n : n + len(P), :, n : 2 * n] += P[:, None, :] * by_slope
+                change = -_solved(whole.reshape(s * size, -1), rest.ravel()).reshape(s, size)
+            except np.linalg.LinAlgError:
+                raise self._failed(t, terms, "its matrix is singular") from None
+            except UkctrlError as error:
+                raise self._failed(t, terms, str(error).removesuffix(".")) from None
+            xi[1:] += change[:, :n]
+            w[1:] += change[:, n : 2 * n]
+            u += change[:, 2 * n :]
+            moved = max(
+                float(np.abs(change[:, :n]).max()) / (1.0 + float(np.abs(xi).max())),
+                float(np.abs(change[:, n : 2 * n]).max()) / (1.0 + float(np.abs(w).max())),
+            )
+            if not np.isfinite(moved):
+                break
+            if moved <= ROUNDING or (moved <= CONVERGED and moved > 0.2 * last):
+                return Stages(t, q, xi, w, u)
+            if iteration > 5 and moved <= CONVERGED:
+                return Stages(t, q, xi, w, u)
+            last = moved
+        raise self._failed(t, terms)
+
+    def _failed(self, t: float, terms: Terms | None, why: str = "") -> InputError:
+        worst = ""
+        if terms is not None and np.isfinite(terms.c).all():
+            stack = self._equations.stack
+            k = int(np.argmax(np.abs(terms.c)))
+            worst = f"row '{stack.names[k]}' is off by {abs(terms.c[k]):.2g} {stack.units[k]}. "
+        elif terms is not None:
+            worst = f"row '{self._equations.stack.names[0]}' is no number any more. "
+        return InputError(
+            f"servo_dae finds no motion that keeps the rows from t = {t:.4g} s on: Newton's method "
+            f"does not converge; {worst}{why + '. ' if why else ''}Shorten {self._key}, smooth the "
+            "path there, or bring it within reach; where the inner motion grows without bound, use "
+            'kind = "stable_inversion".'
+        )
+
+
+def _solved(A: Matrix, b: Vector) -> Vector:
+    """Solve with rows and columns of about one size."""
+    rows = np.abs(A).max(axis=1, keepdims=True)
+    rows[rows == 0.0] = 1.0
+    scaled = A / rows
+    columns = np.abs(scaled).max(axis=0)
+    columns[columns == 0.0] = 1.0
+    x: Vector = np.linalg.solve(scaled / columns, b / rows[:, 0]) / columns
+    return x

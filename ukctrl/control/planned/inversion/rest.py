@@ -1,0 +1,154 @@
+"""The ends of a task at rest: where the robot stays, and how it may leave and arrive there."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.control.controller import Task
+from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.pencil import about, internal
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.uk import least_squares_input
+
+TAIL = 1e-4
+"""Part of the motion that is left at the ends of the horizon. The conditions there are exact to
+first order, so that what they miss is of the order of its square."""
+AXIS = 1e-5
+"""An eigenvalue this close to the imaginary axis, beside its size, lies on it."""
+STILL = 1e-9
+"""A path that moves less stands still [unit of the row, and per second]."""
+SIGHTS = 20
+"""Times at which a path is looked at beyond its ends."""
+MAX_ITERATIONS = 50
+AT_REST = 1e-9
+"""What is less than this counts as nothing, beside 1 [rad, m, and their rates]."""
+
+
+def rest(
+    equations: Equations, q: Vector, t: float, u: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Return the configuration near a guess, and the input, that hold the rows at rest.
+
+    The path is taken as standing still at its place at a time.
+
+    Raises:
+        InputError: There is none; the worst row, or velocity, is named.
+    """
+    robot, dynamics, n, m = equations.robot, equations.dynamics, equations.n, equations.m
+    still, xi = np.zeros(n), np.zeros(n)
+    if u is None:
+        dynamics.move(t, q, still)
+        u = least_squares_input(dynamics.G, -dynamics.a_free)
+    off: Vector = np.full(n + m, np.inf)
+    for _ in range(MAX_ITERATIONS):
+        terms, by = equations.derivative(t, q, xi, still, u)
+        phi = np.where(equations.stack.holonomic, terms.c, 0.0)
+        off = np.concatenate([terms.a, phi])
+        if not np.isfinite(off).all():
+            break
+        if np.abs(off).max() <= AT_REST * (1.0 + np.abs(u).max() * np.abs(dynamics.G).max()):
+            return q, u
+        whole = np.vstack([by[n : 2 * n], by[2 * n + m :]])[
+            :, [*range(n), *range(2 * n, 2 * n + m)]
+        ]
+        step = np.asarray(-np.linalg.lstsq(whole, off, rcond=1e-12)[0], dtype=np.float64)
+        step /= max(1.0, float(np.abs(step[:n]).max()))
+        q, u = robot.integrate(q, step[:n]), u + step[n:]
+    worst = int(np.argmax(np.abs(np.nan_to_num(off, nan=np.inf))))
+    names = (*(f"the acceleration of '{dof}'" for dof in robot.dofs), *equations.stack.names)
+    raise InputError(
+        f"the robot must be able to rest on the path at t = {t:.4g} s; {names[worst]} is left at "
+        f"{off[worst]:.2g}. Let the path begin and end where the forces balance."
+    )
+
+
+class Side(NamedTuple):
+    """The internal dynamics at an end of the path."""
+
+    eigenvalues: NDArray[np.complex128]
+    """[1/s]."""
+    unstable: Matrix
+    """Deviations ``(dq, dv)`` that belong to those on the right, shape ``(2 n, k)``."""
+    watched: Matrix
+    """What of deviations belongs to them, shape ``(k, 2 n)``: zero for states that come to rest."""
+
+    def told(self) -> str:
+        """Return how many of them are unstable."""
+        return f"{self.unstable.shape[1]} of {len(self.eigenvalues)}"
+
+    def slowest_unstable(self) -> float:
+        """Return the smallest rate of growth [1/s]."""
+        return float(self.eigenvalues.real[self.eigenvalues.real > 0.0].min())
+
+    def before(self) -> float:
+        """Return how long before the path the motion begins [s]."""
+        growing = self.eigenvalues.real[self.eigenvalues.real > 0.0]
+        return math.log(1.0 / TAIL) / float(growing.min()) if growing.size else 0.0
+
+    def after(self) -> float:
+        """Return how long after the path it ends [s]."""
+        decaying = -self.eigenvalues.real[self.eigenvalues.real < 0.0]
+        return math.log(1.0 / TAIL) / float(decaying.min()) if decaying.size else 0.0
+
+    def leaving(self) -> Matrix:
+        """Return what is zero for states that leave the rest for growing time, ``2 n`` columns."""
+        count = self.unstable.shape[1]
+        if not count:
+            return np.eye(len(self.unstable))
+        return np.ascontiguousarray(np.linalg.svd(self.unstable)[0][:, count:].T)
+
+
+def side(task: Task, t: float, q: Vector, u: Vector, where: str) -> Side:
+    """Return the internal dynamics at an end, where the robot rests.
+
+    Raises:
+        InputError: An eigenvalue lies on the imaginary axis.
+    """
+    n = task.robot.nv
+    system = about(task, t, q, np.zeros(n), u)
+    found = internal(system.A, system.B, system.C)
+    scaled = found.eigenvalues
+    near = np.abs(scaled.real) <= AXIS * np.maximum(np.abs(scaled), AXIS)
+    values = scaled / system.clock
+    if near.any():
+        s = values[int(np.argmax(near))]
+        written = f"+-{abs(s.imag):.4g}j" if abs(s.imag) > AXIS else "0"
+        raise InputError(
+            "stable_inversion needs internal dynamics without eigenvalues on the imaginary axis; "
+            f"at the {where} of the path there is one at {written} 1/s, whose motion neither grows "
+            "nor decays. Add damping there, move the point that the rows hold, or use kind = "
+            '"servo_dae", which goes on from the given start.'
+        )
+    scale = np.ones(len(system.A))
+    scale[len(system.linear.positions) :] = 1.0 / system.clock
+    unstable = system.linear.full @ (scale[:, None] * found.part(unstable=True))
+    dual = internal(system.A.T, system.C.T, system.B.T).part(unstable=True)
+    watched = np.zeros((dual.shape[1], 2 * n))
+    chosen = np.concatenate([system.linear.positions, n + system.linear.velocities])
+    watched[:, chosen] = dual.T / scale
+    return Side(values, unstable, watched)
+
+
+def stands(equations: Equations, q: Vector, t: float, span: float, where: str) -> None:
+    """Refuse a path that moves beyond an end.
+
+    Raises:
+        InputError: It does; the row is named.
+    """
+    n, stack = equations.n, equations.stack
+    for at in np.linspace(t, t + span, SIGHTS).tolist():
+        equations.dynamics.move(at, q, np.zeros(n))
+        rows = stack.write(equations.dynamics.snapshot)
+        off = np.maximum(np.abs(np.nan_to_num(rows.phi)), np.abs(rows.beta))
+        if off.max() > STILL * (1.0 + np.abs(q).max()):
+            row = stack.names[int(np.argmax(off))]
+            raise InputError(
+                f"the path must stand still at the {where} of the run and beyond it; row "
+                f"'{row}' moves at t = {at:.4g} s. Let it come to rest, and say with "
+                "controller.along.until when it has."
+            )

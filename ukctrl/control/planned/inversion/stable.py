@@ -1,0 +1,167 @@
+"""Stable inversion: the bounded motion that keeps the rows, where marching in time blows up."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator
+
+from ukctrl.control.controller import Task
+from ukctrl.control.planned.inversion.boundary import End, Horizon
+from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.inversion import Inversion
+from ukctrl.control.planned.inversion.low_degree import require_low
+from ukctrl.control.planned.inversion.rest import Side, rest, side, stands
+from ukctrl.control.planned.inversion.servo_dae import dense, some_stages
+from ukctrl.control.planned.joint_motion import MAX_KNOTS
+from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Count, Positive, Seconds, Time, spec
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.derivatives import breaks, dividing
+from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.mechanics.start import solve_positions
+
+LONGEST = 1000.0
+"""More than so many times the length of the run is not gone before or after it."""
+
+
+@spec
+class StableInversion(Inversion):
+    r"""The bounded motion that keeps the rows, by a boundary-value problem.
+
+    Where the internal dynamics has eigenvalues to the right, the motion that keeps the rows grows
+    without bound, but for one: it sets off before the path does. The DAE of ``servo_dae`` is
+    solved over a horizon that begins before the run and ends after it, at all times together. At
+    its beginning the state must lie among those that leave the rest there for growing time, at its
+    end among those that come to rest; both are taken from the linear part.
+
+    The path must stand still at both ends, and the robot must be able to rest wherever it leads:
+    Newton's method begins with a motion through states of rest. Where nothing is unstable, the
+    motion is that of ``servo_dae`` from rest.
+
+    References:
+        Devasia, Chen, Paden, "Nonlinear inversion-based output tracking", IEEE Trans. Autom.
+        Control 41(7), 1996; Taylor & Li, "Stable inversion of nonlinear non-minimum phase systems
+        via finite difference method and multiple shooting", 2002; Brüls, Bastos, Seifried, "A
+        stable inversion method for feedforward control of constrained flexible multibody systems",
+        J. Comput. Nonlinear Dyn. 9(1), 2014.
+    """
+
+    kind: Literal["stable_inversion"] = "stable_inversion"
+    until: Time | None = None
+    """When the path has come to rest [s]; absent: at the end of the run."""
+    before: Seconds | None = None
+    """How long before the run the horizon begins [s]; absent: until nothing is left of the motion
+    there."""
+    after: Seconds | None = None
+    """How long after ``until`` it ends [s]; absent: the same."""
+    step: Seconds = 0.05
+    """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
+    stages: Annotated[Count, AfterValidator(some_stages)] = 7
+    """Stages of a step, 1 to 9."""
+    settled: Positive = 1e-4
+    """How far the given start may be from the motion there [rad, m, and their rates]."""
+
+    def solve(self, task: Task) -> Nominal:
+        equations = Equations(task, self.kind)
+        until = task.start + task.duration if self.until is None else self.until
+        if not np.isfinite(until):
+            raise InputError("task must have a finite duration to plan its motion; got inf.")
+        if until <= task.start:
+            raise InputError(
+                f"controller.along.until must be after the start of the run, {task.start:g} s; "
+                f"got {until:g} s."
+            )
+        robot = task.robot
+        every = Stack((*passive_constraints(robot), *task.servo), robot)
+        q = solve_positions(every, robot.snapshot(task.q), task.q, task.start)
+        q, u = rest(equations, q, task.start)
+        require_low(equations, task, q, np.zeros(robot.nv), self.kind)
+        corners = breaks(task.servo, task.start, until)
+        step = dividing(self.step, [*(t - task.start for t in corners), until - task.start])
+        count = max(1, math.ceil((until - task.start) / step - 1e-9))
+        if count * self.stages > MAX_KNOTS:
+            raise InputError(
+                f"controller.along.step must be at least "
+                f"{(until - task.start) * self.stages / MAX_KNOTS:.1e} s; got {self.step:g} s."
+            )
+        step = (until - task.start) / count
+        way = [(q, u)]
+        for k in range(count):
+            way.append(rest(equations, way[-1][0], task.start + (k + 1) * step, way[-1][1]))
+        end_q, end_u = way[-1]
+        first = side(task, task.start, q, u, "start")
+        last = side(task, until, end_q, end_u, "end")
+        if first.unstable.shape[1] != last.unstable.shape[1]:
+            raise InputError(
+                "the internal dynamics must have as many unstable eigenvalues at the start as at "
+                f"the end of the path; got {first.told()} and {last.told()}. Split the path where "
+                "that changes."
+            )
+        before, after = self._margins(task, first, last, until, step, count)
+        stands(equations, q, task.start, -before * step, "start")
+        stands(equations, end_q, until, after * step, "end")
+        horizon = Horizon(equations, task.start - before * step, step, self.stages)
+        ends = End(q, first.leaving()), End(end_q, last.watched)
+        if first.unstable.size:
+            way = [(q, u)] * before + way + [(end_q, end_u)] * after
+            guess = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
+        else:
+            guess = horizon.marched(q, u, len(way) - 1 + after)
+        steps = horizon.solve(guess, ends)
+        q0 = robot.integrate(steps[0].base, steps[0].xi[0])
+        nominal = dense(equations, steps, q0, steps[0].v[0], u, step, [*corners, until])
+        if not task.planned:
+            self._require_begun(task, nominal, q, first)
+        return nominal
+
+    def _margins(
+        self, task: Task, first: Side, last: Side, until: float, step: float, count: int
+    ) -> tuple[int, int]:
+        """Return how many steps to go before the run, and after the path has come to rest."""
+        before = first.before() if self.before is None else self.before
+        after = last.after() if self.after is None else self.after
+        after = max(after, task.start + task.duration - until)
+        steps = math.ceil(before / step), math.ceil(after / step)
+        if sum(steps) > LONGEST * count or (count + sum(steps)) * self.stages > MAX_KNOTS:
+            raise InputError(
+                f"the internal dynamics must settle in a time comparable to the run; it takes "
+                f"{before:.3g} s before and {after:.3g} s after. Give controller.along.before and "
+                "after, or lengthen controller.along.step."
+            )
+        return steps
+
+    def _require_begun(self, task: Task, nominal: Nominal, q_rest: Vector, side: Side) -> None:
+        """Refuse a run that begins at rest when the motion is under way already."""
+        robot = task.robot
+        q, v = nominal.state(task.start)
+
+        def off(q_at: Vector, v_at: Vector) -> Vector:
+            return np.concatenate([robot.difference(q_at, task.q), task.v - v_at])
+
+        here = np.abs(off(q, v))
+        if here.max() <= self.settled:
+            return
+        names = (*robot.dofs, *(f"v.{dof}" for dof in robot.dofs))
+        units = (*(unit.removesuffix("/s") for unit in robot.dof_units), *robot.dof_units)
+        worst = int(np.argmax(here))
+        if np.abs(off(q_rest, np.zeros(robot.nv))).max() > self.settled:
+            raise InputError(
+                f"the run must begin on the motion, or at rest on the path before it; at t = "
+                f"{task.start:.4g} s '{names[worst]}' is {here[worst]:.2g} {units[worst]} off. "
+                f"Give start.q = {np.array2string(q_rest, precision=6, separator=', ')} at rest, "
+                "or start.planned = true."
+            )
+        rate = side.slowest_unstable()
+        lead = math.log(here[worst] / self.settled) / rate
+        raise InputError(
+            f"the run must begin before the motion does: the internal eigenvalue {rate:+.3g} 1/s "
+            f"needs pre-actuation, and at t = {task.start:.4g} s '{names[worst]}' is "
+            f"{here[worst]:.2g} {units[worst]} from rest already. Begin {lead:.2g} s earlier, with "
+            f"start.t = {task.start - lead:.3g} or less (and the duration longer by as much), or "
+            "on the motion with start.planned = true."
+        )

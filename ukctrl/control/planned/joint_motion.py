@@ -1,0 +1,119 @@
+"""The joint motion that keeps a task, for controllers that follow joints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.control.controller import Task
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.mechanics.constraints import JointFollows, Stack
+from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.mechanics.linearise import free_velocities
+from ukctrl.mechanics.reference import Spline
+from ukctrl.mechanics.start import solve_positions
+from ukctrl.robot import Robot
+
+MAX_KNOTS = 1_000_000
+"""More configurations than this along one motion are a typing error."""
+
+
+SERVO = 'kind = "servo"'
+"""What follows tasks that have no joint motion."""
+
+
+def following_joints(task: Task, instead: str = SERVO) -> tuple[str, ...]:
+    """Return the joints that a joint-space controller moves: all, or those that are free.
+
+    Passive constraints leave fewer freedoms than joints. As many joints as they leave are chosen,
+    those that determine the others best at the start; the others then follow by physics.
+
+    Args:
+        task: The task.
+        instead: What complaints advise to use.
+
+    Raises:
+        InputError: A joint is no angle or position, or velocities are constrained.
+    """
+    robot = task.robot
+    odd = [block.name for block in robot.blocks if block.shape not in ("line", "circle")]
+    if odd:
+        raise InputError(
+            f"robot '{robot.name}' must have joints of one freedom only for a joint-space "
+            f"controller; {quoted(odd)} {'is' if len(odd) == 1 else 'are'} not. Use {instead}."
+        )
+    if not robot.passive:
+        return robot.dofs
+    dynamics = Dynamics(robot, task.rank, task.gains)
+    _require_positions(dynamics.passive, "passive", instead)
+    dynamics.move(task.start, task.q, task.v)
+    return tuple(robot.dofs[i] for i in free_velocities(dynamics))
+
+
+def joint_motion(
+    task: Task,
+    step: float,
+    joints: tuple[str, ...] = (),
+    instead: str = f"{SERVO}, or give the controller a path",
+) -> JointFollows:
+    r"""Return the joint motion that keeps the servo constraints, as a constraint itself.
+
+    At every ``step`` the configuration is moved by Newton's method, along the smallest joint
+    motion, onto $\phi(q, t) = 0$ of the servo rows and the passive ones; a quintic spline joins
+    them. With $h$ = ``step`` the spline keeps the constraints to $O(h^6)$.
+
+    Args:
+        task: The task.
+        step: Time between knots [s].
+        joints: The joints whose motion is returned; absent: `following_joints`.
+        instead: What complaints about rows without a position level advise to use.
+
+    Raises:
+        InputError: The task has no end, or has rows without a position level; or the robot has
+            coordinates that are no joint angles.
+        StartError: The constraints cannot be reached at some time.
+    """
+    robot = task.robot
+    joints = joints or following_joints(task)
+    stack = Stack((*passive_constraints(robot), *task.servo), robot)
+    _require_positions(Stack(task.servo, robot), "servo", instead)
+    if not np.isfinite(task.duration):
+        raise InputError("task must have a finite duration to plan its joint motion; got inf.")
+    if task.duration / step > MAX_KNOTS:
+        raise InputError(
+            f"controller.plan_step must be at least {task.duration / MAX_KNOTS:.1e} s; "
+            f"got {step:g} s."
+        )
+    # One step further than the run, because a spline stands still from its last knot on.
+    count = max(6, int(np.ceil(task.duration / step)) + 2)
+    times = (task.start + step * np.arange(count)).tolist()
+    snapshot = robot.snapshot(task.q)
+    q, knots = task.q, []
+    for t in times:
+        q = solve_positions(stack, snapshot, q, t)
+        knots.append(q)
+    angles = np.hstack([block.angles(np.array(knots)) for block in robot.blocks])
+    angles = angles[:, [robot.structure.dof(name) for name in joints]]
+    points = tuple(tuple(row) for row in angles.tolist())
+    path = Spline(times=tuple(times), points=points, degree="quintic", ends="free")
+    return JointFollows(joints=tuple(joints), path=path)
+
+
+def configurations(robot: Robot, angles: Matrix) -> Matrix:
+    """Return configurations from joint angles, one a velocity; shape ``(k, nq)``."""
+    q = np.empty((len(angles), robot.nq))
+    for block in robot.blocks:
+        part = angles[:, block.iv : block.iv + block.nv]
+        if block.shape == "circle":
+            part = np.hstack([np.cos(part), np.sin(part)])
+        q[:, block.iq : block.iq + block.nq] = part
+    return q
+
+
+def _require_positions(stack: Stack, what: str, instead: str) -> None:
+    if not stack.holonomic.all():
+        row = stack.names[int(np.flatnonzero(~stack.holonomic)[0])]
+        raise InputError(
+            f"{what} row '{row}' must have a position level for a joint-space controller; it is "
+            f"nonholonomic. Use {instead}."
+        )

@@ -1,0 +1,254 @@
+"""A motion worked out before the run, with the input that makes it, on any manifold."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.control.controller import Controller, Task
+from ukctrl.control.planned.joint_motion import MAX_KNOTS, configurations, joint_motion
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.mechanics.relative_degree import explain
+from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Robot
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
+
+PLAN_RTOL, PLAN_ATOL = 1e-10, 1e-12
+"""Tolerances of the integration from knot to knot."""
+DRIVEN = 1e-5
+"""Part of a planned acceleration that may be beyond the motors, beside all of it."""
+
+
+@final
+class Nominal:
+    """A motion ``q(t), v(t)`` and its input ``u(t)``, between knots by cubic Hermite pieces.
+
+    Args:
+        robot: The robot.
+        times: Times of the knots, evenly spaced, shape ``(k,)`` [s].
+        q: Configurations there, shape ``(k, nq)``.
+        v: Velocities, shape ``(k, nv)``.
+        a: Accelerations, shape ``(k, nv)``.
+        u: Inputs, shape ``(k, nu)``.
+        breaks: Times at which the input has a corner; knots should be there.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        times: Vector,
+        q: Matrix,
+        v: Matrix,
+        a: Matrix,
+        u: Matrix,
+        breaks: Sequence[float] = (),
+    ) -> None:
+        from scipy.interpolate import CubicHermiteSpline
+
+        self.robot, self.times, self.q, self.v, self.u = robot, times, q, v, u
+        self.step = float(times[1] - times[0])
+        ahead, ends = [], []
+        for k in range(len(times) - 1):
+            xi = robot.difference(q[k], q[k + 1])
+            ahead.append(xi)
+            ends.append(np.linalg.solve(robot.integrate_jacobian(q[k], xi), v[k + 1]))
+        self._ahead, self._ends = np.array(ahead), np.array(ends)
+        self._v, self._u = CubicHermiteSpline(times, v, a), _parted(times, u, breaks)
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Return ``q`` and ``v`` at a time; beyond the ends, those of the nearest end."""
+        t = min(max(t, float(self.times[0])), float(self.times[-1]))
+        k = min(int((t - self.times[0]) / self.step), len(self._ahead) - 1)
+        s = (t - self.times[k]) / self.step
+        h = self.step
+        xi = (s * (1.0 - s) ** 2 * h) * self.v[k] + (s * s * (3.0 - 2.0 * s)) * self._ahead[k]
+        xi += (s * s * (s - 1.0) * h) * self._ends[k]
+        return self.robot.integrate(self.q[k], xi), np.asarray(self._v(t))
+
+    def input(self, t: float) -> Vector:
+        """Return ``u`` at a time; beyond the ends, that of the nearest end."""
+        return np.asarray(self._u(min(max(t, float(self.times[0])), float(self.times[-1]))))
+
+
+def _parted(times: Vector, u: Matrix, breaks: Sequence[float]) -> PPoly:
+    """Return the cubic spline through inputs, of its own between one break and the next."""
+    from scipy.interpolate import CubicSpline, PPoly
+
+    step = float(times[1] - times[0])
+    inner = {round((t - float(times[0])) / step) for t in breaks}
+    ends = [0, *sorted(k for k in inner if 0 < k < len(times) - 1), len(times) - 1]
+    parts = [CubicSpline(times[a : b + 1], u[a : b + 1]).c for a, b in itertools.pairwise(ends)]
+    # Few knots make a polynomial of less degree, whose coefficients of t^3 and t^2 are missing.
+    full = [np.concatenate([np.zeros((4 - len(c), *c.shape[1:])), c]) for c in parts]
+    return PPoly(np.concatenate(full, axis=1), times)
+
+
+def by_joint_motion(task: Task, step: float) -> Nominal:
+    """Return the joint motion that keeps the servo rows, with the inputs of inverse dynamics.
+
+    Raises:
+        InputError: The task has no joint motion, or the motors cannot make it.
+        StartError: The rows cannot be reached at some time.
+    """
+    robot = task.robot
+    path = joint_motion(task, step, robot.dofs).path
+    times = _times(task, step)
+    r = np.array([np.array(path(t)).reshape(3, -1) for t in times.tolist()])
+    q, v, a = configurations(robot, r[:, 0]), r[:, 1], r[:, 2]
+    dynamics = Dynamics(robot, task.rank, task.gains)
+    u = []
+    for k, t in enumerate(times.tolist()):
+        dynamics.move(t, q[k], v[k])
+        found = np.linalg.lstsq(dynamics.G, a[k] - dynamics.a_free, rcond=None)[0]
+        u.append(found)
+        miss = np.abs(dynamics.acceleration(found) - a[k])
+        size = np.abs(a[k]).max() + np.abs(dynamics.a_free).max() + 1.0
+        if miss.max() > DRIVEN * size:
+            worst = robot.dofs[int(np.argmax(miss))]
+            raise InputError(
+                f"robot '{robot.name}' must have motors for the joint motion of the task; at t = "
+                f"{t:.4g} s they miss its acceleration by {miss.max():.2g} at '{worst}'. Let "
+                'controller.along invert the rows: kind = "servo_dae", "stable_inversion" or '
+                '"flat"; or give it a servo law whose own motion is followed.'
+            )
+    return Nominal(robot, times, q, v, a, np.array(u))
+
+
+class _CrawlingError(Exception):
+    """The steps of an integration become ever smaller."""
+
+
+class Knot(NamedTuple):
+    """A moment of a motion that a law makes."""
+
+    t: float
+    q: Vector
+    v: Vector
+    a: Vector
+    u: Vector
+
+
+def by_law(task: Task, controller: Controller, step: float) -> Nominal:
+    """Return the motion of the believed robot under another law, from the task's rows on.
+
+    It starts at the state nearest to the task's start that keeps the servo rows and the passive
+    ones.
+
+    Raises:
+        InputError: The law cannot serve the task, or its motion ends before the run.
+    """
+    times, knots = _times(task, step), list[Knot]()
+    try:
+        knots.extend(knots_by_law(task, controller, times))
+    except InfeasibleConstraint as error:
+        robot, (t, q, v) = task.robot, (task.start, task.q, task.v)
+        if knots:
+            t, q, v, *_ = knots[-1]
+        told = explain(
+            Dynamics(robot, task.rank, task.gains), Stack(task.servo, robot), error.rows, t, q, v
+        )
+        raise InputError(
+            f"controller.along must be a law that keeps the rows; near t = {t:.4g} s {error} {told}"
+        ) from None
+    if len(knots) < len(times):
+        ends = f"at t = {knots[-1].t:.6g} s" if knots else "where it begins"
+        raise InputError(
+            f"the motion of controller.along must last as long as the run; it ends {ends}. Where "
+            'what the rows leave grows without bound, use along.kind = "stable_inversion".'
+        )
+    q, v, a, u = (np.array(column) for column in list(zip(*knots, strict=True))[1:])
+    return Nominal(task.robot, times, q, v, a, u)
+
+
+def knots_by_law(
+    task: Task,
+    controller: Controller,
+    times: Vector,
+    rtol: float = PLAN_RTOL,
+    atol: float = PLAN_ATOL,
+    most: float = math.inf,
+) -> Iterator[Knot]:
+    """Yield the motion of `by_law` at every time, up to where it can be integrated.
+
+    Args:
+        task: The task.
+        controller: The law that moves the believed robot.
+        times: The times, of which the first is the start, shape ``(k,)`` [s].
+        rtol: Relative tolerance of the integration.
+        atol: Absolute tolerance.
+        most: Evaluations of the law from one time to the next after which it is given up.
+
+    Raises:
+        InputError: The law cannot serve the task.
+        StartError: No state near the start keeps the rows.
+    """
+    from scipy.integrate import solve_ivp
+
+    robot = task.robot
+    every = (*passive_constraints(robot), *task.servo)
+    begin = solve_start(Stack(every, robot), task.q, task.v, task.start)
+    law = controller.start(task)
+    if law.switches:
+        raise InputError("controller.along must be a law without modes; this one switches.")
+    dynamics, n = Dynamics(robot, task.rank, task.gains), robot.nv
+
+    asked = 0
+
+    def answer(t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector, Vector]:
+        nonlocal asked
+        asked += 1
+        if asked > most:
+            raise _CrawlingError
+        dynamics.move(t, q, v)
+        u, rate, *_ = law.step(dynamics, memory)
+        return dynamics.acceleration(u), np.array(u), rate
+
+    q, v, memory = begin.q, begin.v, law.memory
+    for t, after in zip(times.tolist(), [*times[1:].tolist(), None], strict=True):
+        try:
+            a, u, _ = answer(t, q, v, memory)
+        except NotFinite:
+            return
+        yield Knot(t, q, v, a, u)
+        if after is None:
+            break
+        here = q
+
+        def rate(t: float, y: Vector, here: Vector = here) -> Vector:
+            xi, w = y[:n], y[n : 2 * n]
+            a, _, memory_rate = answer(t, robot.integrate(here, xi), w, y[2 * n :])
+            moved = np.linalg.solve(robot.integrate_jacobian(here, xi), w)
+            return np.concatenate([moved, a, memory_rate])
+
+        y, asked = np.concatenate([np.zeros(n), v, memory]), 0
+        try:
+            solved = solve_ivp(
+                rate, (t, after), y, method="DOP853", first_step=after - t, rtol=rtol, atol=atol,
+            )  # fmt: skip
+        except (_CrawlingError, NotFinite):
+            return
+        y = solved.y[:, -1]
+        if not solved.success or not np.isfinite(y).all():
+            return
+        q, v, memory = robot.integrate(here, y[:n]), y[n : 2 * n], y[2 * n :]
+
+
+def _times(task: Task, step: float) -> Vector:
+    if not np.isfinite(task.duration):
+        raise InputError("task must have a finite duration to plan its motion; got inf.")
+    if task.duration / step > MAX_KNOTS:
+        raise InputError(
+            f"controller.plan_step must be at least {task.duration / MAX_KNOTS:.1e} s; "
+            f"got {step:g} s."
+        )
+    count = max(2, int(np.ceil(task.duration / step - 1e-9)) + 1)
+    return np.asarray(task.start + step * np.arange(count), dtype=np.float64)

@@ -1,0 +1,132 @@
+r"""A regulator by pole placement: $u = u_0 - K x$ with the poles that were asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.control.controller import Command, Task
+from ukctrl.control.regulators.regulator import Regulating, Regulation
+from ukctrl.control.regulators.riccati import Regulator, states_of_mode, unreached_mode
+from ukctrl.control.regulators.settling_time import natural_frequency
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import GainError
+from ukctrl.core.fields import Positive, Seconds, spec
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.linearise import held
+
+QUICKER = 1.5
+"""How much quicker each further group of poles is than the one before."""
+APART = 0.05
+"""Real poles that would fall together are placed this far to both sides."""
+MISSED = 1e-3
+"""Poles that lie further off than this fraction of their size are not where they should be."""
+
+
+@final
+@spec
+class PolePlacement(Regulating):
+    r"""Pole placement about an equilibrium: $u = u_0 - K x$, poles by settling time and damping.
+
+    A pair of poles with the damping ratio $\zeta$ settles in the given time; there are as many
+    of them as motors. Where there are more states, further groups are each 1.5 times as
+    quick as the one before. $K$ is the one whose poles are least sensitive (Kautsky, Nichols & Van
+    Dooren). Under a zero-order hold the poles are those of the sampled system, $e^{sT}$.
+
+    References:
+        Kautsky, Nichols & Van Dooren, "Robust pole assignment in linear state feedback", Int. J.
+        Control 41(5), 1985.
+    """
+
+    kind: Literal["pole_placement"] = "pole_placement"
+    settling: Seconds
+    """Time in which the slowest pair settles, to 2 % [s]."""
+    damping: Positive = 1.0
+    r"""Damping ratio $\zeta$."""
+
+    def start(self, task: Task) -> Regulation:
+        return _Placed(self, task)
+
+
+@final
+class _Placed(Regulation):
+    def __init__(self, spec: PolePlacement, task: Task) -> None:
+        super().__init__(spec, task)
+        A, B = self.linear
+        if not B.shape[1]:
+            raise GainError("a regulator needs a robot with inputs; this one has none.")
+        poles = asked(len(A), B, spec.settling, spec.damping)
+        if task.period is not None:
+            A, B = held(A, B, task.period)
+            poles = np.exp(poles * task.period)
+        K = placed(A, B, poles, self.linear.states)
+        self.regulator = Regulator(
+            K, _left(A - B @ K, task.period), np.linalg.eigvals(A - B @ K).astype(np.complex128)
+        )
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
+
+
+def _left(closed: Matrix, period: float | None) -> Matrix:
+    """Return ``S`` of what is left of the integral of ``x' x``, ``x' S x``."""
+    from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
+
+    one = np.eye(len(closed))
+    if period is None:
+        return np.asarray(solve_continuous_lyapunov(closed.T, -one))
+    return np.asarray(solve_discrete_lyapunov(closed.T, period * one))
+
+
+def asked(n: int, B: Matrix, settling: float, damping: float) -> NDArray[np.complex128]:
+    """Return the poles for a settling time and a damping ratio, shape ``(n,)`` [1/s]."""
+    w = natural_frequency(settling, damping)
+    if damping < 1.0:
+        turn = complex(-damping, math.sqrt(1.0 - damping**2))
+        pair = (turn, turn.conjugate())
+    else:
+        spread = math.sqrt(damping**2 - 1.0)
+        pair = (complex(-damping + spread), complex(-damping - spread))
+        if pair[0] - pair[1] == 0.0:
+            pair = (complex(-1.0 + APART), complex(-1.0 - APART))
+    motors = int(np.linalg.matrix_rank(B))
+    found: list[complex] = []
+    for k in range((n + 1) // 2):
+        found += [w * QUICKER ** (k // motors) * pole for pole in pair]
+    if n % 2:  # the last is alone, and real
+        found = [*found[: n - 1], complex(-abs(found[-1]))]
+    return np.array(found, dtype=np.complex128)
+
+
+def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[str, ...]) -> Matrix:
+    """Return gains that give ``A - B K`` its poles.
+
+    Raises:
+        GainError: The inputs do not reach every mode.
+    """
+    import warnings
+
+    from scipy.signal import place_poles
+
+    for pole in np.linalg.eigvals(A):
+        mode = unreached_mode(A - pole * np.eye(len(A)), B)
+        if mode is not None:
+            raise GainError(
+                "pole placement needs inputs that move every mode; they have no grip on one in "
+                f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or use "
+                'kind = "lqr", which leaves alone what decays by itself.'
+            )
+    with warnings.catch_warnings():  # that the gains could be a little more robust
+        warnings.simplefilter("ignore", UserWarning)
+        K: Matrix = np.asarray(place_poles(A, B, poles).gain_matrix)
+    found = np.linalg.eigvals(A - B @ K)
+    off = max(float(np.abs(found - pole).min() / abs(pole)) for pole in poles)
+    if not off < MISSED:
+        raise GainError(
+            f"no gains are found that place the poles; one is off by {off:.1%}. Ask for another "
+            "settling time or damping."
+        )
+    return K

@@ -1,0 +1,317 @@
+r"""Gains that are optimal for a linear system and a quadratic cost.
+
+$$ J = \int_0^\infty x^\top Q\, x + \delta u^\top R\, \delta u \;\mathrm dt, \qquad
+   \delta u = -K x . $$
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
+from ukctrl.core.fields import Each, Quantity
+from ukctrl.core.fields import Matrix as Rows
+from ukctrl.mechanics.linearise import Linearization
+
+
+def _rows_of_one_length(value: object) -> object:
+    if not isinstance(value, list | tuple) or not any(
+        isinstance(row, list | tuple) for row in value
+    ):
+        return value
+    for index, row in enumerate(value):
+        length = len(row) if isinstance(row, list | tuple) else None
+        if length != len(value):
+            came = "a single entry" if length is None else f"{length} numbers"
+            raise InputError(
+                "must be a number, a table by name, a list of the diagonal, or a matrix of as many "
+                f"rows as columns, [[...], [...]]; of {len(value)} rows, row {index} has {came}."
+            )
+    return value
+
+
+Weight = Annotated[
+    Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))] | Rows,
+    BeforeValidator(_rows_of_one_length),
+]
+"""One number for all, a list of the diagonal, a table by name (0 where not named), or a matrix."""
+
+MARGIN = 1e-7
+"""A mode that decays slower than this fraction of the quickest one counts as not decaying."""
+GRIP = 1e-9
+"""A mode is beyond the inputs when its part of ``[A - s I, B]`` is this small a fraction."""
+QUICKEST = 8.0
+"""Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
+MENTIONED = 0.3
+"""States that make up less than this fraction of a mode are not named with it."""
+
+
+class Regulator(NamedTuple):
+    """Optimal gains, and what comes of them."""
+
+    K: Matrix
+    """Gains, ``du = -K x``, shape ``(nu, n)``."""
+    S: Matrix
+    """The cost that is left from ``x`` on is ``x' S x``, shape ``(n, n)``."""
+    poles: NDArray[np.complex128]
+    """Of the closed loop, shape ``(n,)``: ``s`` [1/s], or ``z`` where the input is held."""
+
+
+def weight(
+    given: Weight,
+    names: Sequence[str],
+    what: str,
+    groups: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Matrix:
+    """Return a weight as a matrix, symmetric and positive semidefinite.
+
+    Args:
+        given: The weight, as a file has it.
+        names: What is weighed.
+        what: What messages call the weight.
+        groups: Names by the word that stands for all of them in a table.
+
+    Raises:
+        GainError: It does not fit, or is negative in some direction.
+        UnknownName: A table names what is not weighed.
+    """
+    n = len(names)
+    if isinstance(given, dict):
+        for name in given:
+            if name not in names and name not in groups:
+                raise unknown_name(f"entry of '{what}'", name, (*groups, *names))
+        each = {name: given[word] for word in groups if word in given for name in groups[word]}
+        each |= given
+        return np.diag([each.get(name, 0.0) for name in names])
+    if not isinstance(given, tuple):
+        return given * np.eye(n)
+    found = np.array(given, dtype=np.float64)
+    if found.shape == (n,):
+        return np.diag(found)
+    if found.shape != (n, n):
+        raise GainError(
+            f"{what} must be a number, a table, a list of {n} numbers or a matrix of {n} rows and "
+            f"columns, for {', '.join(names)}; got shape {found.shape}."
+        )
+    if not np.array_equal(found, found.T) or np.linalg.eigvalsh(found)[0] < -1e-12 * np.abs(
+        found
+    ).max(initial=0.0):
+        raise GainError(f"{what} must be symmetric positive semidefinite; it is not.")
+    return found
+
+
+def deviation_weight(given: Weight, what: str, linear: Linearization) -> Matrix:
+    """Return the weight of the deviations that the passive rows leave, shape ``(n, n)``.
+
+    Raises:
+        GainError: It does not fit all deviations, ``(dq, dv)``.
+    """
+    full, dofs = linear.full, linear.robot.dofs
+    rates = tuple(f"v.{dof}" for dof in dofs)
+    Q = weight(given, (*dofs, *rates), what, {"q": dofs, "v": rates})
+    reduced: Matrix = full.T @ Q @ full
+    return 0.5 * (reduced + reduced.T)  # which rounding leaves less than symmetric
+
+
+def input_weight(given: Weight, names: Sequence[str]) -> Matrix:
+    """Return the weight of the inputs, which must be positive in every direction.
+
+    Raises:
+        GainError: It is not.
+    """
+    if not names:
+        raise GainError("a regulator needs a robot with inputs; this one has none.")
+    R = weight(given, names, "R")
+    if np.linalg.eigvalsh(R)[0] <= 0.0:
+        raise GainError(
+            "R must be positive definite, or inputs would cost nothing; give every one of "
+            f"{', '.join(names)} a weight above zero."
+        )
+    return R
+
+
+def regulator(
+    A: Matrix,
+    B: Matrix,
+    Q: Matrix,
+    R: Matrix,
+    states: Sequence[str],
+    inputs: Sequence[str],
+    period: float | None = None,
+) -> Regulator:
+    r"""Return the gains of the linear-quadratic regulator.
+
+    With a ``period`` the input is held between ticks. System and cost are then integrated over a
+    tick, so that the gains are optimal for the same cost among all held inputs.
+
+    Args:
+        A: Shape ``(n, n)``.
+        B: Shape ``(n, nu)``.
+        Q: Weight of the states, shape ``(n, n)``.
+        R: Weight of the inputs, shape ``(nu, nu)``.
+        states: Names of the states, for messages.
+        inputs: Names of the inputs, for messages.
+        period: Of a zero-order hold [s]; None: continuous control.
+
+    Raises:
+        GainError: The inputs cannot make some mode decay, or the cost does not see one that
+            neither grows nor decays; the mode is named.
+    """
+    import control
+
+    _require_stabilisable(A, B, states, inputs)
+    _require_detectable(A, Q, states)
+    if period is None:
+        K, S, poles = control.lqr(A, B, Q, R, method="scipy")
+    else:
+        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
+        K, S, poles = control.dlqr(Ad, Bd, Qd, Rd, Nd, method="scipy")
+    return Regulator(np.asarray(K), np.asarray(S), np.asarray(poles))
+
+
+def sampled(
+    A: Matrix, B: Matrix, Q: Matrix, R: Matrix, period: float
+) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
+    """Return system and cost over a tick with the input held: ``A, B, Q, R`` and the mixed ``N``.
+
+    References:
+        Van Loan, "Computing integrals involving the matrix exponential", IEEE Trans. Autom.
+        Control 23(3), 1978.
+    """
+    from scipy.linalg import block_diag, expm
+
+    n, size = len(A), len(A) + B.shape[1]
+    F = np.zeros((size, size))
+    F[:n, :n], F[:n, n:] = A, B
+    whole = np.block([[-F.T, block_diag(Q, R)], [np.zeros((size, size)), F]])
+    answer = expm(period * whole)
+    step = answer[size:, size:]
+    cost = step.T @ answer[:size, size:]
+    cost = 0.5 * (cost + cost.T)
+    return step[:n, :n], step[:n, n:], cost[:n, :n], cost[n:, n:], cost[:n, n:]
+
+
+def riccati_backwards(
+    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, step: float, B: Matrix
+) -> Matrix:
+    r"""Return the gains of the regulator at all knots of a motion, shape ``(k + 1, nu, n)``.
+
+    Over a step the system is taken as constant, and Riccati's equation is solved exactly there by
+    the exponential of its Hamiltonian matrix; the whole is of second order in the step.
+
+    Args:
+        systems: ``A``, ``B`` and ``Q`` in the middle of each of ``k`` steps.
+        R: Weight of the inputs.
+        S: Cost at the end, shape ``(n, n)``.
+        step: Length of a step [s].
+        B: Of the system at the end.
+    """
+    from scipy.linalg import expm
+
+    n = len(S)
+    gains = [np.linalg.solve(R, B.T @ S)]
+    for A, B_here, Q in reversed(systems):
+        grip = np.linalg.solve(R, B_here.T)
+        flow = np.block([[-A, B_here @ grip], [Q, A.T]])
+        quick = step * float(np.abs(np.linalg.eigvals(flow)).max(initial=0.0))
+        parts = max(1, int(np.ceil(quick / QUICKEST)))
+        back = expm(step / parts * flow)
+        for _ in range(parts):
+            ahead = back[:n, :n] + back[:n, n:] @ S
+            S = np.linalg.solve(ahead.T, (back[n:, :n] + back[n:, n:] @ S).T).T
+            S = 0.5 * (S + S.T)
+        gains.append(grip @ S)
+    return np.array(gains[::-1])
+
+
+def ticks_backwards(
+    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, period: float
+) -> Matrix:
+    """Return the gains of the regulator at every tick of a hold, shape ``(k, nu, n)``.
+
+    Arguments as for `riccati_backwards`.
+    """
+    gains = []
+    for A, B, Q in reversed(systems):
+        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
+        K = np.linalg.solve(Rd + Bd.T @ S @ Bd, Bd.T @ S @ Ad + Nd.T)
+        S = Qd + Ad.T @ S @ Ad - (Ad.T @ S @ Bd + Nd) @ K
+        S = 0.5 * (S + S.T)
+        gains.append(K)
+    return np.array(gains[::-1])
+
+
+def _require_stabilisable(
+    A: Matrix, B: Matrix, states: Sequence[str], inputs: Sequence[str]
+) -> None:
+    """Refuse a mode that does not decay by itself and that no input moves (Hautus' test)."""
+    for pole in _lasting(A):
+        mode = unreached_mode(A - pole * np.eye(len(A)), B)
+        if mode is not None:
+            raise GainError(
+                f"the inputs {', '.join(inputs)} must be able to make every mode decay; they have "
+                f"no grip on the one with s = {written_pole(pole)} 1/s, in "
+                f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or "
+                "linearise elsewhere."
+            )
+
+
+def _require_detectable(A: Matrix, Q: Matrix, states: Sequence[str]) -> None:
+    """Refuse a mode on the imaginary axis that costs nothing: no gain is optimal then."""
+    for pole in _lasting(A):
+        if abs(pole.real) > MARGIN * _scale(A):
+            continue  # what grows is made to decay even where it costs nothing
+        mode = unreached_mode(A.T - pole * np.eye(len(A)), Q)
+        if mode is not None:
+            raise GainError(
+                f"Q must weigh every mode that does not decay by itself; the one with s = "
+                f"{written_pole(pole)} 1/s, in {states_of_mode(mode, states)}, costs nothing."
+            )
+
+
+def _lasting(A: Matrix) -> NDArray[np.complex128]:
+    """Return the eigenvalues of the modes that do not decay; of conjugate pairs, one."""
+    poles = np.linalg.eigvals(A).astype(np.complex128)
+    lasting: NDArray[np.complex128] = poles[(poles.real > -_slow(A)) & (poles.imag >= 0.0)]
+    # Rounding scatters the zeros of a free body, the square root of its size for pairs of them.
+    lasting[np.abs(lasting) < _slow(A)] = 0.0
+    return lasting
+
+
+def _slow(A: Matrix) -> float:
+    return float(np.sqrt(np.finfo(float).eps)) * 10.0 * _scale(A)
+
+
+def _scale(A: Matrix) -> float:
+    return max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
+
+
+def unreached_mode(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
+    """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one."""
+    whole = np.hstack([shifted, B])
+    U, sigma, _ = np.linalg.svd(whole)
+    if sigma[-1] > GRIP * sigma[0]:
+        return None
+    mode: Vector = np.abs(U[:, -1])
+    return mode
+
+
+def states_of_mode(mode: Vector, states: Sequence[str]) -> str:
+    """Return the states that make up most of a mode, quoted, the largest first."""
+    large = np.flatnonzero(mode >= MENTIONED * mode.max())
+    order = large[np.argsort(-mode[large])]
+    return quoted([states[i] for i in order])
+
+
+def written_pole(pole: complex) -> str:
+    """Return a pole, or a conjugate pair, as messages have it."""
+    if pole.imag == 0.0:
+        return f"{pole.real:.4g}"
+    return f"{pole.real:.4g} +- {pole.imag:.4g}j"

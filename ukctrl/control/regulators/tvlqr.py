@@ -1,0 +1,122 @@
+r"""Time-varying LQR along a motion."""
+
+from __future__ import annotations
+
+from typing import Literal, final
+
+import numpy as np
+
+from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.planned.inversion import Inversion
+from ukctrl.control.planned.law import USUAL_STEP, Planned, PlannedLaw
+from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.regulators.riccati import (
+    Weight,
+    deviation_weight,
+    input_weight,
+    regulator,
+    riccati_backwards,
+    ticks_backwards,
+)
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.fields import spec
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.linearise import Linearization, Linearizer
+
+
+@spec
+class Tvlqr(Planned):
+    r"""Linear-quadratic regulator along a motion: $u = u^*(t) - K(t)\, x$.
+
+    $q^*, v^*, u^*$ are worked out before the run: by default the joint motion that keeps the
+    servo rows, with the inputs of inverse dynamics; or that of another inversion; or the motion
+    that a servo law makes with the believed robot. Along it
+
+    $$ -\dot S = A^\top S + S A - S B R^{-1} B^\top S + Q, \qquad K = R^{-1} B^\top S $$
+
+    is integrated backwards. Under a zero-order hold it is the recursion of the sampled system,
+    and $u^*$ is taken in the middle of the tick.
+
+    References:
+        Anderson & Moore, "Optimal Control: Linear Quadratic Methods", 1990, section 2.3; Tedrake,
+        "Underactuated Robotics", chapter 8.
+    """
+
+    kind: Literal["tvlqr"] = "tvlqr"
+    Q: Weight = 1.0
+    """Weight of the deviations, as for ``lqr``."""
+    R: Weight = 1.0
+    """Weight of the inputs, by actuator."""
+    Q_final: Weight | None = None
+    """Weight of the deviations at the end; absent: what an LQR for ever would still cost there."""
+
+    def start(self, task: Task) -> Law:
+        with one_blas_thread():
+            return _Tvlqr(self, task)
+
+
+@final
+class _Tvlqr(PlannedLaw):
+    def __init__(self, spec: Tvlqr, task: Task) -> None:
+        super().__init__(spec, task)
+        self._period = task.period
+        times = self.nominal.times
+        every = task.period
+        if every is None and isinstance(spec.along, Inversion):
+            # Its knots may be finer than gains need, and begin before the run.
+            every = max(self.nominal.step, USUAL_STEP)
+        if every is not None:
+            count = max(1, int(np.ceil(task.duration / every - 1e-9)))
+            times = np.asarray(task.start + every * np.arange(count + 1), dtype=np.float64)
+        self._start, self._step = float(times[0]), float(times[1] - times[0])
+        self.K = self._gains(spec, times)
+        """Gains at the knots, or at the ticks where the input is held, shape ``(k, nu, n)``."""
+
+    def _gains(self, spec: Tvlqr, times: Vector) -> Matrix:
+        task, robot = self.task, self.task.robot
+        middles = _along(self.nominal, 0.5 * (times[1:] + times[:-1]), task)
+        self.linear = middles[0]
+        (end,) = _along(self.nominal, times[-1:], task, self.linear)
+        R = input_weight(spec.R, robot.actuators)
+        weights = [deviation_weight(spec.Q, "Q", at) for at in middles]
+        if spec.Q_final is None:
+            Q = deviation_weight(spec.Q, "Q", end)
+            S = regulator(end.A, end.B, Q, R, end.states, end.inputs).S
+        else:
+            S = deviation_weight(spec.Q_final, "Q_final", end)
+        systems = [(at.A, at.B, Q) for at, Q in zip(middles, weights, strict=True)]
+        if self._period is None:
+            return riccati_backwards(systems, R, S, self._step, end.B)
+        return ticks_backwards(systems, R, S, self._step)
+
+    def deviation(self, dynamics: Dynamics) -> Vector:
+        """Return what the regulator brings back to zero, shape ``(n,)``."""
+        s = dynamics.snapshot
+        q, v = self.nominal.state(s.t)
+        dq, dv = self.task.robot.difference(q, s.q), s.v - v
+        x: Vector = np.concatenate([dq[self.linear.positions], dv[self.linear.velocities]])
+        return x
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        t, last = dynamics.snapshot.t, len(self.K) - 1
+        along = (t - self._start) / self._step
+        if self._period is None:
+            k = min(max(int(along), 0), last - 1)
+            share = min(max(along - k, 0.0), 1.0)
+            K = (1.0 - share) * self.K[k] + share * self.K[k + 1]
+        else:
+            K = self.K[min(max(round(along), 0), last)]
+        return Command(self.planned_input(t) - K @ self.deviation(dynamics), memory)
+
+
+def _along(
+    nominal: Nominal, times: Vector, task: Task, like: Linearization | None = None
+) -> list[Linearization]:
+    """Return the robot as a linear system at times along the motion, in the same coordinates."""
+    linearizer, found = Linearizer(task.robot, task.rank), list[Linearization]()
+    for t in times.tolist():
+        q, v = nominal.state(t)
+        found.append(linearizer.at(t, q, v, nominal.input(t), like))
+        like = like or found[0]
+    return found

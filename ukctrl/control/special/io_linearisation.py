@@ -1,0 +1,172 @@
+r"""Input-output linearisation of servo rows of any relative degree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from ukctrl import uk
+from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted
+from ukctrl.core.fields import Rate, RateSquared, spec
+from ukctrl.mechanics.derivatives import check_smooth, jets_of
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.relative_degree import (
+    Together,
+    advice,
+    at_once,
+    decoupled,
+    decoupling,
+    relative_degrees,
+    together,
+)
+
+MISSED = 1e-7
+"""Part of its terms that a row may be missed by."""
+
+
+def error_polynomial(alpha: float, beta: float, degree: int) -> Vector:
+    r"""Return the coefficients of the error polynomial of a row, constant first.
+
+    $$ (s^2 + \alpha s + \beta)^{\lfloor r/2 \rfloor} \, (s + \sqrt\beta)^{r \bmod 2} , $$
+
+    so that the two gains mean for every relative degree r what they mean for r = 2. At critical
+    damping, $\alpha = 2 \sqrt\beta$, it is the binomial $(s + \sqrt\beta)^r$.
+
+    Args:
+        alpha: Gain [1/s].
+        beta: Gain [1/s^2].
+        degree: The relative degree r.
+
+    Returns:
+        Coefficients of 1, s, ..., s^r, shape ``(degree + 1,)``; the last is 1.
+    """
+    found = np.ones(1)
+    for _ in range(degree // 2):
+        found = np.convolve(found, [beta, alpha, 1.0])
+    if degree % 2:
+        found = np.convolve(found, [np.sqrt(beta), 1.0])
+    return found
+
+
+@spec
+class IoLinearisation(Controller):
+    r"""Rows differentiated until the inputs appear, and given an error that decays.
+
+    A row of relative degree r obeys $y^{(r)} = L_f^r h + L_G L_f^{r-1} h\, u$. With one row above
+    the other, the decoupling matrix $E$ gives the input of least norm with
+
+    $$ E u = -L_f^r h - c_{r-1} y^{(r-1)} - \dots - c_0 y , \qquad
+       s^r + c_{r-1} s^{r-1} + \dots + c_0
+         = (s^2 + \alpha s + \beta)^{\lfloor r/2 \rfloor} (s + \sqrt\beta)^{r \bmod 2} . $$
+
+    Every row needs a path with r - 1 continuous derivatives. Where the relative degrees add up to
+    less than the states, the rest are internal dynamics, which the law leaves to themselves.
+
+    References:
+        Isidori, "Nonlinear Control Systems", 1995, sections 4.2 and 5.3.
+    """
+
+    needs_grip: ClassVar[bool] = False
+
+    kind: Literal["io_linearisation"] = "io_linearisation"
+    alpha: Rate
+    """Gain of the rate in every quadratic factor of the error polynomial [1/s]."""
+    beta: RateSquared
+    """Gain of the error in every quadratic factor [1/s^2]."""
+
+    def start(self, task: Task) -> Law:
+        with one_blas_thread():
+            return _IoLaw(self, task)
+
+
+@final
+class _IoLaw(Law):
+    def __init__(self, spec: IoLinearisation, task: Task) -> None:
+        super().__init__(task)
+        if not len(self.stack):
+            raise InputError('servo must have rows for kind = "io_linearisation"; got none.')
+        dynamics = Dynamics(task.robot, task.rank, task.gains)
+        self.whole, self.degrees = self._looked_at(dynamics)
+        check_smooth(self.stack, self.degrees)
+        order = max(self.degrees)
+        usual = np.where(self.stack.holonomic, 2, 1)
+        # Rows that the motors accelerate need no derivative beyond those that they come with.
+        self._jets = None
+        if (np.array(self.degrees) > usual).any():
+            self._jets = jets_of(self.stack, order, task.rank)
+        self._own = Dynamics(task.robot, task.rank, task.gains)
+        polynomials = [error_polynomial(spec.alpha, spec.beta, r) for r in self.degrees]
+        self._gains: Matrix = np.zeros((order, len(self.stack)))
+        for row, polynomial in enumerate(polynomials):
+            self._gains[: len(polynomial) - 1, row] = polynomial[:-1]
+
+    def _looked_at(self, dynamics: Dynamics) -> tuple[Together, list[int]]:
+        """Return how the rows reach the inputs at the start.
+
+        Raises:
+            InputError: Not each through a channel of its own.
+        """
+        task, stack = self.task, self.stack
+        state = task.start, task.q, task.v
+        alone = relative_degrees(dynamics, stack, *state)
+        whole = together(dynamics, stack, *state, [one.value for one in alone])
+        if whole.extended:
+            raise InputError(
+                'servo rows must each have an input of their own for kind = "io_linearisation"; '
+                f"{whole.sentence} {whole.advice}"
+            )
+        unknown = [one for one in alone if one.value is None]
+        if unknown or whole.orders is None:
+            told = " ".join(f"Row '{one.name}': {one.sentence}" for one in unknown)
+            raise InputError(
+                "servo rows must have a relative degree at the start for kind = "
+                f'"io_linearisation"; that of {quoted(one.name for one in unknown)} is not '
+                f"certain. {told} Start beside this state."
+            )
+        return whole, list(whole.orders)
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        s = dynamics.snapshot
+        if self._jets is None:
+            found = at_once(self.stack, dynamics)
+        else:
+            found = decoupling(self._jets, self._own, s.t, s.q, s.v, self.degrees)
+        wanted = -(self._gains * found.drift[: len(self._gains)]).sum(axis=0)
+        demand = wanted - found.last
+        scale = np.abs(found.E).max(axis=1)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        H, d = found.E / scale[:, None], demand / scale
+        u = uk.least_squares_input(H, d, None, self.task.rank)
+        miss = np.abs(H @ u - d)
+        usual = np.abs(H) @ (np.abs(u) + found.push)
+        bad = ~(miss <= MISSED * (np.abs(d) + np.abs(found.last) / scale + usual))  # NaN is bad
+        if bad.any():
+            rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
+            rank = decoupled(found.E)
+            raise InfeasibleConstraint(
+                rows, (miss * scale)[bad].tolist(), rank, len(miss), self._lost(rank)
+            )
+        return Command(u, memory)
+
+    def _lost(self, rank: int) -> str:
+        return (
+            f"Here the decoupling matrix of their relative degrees, "
+            f"{', '.join(map(str, self.degrees))}, has rank {rank}: lead the path around this "
+            f"position. {advice(self.task.robot, self.whole)}"
+        )
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return the relative degrees, and how many states are left as internal dynamics."""
+        return {
+            "relative_degree": Signal(
+                np.array(self.degrees, dtype=np.float64), "", "relative degree", self.stack.names
+            ),
+            "internal_states": Signal(
+                float(self.whole.internal), "", "states left as internal dynamics"
+            ),
+        }

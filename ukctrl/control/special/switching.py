@@ -1,0 +1,162 @@
+"""Several laws for one task: each serves where it can, and hands over by event."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import itertools
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self, final
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ukctrl.control.baselines.joint_space import PdGravity
+from ukctrl.control.baselines.none import NoControl
+from ukctrl.control.controller import Command, Controller, Law, Signal, Task, law_name
+from ukctrl.control.regulators.lqr import Lqi, Lqr
+from ukctrl.control.regulators.pole_placement import PolePlacement
+from ukctrl.control.regulators.regulator import Regulation
+from ukctrl.control.servo import Servo
+from ukctrl.control.special.swing_up import SwingUp
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Instance, Listed, Positive, Text, spec
+from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.constraints import AnyConstraint, Constraint
+from ukctrl.mechanics.dynamics import Dynamics
+
+AnyMode = Annotated[
+    Servo | SwingUp | Lqr | Lqi | PolePlacement | PdGravity | NoControl, Field(discriminator="kind")
+]
+"""Any law that can be entered at any state, told apart by its ``kind``."""
+
+
+@spec
+class Mode:
+    r"""One law of several, and the region in which it serves.
+
+    The region is measured by what the law can promise there: for LQR and LQI the cost that is
+    left, $x^\top S x$, in the units of its weights; for other laws the norm of the errors of its
+    rows, $\sqrt{|\phi|^2 + |\dot\phi|^2}$. It is entered below ``enter`` and left above ``leave``.
+    """
+
+    law: AnyMode | Annotated[Controller, Instance()]
+    """The law."""
+    name: Text | None = None
+    """What reports call it; absent: the law's name or kind."""
+    servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...] = ()
+    """Constraints that this law enforces instead of the task's."""
+    enter: Positive | None = None
+    """The mode begins when its measure falls below this; required, but for the first mode."""
+    leave: Positive | None = None
+    """The mode before takes over again when it rises above this; absent: four times ``enter``."""
+
+    @model_validator(mode="after")
+    def _hysteresis(self) -> Self:
+        if self.leave is not None and (self.enter is None or self.leave <= self.enter):
+            raise InputError(
+                f"leave must be greater than enter, or the modes hand over to each other for "
+                f"ever; got {self.leave:g} and {'none' if self.enter is None else self.enter}."
+            )
+        return self
+
+
+@spec
+class Switching(Controller):
+    """Modes in the order in which they follow each other, such as swing-up, then LQR.
+
+    The run begins in the first mode. Each hands over to the next one where that one's region is
+    entered, and takes over again where it is left.
+    """
+
+    needs_grip: ClassVar[bool] = False
+
+    kind: Literal["switching"] = "switching"
+    modes: Annotated[tuple[Mode, ...], Listed(2)]
+    """The modes, at least two."""
+
+    @model_validator(mode="after")
+    def _regions(self) -> Self:
+        for number, mode in enumerate(self.modes):
+            if (mode.enter is None) != (number == 0):
+                wrong = "is missing" if number else "is for later modes; the first has none"
+                raise InputError(f"modes[{number}].enter: {wrong}.")
+        return self
+
+    def start(self, task: Task) -> Law:
+        return _Switching(self, task)
+
+
+@final
+class _Switching(Law):
+    switches: ClassVar[bool] = True
+
+    def __init__(self, spec: Switching, task: Task) -> None:
+        super().__init__(task)
+        self._modes = spec.modes
+        self.laws: list[Law] = []
+        """The law of each mode."""
+        for number, mode in enumerate(spec.modes):
+            with blaming(f"modes[{number}]"):
+                own = dc.replace(task, servo=mode.servo) if mode.servo else task
+                law = mode.law.start(own)
+                if law.switches:
+                    raise InputError("a mode must be one law; this one switches itself.")
+            self.laws.append(law)
+        self._leave = [4.0 * (m.enter or 0.0) if m.leave is None else m.leave for m in spec.modes]
+        ends = np.cumsum([1, *(law.memory.size for law in self.laws)])
+        self._part = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
+        self.memory = np.concatenate([[0.0], *(law.memory for law in self.laws)])
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        mode = int(memory[0])
+        part = self._part[mode]
+        command = self.laws[mode].step(dynamics, memory[part])
+        if len(memory) == 1:
+            return Command(command.u, np.zeros(1))
+        rate = np.zeros(len(memory))
+        rate[part] = command.memory_rate
+        return Command(command.u, rate)
+
+    def _measure(self, mode: int, dynamics: Dynamics) -> float:
+        law = self.laws[mode]
+        if isinstance(law, Regulation):
+            x = law.deviation(dynamics)
+            S = law.regulator.S[: len(x), : len(x)]  # integrals begin at zero
+            return float(x @ S @ x)
+        rows = law.stack.write(dynamics.snapshot)
+        return float(np.hypot(np.linalg.norm(np.nan_to_num(rows.phi)), np.linalg.norm(rows.beta)))
+
+    def _margins(self, dynamics: Dynamics, mode: int) -> tuple[float, float]:
+        """Return how far the state is from entering the next mode, and from leaving this one."""
+        onwards = back = np.inf
+        if mode + 1 < len(self.laws):
+            onwards = self._measure(mode + 1, dynamics) - (self._modes[mode + 1].enter or 0.0)
+        if mode > 0:
+            back = self._leave[mode] - self._measure(mode, dynamics)
+        return onwards, back
+
+    def guard(self, dynamics: Dynamics, memory: Vector) -> float:
+        return min(self._margins(dynamics, int(memory[0])))
+
+    def switched(self, dynamics: Dynamics, memory: Vector) -> Vector:
+        mode = int(memory[0])
+        onwards, back = self._margins(dynamics, mode)
+        mode += -1 if back < onwards else 1
+        after = memory.copy()
+        after[0] = mode
+        after[self._part[mode]] = self.laws[mode].memory  # it begins anew
+        return after
+
+    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
+        """Return the mode, the measures of the regions, and what the laws record themselves."""
+        names = [mode.name or law_name(mode.law) for mode in self._modes]
+        words = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+        signals = {"mode": Signal(memory[0], "1", f"mode: {words}")}
+        for number, (law, part) in enumerate(zip(self.laws, self._part, strict=True)):
+            if number:
+                measure = self._measure(number, dynamics)
+                signals[f"region_{number}"] = Signal(measure, "1", f"measure for {names[number]}")
+            for name, signal in law.signals(dynamics, memory[part]).items():
+                signals.setdefault(name, signal)
+        return signals

@@ -1,0 +1,1 @@
+"""What all of ukctrl stands on: errors, files, formulas, compiled linear algebra, statistics."""

@@ -1,0 +1,1 @@
+"""Small dense linear algebra, compiled, and when its answers count as right."""

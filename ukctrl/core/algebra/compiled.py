@@ -1,0 +1,64 @@
+"""How functions are compiled for the loop, and where the machine code is kept.
+
+Numba's cache notices when a function's own file changes, but not when a function that it calls
+from another file does: the old and the new code then meet in one process, and crash. So the
+machine code of all of ukctrl's compiled functions lies in one folder that is named after the
+contents of all their files. Changed or upgraded sources get a new folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+config: Any = numba.config  # its settings come from the environment, unseen by type checkers
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def compiled(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile for the loop: cached on disk, with IEEE arithmetic, so that runs repeat exactly."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(cache_folder(before))
+    try:
+        decorate: Callable[[Callable[P, T]], Callable[P, T]] = numba.njit(
+            cache=True, error_model="numpy"
+        )
+        return decorate(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+@functools.cache
+def cache_folder(chosen: str) -> Path:
+    """Return the folder for machine code: inside ``chosen`` (``NUMBA_CACHE_DIR``) when the user
+    gave one, else beside the sources, else in the user's cache.
+    """
+    name = f"ukctrl-{_source_hash()}"
+    if chosen:
+        return Path(chosen) / name
+    for parent in (PACKAGE / "__pycache__", Path.home() / ".cache" / "ukctrl"):
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=parent):
+                return parent / name
+        except OSError:
+            continue
+    return Path(tempfile.gettempdir()) / name
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_bytes()
+        if b"@compiled" in source:
+            digest.update(source)
+    return digest.hexdigest()[:16]

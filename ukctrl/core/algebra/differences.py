@@ -1,0 +1,58 @@
+"""Derivatives by central differences of sixth order: as good as rounding allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+
+STEP = 2e-4
+"""Half the width of the innermost difference [rad or m, or their rates].
+
+The error of the formula is $h^6/140$ of the seventh derivative, that of rounding some
+$10^{-16}/h$ of the values. Here both are small for smooth functions, and for friction that turns
+over within 0.01 rad/s as well.
+"""
+ROUGH_STEP = 1e-5
+"""The same where two evaluations an argument must do, with an error of second order."""
+WEIGHTS = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
+"""Of the differences over 2, 4 and 6 steps, each times the step."""
+
+
+def rough_jacobian(values: Callable[[Vector], Vector], size: int) -> Matrix:
+    """Return the derivative of a function at zero to some nine digits, shape ``(k, size)``.
+
+    For Newton's method, which corrects what it lacks. Arguments as for `jacobian`.
+    """
+    columns, move = [], np.zeros(size)
+    for i in range(size):
+        move[i] = ROUGH_STEP
+        ahead = values(move)
+        move[i] = -ROUGH_STEP
+        columns.append((ahead - values(move)) / (2.0 * ROUGH_STEP))
+        move[i] = 0.0
+    return np.ascontiguousarray(np.array(columns).T)
+
+
+def jacobian(values: Callable[[Vector], Vector], size: int, step: float = STEP) -> Matrix:
+    """Return the derivative of a function at zero, shape ``(k, size)``.
+
+    Args:
+        values: The function, from shape ``(size,)`` to a fresh array of shape ``(k,)``.
+        size: Number of its arguments.
+        step: Step of the differences.
+    """
+    columns = []
+    move = np.zeros(size)
+    for i in range(size):
+        total: Vector | float = 0.0
+        for times, weight in enumerate(WEIGHTS, start=1):
+            move[i] = times * step
+            ahead = values(move)
+            move[i] = -times * step
+            total = total + weight * (ahead - values(move))
+        move[i] = 0.0
+        columns.append(total / step)
+    return np.ascontiguousarray(np.array(columns).T)

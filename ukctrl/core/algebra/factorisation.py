@@ -1,0 +1,215 @@
+"""Small dense factorisations, compiled.
+
+NumPy's call overhead on a 4 x 4 matrix is ten times its arithmetic, so the control tick
+uses these loops instead. They are plain textbook algorithms: Cholesky, and row-pivoted
+Gram-Schmidt with reorthogonalisation, which reveals the rank of a constraint matrix and
+tells *which rows* carry it. All arrays are C-contiguous float64; nothing is checked here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.algebra.compiled import compiled
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class RowFactor(NamedTuple):
+    """``H[order] = L Q`` with orthonormal rows in ``Q`` and the rank it reveals."""
+
+    L: Matrix
+    """Lower trapezoidal, shape ``(m, n)``; only the first ``rank`` columns are used."""
+    Q: Matrix
+    """Orthonormal rows, shape ``(m, n)``; only the first ``rank`` are used."""
+    order: NDArray[np.int64]
+    """Row order: the first ``rank`` rows of ``H`` in this order are independent."""
+    rank: int
+    """Rows whose part outside the span of the earlier ones exceeds the threshold."""
+
+
+@compiled
+def cholesky(M: Matrix, L: Matrix) -> int:
+    """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
+    n = M.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            total = M[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i == j:
+                if not total > 0.0:
+                    return i + 1
+                L[i, i] = np.sqrt(total)
+            else:
+                L[i, j] = total / L[j, j]
+        for j in range(i + 1, n):
+            L[i, j] = 0.0
+    return 0
+
+
+@compiled
+def solve_lower(L: Matrix, x: Vector) -> None:
+    """Overwrite the vector ``x`` with ``L^-1 x``."""
+    for i in range(x.shape[0]):
+        total = x[i]
+        for k in range(i):
+            total -= L[i, k] * x[k]
+        x[i] = total / L[i, i]
+
+
+@compiled
+def solve_upper(L: Matrix, x: Vector) -> None:
+    """Overwrite the vector ``x`` with ``L^-T x``."""
+    n = x.shape[0]
+    for i in range(n - 1, -1, -1):
+        total = x[i]
+        for k in range(i + 1, n):
+            total -= L[k, i] * x[k]
+        x[i] = total / L[i, i]
+
+
+@compiled
+def solve_lower_columns(L: Matrix, X: Matrix) -> None:
+    """Overwrite the matrix ``X`` with ``L^-1 X``.
+
+    As `solve_lower` column by column, to the last bit, but along the rows of memory: the
+    processor then takes several columns at once.
+    """
+    n, count = X.shape
+    for i in range(n):
+        for k in range(i):
+            factor = L[i, k]
+            for c in range(count):
+                X[i, c] -= factor * X[k, c]
+        for c in range(count):
+            X[i, c] /= L[i, i]
+
+
+@compiled
+def solve_upper_columns(L: Matrix, X: Matrix) -> None:
+    """Overwrite the matrix ``X`` with ``L^-T X``; see `solve_lower_columns`."""
+    n, count = X.shape
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            factor = L[k, i]
+            for c in range(count):
+                X[i, c] -= factor * X[k, c]
+        for c in range(count):
+            X[i, c] /= L[i, i]
+
+
+@compiled
+def factor_rows(H: Matrix, rtol: float) -> RowFactor:
+    """Factor ``H[order] = L Q`` by Gram-Schmidt with row pivoting.
+
+    Each step takes the row with the largest part outside the span of those taken so far.
+    It is orthogonalised a second time ("twice is enough", Giraud et al. 2005), so ``Q`` is
+    orthonormal to rounding even for an ill-conditioned ``H``. Rows left with less than
+    ``rtol`` times the largest row of ``H`` count as dependent.
+    """
+    m, n = H.shape
+    L = np.zeros((m, n))
+    Q = H.copy()
+    order = np.arange(m)
+    rank = 0
+    threshold = 0.0
+    for k in range(min(m, n)):
+        best, pivot = -1.0, k
+        for i in range(k, m):
+            norm = 0.0
+            for c in range(n):
+                norm += Q[i, c] * Q[i, c]
+            if norm > best:
+                best, pivot = norm, i
+        if k == 0:
+            threshold = rtol * np.sqrt(best)
+        if pivot != k:
+            order[k], order[pivot] = order[pivot], order[k]
+            for c in range(n):
+                Q[k, c], Q[pivot, c] = Q[pivot, c], Q[k, c]
+            for c in range(k):
+                L[k, c], L[pivot, c] = L[pivot, c], L[k, c]
+        for j in range(k):
+            dot = 0.0
+            for c in range(n):
+                dot += Q[j, c] * Q[k, c]
+            L[k, j] += dot
+            for c in range(n):
+                Q[k, c] -= dot * Q[j, c]
+        norm = 0.0
+        for c in range(n):
+            norm += Q[k, c] * Q[k, c]
+        norm = np.sqrt(norm)
+        if not norm > threshold:
+            break
+        rank += 1
+        L[k, k] = norm
+        for c in range(n):
+            Q[k, c] /= norm
+        for i in range(k + 1, m):
+            dot = 0.0
+            for c in range(n):
+                dot += Q[k, c] * Q[i, c]
+            L[i, k] = dot
+            for c in range(n):
+                Q[i, c] -= dot * Q[k, c]
+    return RowFactor(L, Q, order, rank)
+
+
+@compiled
+def least_norm(factor: RowFactor, d: Vector) -> Vector:
+    """Return the smallest ``x`` that satisfies the independent rows of ``H x = d``."""
+    L, Q, order, rank = factor
+    y = np.zeros(rank)
+    for i in range(rank):
+        total = d[order[i]]
+        for k in range(i):
+            total -= L[i, k] * y[k]
+        y[i] = total / L[i, i]
+    x = np.zeros(Q.shape[1])
+    for i in range(rank):
+        for c in range(x.shape[0]):
+            x[c] += y[i] * Q[i, c]
+    return x
+
+
+@compiled
+def unit_rows(H: Matrix, d: Vector) -> None:
+    """Scale the rows of ``H`` to unit length in place, and ``d`` with them; zero rows stay.
+
+    What depends on what must not depend on the units of the rows.
+    """
+    for i in range(H.shape[0]):
+        norm = 0.0
+        for c in range(H.shape[1]):
+            norm += H[i, c] * H[i, c]
+        if norm > 0.0:
+            norm = np.sqrt(norm)
+            d[i] /= norm
+            for c in range(H.shape[1]):
+                H[i, c] /= norm
+
+
+@compiled
+def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
+    """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
+    rows, right = H.copy(), d.copy()
+    unit_rows(rows, right)
+    factor = factor_rows(rows, rtol)
+    x[:] = least_norm(factor, right)
+    return factor.rank
+
+
+@compiled
+def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
+    """Write a row order whose first ``rank`` rows are independent; return the rank."""
+    rows = H.copy()
+    unit_rows(rows, np.zeros(H.shape[0]))
+    factor = factor_rows(rows, rtol)
+    order[:] = factor.order
+    return factor.rank

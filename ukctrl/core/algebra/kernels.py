@@ -1,0 +1,234 @@
+"""The one equation, compiled: what `ukctrl.uk` checks and documents, the control loop calls.
+
+Arguments are C-contiguous float64 arrays that already fit each other; answers are written into
+the caller's arrays, because boxing fresh ones costs more than the arithmetic. Failure is a
+number, never an exception: the caller owns the names that make a good message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import (
+    Matrix,
+    Vector,
+    cholesky,
+    factor_rows,
+    least_norm,
+    solve_lower,
+    solve_lower_columns,
+    solve_upper,
+    solve_upper_columns,
+    unit_rows,
+)
+from ukctrl.core.algebra.row_space import (
+    add_solution,
+    mass_weighted,
+    remove_constrained,
+    remove_constrained_columns,
+    row_space,
+)
+
+
+@compiled
+def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
+    """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
+    answer[:] = B
+    solve_lower_columns(L, answer)
+    solve_upper_columns(L, answer)
+
+
+@compiled
+def plain_answer(
+    M: Matrix, nle: Vector, f: Vector, B: Matrix, L: Matrix, a_free: Vector, G: Matrix
+) -> int:
+    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` for a robot without passive rows.
+
+    Returns 0, or ``-1 - i`` when ``M`` is not positive definite at i.
+    """
+    n = B.shape[0]
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    for i in range(n):
+        a_free[i] = f[i] - nle[i]
+    solve_lower(L, a_free)
+    solve_upper(L, a_free)
+    free_response(L, B, G)
+    return 0
+
+
+@compiled
+def passive_answer(
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    A_p: Matrix,
+    b_p: Matrix,
+    rtol: float,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+    a_0: Vector,
+    margins: Vector,
+) -> int:
+    """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
+
+    ``b_p`` has two rows, which add up: what the constraints ask for and what stabilises them.
+    ``a_0`` receives the answer to the first alone.
+
+    In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
+    which the reaction acts; removing them from every column is the projection ``W``. ``margins``
+    receives the smallest singular value kept and the largest dropped. Returns the rank of the
+    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    """
+    n = B.shape[0]
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    for i in range(n):
+        a_free[i] = f[i] - nle[i]
+    solve_lower(L, a_free)
+    weighted, right = mass_weighted(L, A_p, b_p)
+    space = row_space(weighted, right, rtol)
+    margins[0], margins[1] = space.kept, space.dropped
+    remove_constrained(space, a_free)
+    add_solution(space, a_free, 0)
+    a_0[:] = a_free
+    solve_upper(L, a_0)
+    add_solution(space, a_free, 1)
+    solve_upper(L, a_free)
+    G[:] = B
+    solve_lower_columns(L, G)
+    remove_constrained_columns(space, G)
+    solve_upper_columns(L, G)
+    return space.rank
+
+
+@compiled
+def motor_metric(L: Matrix, B: Matrix, power: int, R: Matrix) -> None:
+    """Write ``R = B' M^-power B`` for power 1 (Gauss) or 2 (resolved acceleration)."""
+    n, nu = B.shape
+    X = B.copy()
+    solve_lower_columns(L, X)
+    if power == 2:
+        solve_upper_columns(L, X)
+    R[:] = 0.0
+    for c in range(n):
+        for i in range(nu):
+            entry = X[c, i]
+            for j in range(nu):
+                R[i, j] += entry * X[c, j]
+
+
+@compiled
+def servo_input(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
+
+    An empty ``R`` (shape ``(0, 0)``) stands for the identity. ``miss = H u - d``, row by row, is
+    the certificate. Returns the rank of ``H``, or -1 when ``R`` is not positive definite. With a
+    rank below the number of rows, the independent rows are met and ``miss`` tells of the others.
+    """
+    m, n = A.shape
+    nu = G.shape[1]
+    H = np.zeros((m, nu))
+    d = np.empty(m)
+    largest = 0.0
+    for c in range(n):
+        for k in range(nu):
+            largest += G[c, k] * G[c, k]
+    for i in range(m):
+        total = b[i]
+        length = 0.0
+        for c in range(n):
+            total -= A[i, c] * a_free[c]
+            length += A[i, c] * A[i, c]
+            for k in range(nu):
+                H[i, k] += A[i, c] * G[c, k]
+        grip = 0.0
+        for k in range(nu):
+            entry = H[i, k]
+            grip += entry * entry
+            total -= entry * u0[k]
+        d[i] = total
+        if grip <= rtol * rtol * length * largest:  # rounding, not grip
+            for k in range(nu):
+                H[i, k] = 0.0
+    weighted = H.copy()
+    right = d.copy()
+    L = np.empty(R.shape)
+    if R.shape[0] > 0:
+        if cholesky(R, L) > 0:
+            return -1
+        for i in range(m):
+            solve_lower(L, weighted[i])
+    unit_rows(weighted, right)
+    factor = factor_rows(weighted, rtol)
+    step = least_norm(factor, right)
+    if R.shape[0] > 0:
+        solve_upper(L, step)
+    for i in range(m):
+        total = -d[i]
+        for k in range(nu):
+            total += H[i, k] * step[k]
+        miss[i] = total
+    for k in range(nu):
+        u[k] = u0[k] + step[k]
+    return factor.rank
+
+
+@compiled
+def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> bool:
+    """Write ``a = a_free + G u``; return whether ``u`` is finite."""
+    finite = True
+    for k in range(G.shape[1]):
+        finite = finite and np.isfinite(u[k])
+    for i in range(G.shape[0]):
+        total = a_free[i]
+        for k in range(G.shape[1]):
+            total += G[i, k] * u[k]
+        a[i] = total
+    return finite
+
+
+@compiled
+def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, force: Vector) -> int:
+    """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
+
+    The square root is never formed: any factor of ``M`` gives the same force, because the
+    pseudoinverse only needs the mass-weighted length. Returns as `affine_answer` does.
+    """
+    n = Q.shape[0]
+    L = np.empty((n, n))
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    a = Q.copy()
+    solve_lower(L, a)
+    weighted = A.copy()
+    missing = b.copy()
+    for i in range(A.shape[0]):
+        solve_lower(L, weighted[i])
+        for c in range(n):
+            missing[i] -= weighted[i, c] * a[c]
+    unit_rows(weighted, missing)
+    factor = factor_rows(weighted, rtol)
+    push = least_norm(factor, missing)
+    for i in range(n):
+        total = 0.0
+        for k in range(i + 1):
+            total += L[i, k] * push[k]
+        force[i] = total
+    return factor.rank

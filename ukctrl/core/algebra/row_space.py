@@ -1,0 +1,255 @@
+"""What constraint rows span, smoothly where they lose rank; compiled.
+
+The rows are of unit length and mass-weighted, so that neither the units of the rows nor those of
+the coordinates decide what counts as dependent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import (
+    Matrix,
+    RowFactor,
+    Vector,
+    factor_rows,
+    solve_lower,
+    solve_upper,
+)
+
+GRADUAL = 10.0
+"""A direction counts fully from this multiple of the rank threshold on, and below it in part."""
+NOTHING = 1e-12
+"""A row shorter than this fraction of the longest one is rounding."""
+CLEAR = 4.0
+"""Gram-Schmidt decides the rank alone where singular values are this factor off the border."""
+
+
+class RowSpace(NamedTuple):
+    """The directions that rows constrain, and the smallest ``x`` along them with ``H x = d``."""
+
+    Q: Matrix
+    """Orthonormal rows, shape ``(k, n)``."""
+    weight: Vector
+    """How far each direction counts as constrained, shape ``(k,)``: 1 but near a singularity."""
+    y: Matrix
+    """The least-squares solution along each direction, weight included, for each right-hand
+    side, shape ``(c, k)``."""
+    rank: int
+    """Directions that count, if only in part."""
+    kept: float
+    """Smallest singular value that counts; 0 without any."""
+    dropped: float
+    """Largest singular value that does not count; 0 without any."""
+
+
+@compiled
+def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
+    r"""Return what rows of unit length constrain, smoothly where they lose rank.
+
+    ``D`` holds right-hand sides of ``H x = d`` as its rows, shape ``(c, m)``.
+
+    A singular value below ``rtol`` counts as zero and one above ``10 rtol`` fully. Between the
+    two its direction counts by a weight that rises smoothly from 0 to 1. A mechanism that passes
+    a singular position thus has a smooth acceleration; a sharp cut makes an integrator crawl
+    along its edge. Redundant rows are met in the sense of least squares, and not by a choice
+    among them that changes from one state to the next.
+
+    Far from the border, Gram-Schmidt and inverse iteration suffice; near it, singular values
+    decide, because pivots are reliable only to a factor of a few.
+    """
+    m, n = H.shape
+    factor = factor_rows(H, rtol)
+    rank = factor.rank
+    dropped = 0.0
+    for i in range(rank, m):
+        total = 0.0
+        for c in range(n):
+            total += factor.Q[i, c] * factor.Q[i, c]
+        dropped += total
+    dropped = np.sqrt(dropped)
+    if rank == 0:
+        none = np.zeros((D.shape[0], 0))
+        return RowSpace(np.zeros((0, n)), np.zeros(0), none, 0, 0.0, dropped)
+    T, y = _least_squares(factor, D)
+    kept = _smallest_singular_value(T)
+    if not np.isfinite(kept + dropped):
+        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, kept, dropped)
+    if kept >= CLEAR * GRADUAL * rtol and CLEAR * dropped <= rtol:
+        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, kept, dropped)
+    U, sigma, Vt = np.linalg.svd(H, False)
+    count = sigma.shape[0]
+    weight, y = np.zeros(count), np.zeros((D.shape[0], count))
+    rank, kept, dropped = 0, 0.0, 0.0
+    for k in range(count):
+        weight[k] = gradual(sigma[k], rtol)
+        if weight[k] <= 0.0:
+            dropped = max(dropped, sigma[k])
+            continue
+        rank += 1
+        kept = sigma[k]
+        for j in range(D.shape[0]):
+            total = 0.0
+            for i in range(m):
+                total += U[i, k] * D[j, i]
+            y[j, k] = weight[k] * total / sigma[k]
+    directions = np.ascontiguousarray(Vt[:rank])
+    return RowSpace(directions, weight[:rank], y[:, :rank].copy(), rank, kept, dropped)
+
+
+@compiled
+def add_solution(space: RowSpace, x: Vector, j: int) -> None:
+    """Add the solution for one right-hand side to ``x``."""
+    for i in range(space.rank):
+        for c in range(x.shape[0]):
+            x[c] += space.y[j, i] * space.Q[i, c]
+
+
+@compiled
+def gradual(sigma: float, rtol: float) -> float:
+    """Return the weight of a singular value: 0 to ``rtol``, 1 from ``10 rtol``, smooth between."""
+    x = (sigma / rtol - 1.0) / (GRADUAL - 1.0)
+    if x <= 0.0:
+        return 0.0
+    if x >= 1.0:
+        return 1.0
+    return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
+
+
+@compiled
+def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
+    r"""Return a lower ``T`` with the singular values of ``L``, and least-squares ``L y = d``.
+
+    Without redundant rows ``T`` is ``L`` itself. Else ``L = P' T'`` with orthonormal rows in
+    ``P``, by Gram-Schmidt with reorthogonalisation.
+
+    Redundant rows that have drifted apart by some $\delta$ span slightly different directions,
+    depending on which of them were picked. Leaning ``Q`` towards what is left of the others,
+    $Q + T^{-\top} P E$, makes it the dominant row space to order $\delta^2$, whatever the pick.
+    """
+    L, Q, order, rank = factor
+    m = L.shape[0]
+    y = np.zeros((D.shape[0], rank))
+    if m == rank:
+        T = L[:, :rank].copy()
+        for j in range(D.shape[0]):
+            for i in range(rank):
+                y[j, i] = D[j, order[i]]
+            solve_lower(T, y[j])
+        return T, y
+    T = np.zeros((rank, rank))
+    P = L[:, :rank].T.copy()
+    for k in range(rank):
+        for _ in range(2):
+            for j in range(k):
+                dot = 0.0
+                for i in range(m):
+                    dot += P[j, i] * P[k, i]
+                T[k, j] += dot
+                for i in range(m):
+                    P[k, i] -= dot * P[j, i]
+        norm = 0.0
+        for i in range(m):
+            norm += P[k, i] * P[k, i]
+        T[k, k] = np.sqrt(norm)
+        for i in range(m):
+            P[k, i] /= T[k, k]
+    for j in range(D.shape[0]):
+        for k in range(rank):
+            for i in range(m):
+                y[j, k] += P[k, i] * D[j, order[i]]
+        solve_upper(T, y[j])
+    for i in range(rank, m):
+        lean = P[:, i].copy()
+        solve_upper(T, lean)
+        for k in range(rank):
+            for c in range(Q.shape[1]):
+                Q[k, c] += lean[k] * Q[i, c]
+    return T, y
+
+
+@compiled
+def _smallest_singular_value(T: Matrix) -> float:
+    """Return the smallest singular value of a lower triangle, from above, within some percent.
+
+    Inverse iteration; the start leans on every direction.
+    """
+    n = T.shape[0]
+    x = np.empty(n)
+    for i in range(n):
+        x[i] = 1.0 / np.sqrt(n) * (1.0 + 0.5 * np.sin(3.0 * i))
+    value = 0.0
+    for _ in range(3):
+        solve_lower(T, x)
+        solve_upper(T, x)
+        length = 0.0
+        for i in range(n):
+            length += x[i] * x[i]
+        length = np.sqrt(length)
+        value = 1.0 / np.sqrt(length)
+        for i in range(n):
+            x[i] /= length
+    return value
+
+
+@compiled
+def remove_constrained(space: RowSpace, x: Vector) -> None:
+    """Overwrite ``x`` with its part outside the constrained directions, each by its weight."""
+    for i in range(space.rank):
+        dot = 0.0
+        for c in range(x.shape[0]):
+            dot += space.Q[i, c] * x[c]
+        dot *= space.weight[i]
+        for c in range(x.shape[0]):
+            x[c] -= dot * space.Q[i, c]
+
+
+@compiled
+def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
+    """Do to every column of ``X`` what `remove_constrained` does, to the last bit."""
+    n, count = X.shape
+    dots = np.empty(count)
+    for i in range(space.rank):
+        for c in range(count):
+            dots[c] = 0.0
+        for r in range(n):
+            entry = space.Q[i, r]
+            for c in range(count):
+                dots[c] += entry * X[r, c]
+        for c in range(count):
+            dots[c] *= space.weight[i]
+        for r in range(n):
+            entry = space.Q[i, r]
+            for c in range(count):
+                X[r, c] -= dots[c] * entry
+
+
+@compiled
+def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
+
+    A row that is only rounding beside the longest one becomes zero: it holds by itself, as the
+    out-of-plane rows of a closure in a planar mechanism do.
+    """
+    weighted, right = A.copy(), D.copy()
+    m, n = A.shape
+    lengths = np.zeros(m)
+    longest = 0.0
+    for i in range(m):
+        solve_lower(L, weighted[i])
+        for c in range(n):
+            lengths[i] += weighted[i, c] * weighted[i, c]
+        lengths[i] = np.sqrt(lengths[i])
+        longest = max(longest, lengths[i])
+    for i in range(m):
+        if lengths[i] <= NOTHING * longest:
+            weighted[i] = 0.0
+            continue
+        for c in range(n):
+            weighted[i, c] /= lengths[i]
+        for j in range(D.shape[0]):
+            right[j, i] /= lengths[i]
+    return weighted, right

@@ -1,0 +1,101 @@
+"""What drift does to passive rows, and what undoes it: stabilisation and projection, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import Matrix, Vector, cholesky, solve_upper
+from ukctrl.core.algebra.row_space import NOTHING, add_solution, mass_weighted, row_space
+
+DRIFT_FACTOR = 5.0
+"""How many times its estimate the drift of passive rows may explain of a miss."""
+SMALL_ACCELERATION = 1e-3
+"""An acceleration this small is rounding beside those that robots have [rad/s^2 or m/s^2]."""
+
+
+@compiled
+def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vector) -> int:
+    """Write the ``x`` with ``A x = d`` of least ``x' M x``, in the sense of least squares.
+
+    Returns the rank of the rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    """
+    failed = cholesky(M, L)
+    if failed > 0:
+        return -failed
+    weighted, right = mass_weighted(L, A, d.reshape((1, -1)))
+    space = row_space(weighted, right, rtol)
+    x[:] = 0.0
+    add_solution(space, x, 0)
+    solve_upper(L, x)
+    return space.rank
+
+
+@compiled
+def stabilised(
+    alpha: float, beta: float, b: Vector, rate: Vector, error: Vector, b_p: Matrix
+) -> None:
+    """Write ``b`` and ``-alpha rate - beta error`` as rows, then add the second to ``b``.
+
+    Errors that are NaN count as none.
+    """
+    for i in range(b.shape[0]):
+        b_p[0, i] = b[i]
+        b_p[1, i] = -alpha * rate[i]
+        if error[i] == error[i]:
+            b_p[1, i] -= beta * error[i]
+        b[i] += b_p[1, i]
+
+
+@compiled
+def conflict(
+    A: Matrix,
+    b: Vector,
+    a: Vector,
+    v: Vector,
+    rate: Vector,
+    error: Vector,
+    reach: float,
+    loose: float,
+    allowed: Vector,
+) -> int:
+    r"""Count the rows that ``a`` misses by more than rounding and drift explain.
+
+    Rows that agree on the exact manifold differ off it, in units of coordinates (each row over
+    its length $|A_i|$) by some $|\varphi|(|a| + |v|^2) + |\beta||v|$. A few times that is allowed,
+    beside the fraction ``reach`` of the row's own terms and the fraction ``loose`` of $|a|$: the
+    singular values with which directions count as free, or only in part. The stabilisation of
+    the rows must be in neither ``b`` nor ``a``, or it would hide a conflict behind the drift that
+    the conflict itself causes. Writes what is ``allowed``.
+    """
+    m, n = A.shape
+    length = np.empty(m)
+    phi, phi_dot, longest = 0.0, 0.0, 0.0
+    for i in range(m):
+        total = 0.0
+        for c in range(n):
+            total += A[i, c] * A[i, c]
+        length[i] = np.sqrt(total)
+        longest = max(longest, length[i])
+    for i in range(m):
+        if length[i] > NOTHING * longest:
+            phi_dot = max(phi_dot, abs(rate[i]) / length[i])
+            if error[i] == error[i]:
+                phi = max(phi, abs(error[i]) / length[i])
+    speed, size = 0.0, 0.0
+    for c in range(n):
+        speed += v[c] * v[c]
+        size += a[c] * a[c]
+    size = np.sqrt(size)
+    drift = phi * (size + speed) + phi_dot * np.sqrt(speed)
+    bad = 0
+    for i in range(m):
+        miss, terms = -b[i], abs(b[i])
+        for c in range(n):
+            miss += A[i, c] * a[c]
+            terms += abs(A[i, c]) * (abs(a[c]) + SMALL_ACCELERATION)
+        terms += SMALL_ACCELERATION * longest  # a row of zeros may still have some rounding in b
+        allowed[i] = reach * terms + (DRIFT_FACTOR * drift + loose * size) * length[i]
+        if not abs(miss) <= allowed[i]:
+            bad += 1
+    return bad

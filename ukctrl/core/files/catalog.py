@@ -1,0 +1,103 @@
+"""Where robots, controllers and scenarios are found by name.
+
+A name is looked up beside the file that refers to it, then in the catalogue that ships with
+ukctrl. A reference that ends like a file, or holds a slash, is a path; a robot called ``zoo:NAME``
+is one of `ukctrl.core.files.zoo`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files import zoo
+
+Kind = Literal["robots", "controllers", "scenarios"]
+
+KINDS: tuple[Kind, ...] = ("robots", "controllers", "scenarios")
+FILE_ENDINGS = (".toml", ".urdf", ".xml", ".mjcf", ".sdf")
+"""A reference with one of these endings is a path, not a name."""
+
+
+def root() -> Path:
+    """Return the folder that holds the shipped robots, controllers and scenarios.
+
+    In a wheel this is ``ukctrl/_catalog``; in a checkout, the three folders at its root.
+    """
+    package = Path(__file__).resolve().parents[2]
+    packaged = package / "_catalog"
+    return packaged if packaged.is_dir() else package.parent
+
+
+def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
+    """Return the file that a name or path refers to.
+
+    Args:
+        kind: What is looked for.
+        reference: A name such as ``"scara"`` or ``"zoo:talos_reduced"``, or a path, relative to
+            the referring file.
+        beside: The file that refers to it, or its folder. Without one the working folder
+            counts as the workspace.
+
+    Raises:
+        UnknownName: There is nothing of this name.
+        InputError: The path does not exist.
+    """
+    text = str(reference)
+    if kind == "robots" and zoo.is_zoo(text):
+        return zoo.find(text)
+    if isinstance(reference, Path) or text.endswith(FILE_ENDINGS) or "/" in text or "\\" in text:
+        path = _folder(beside) / Path(text).expanduser()
+        for candidate in (path, path / "robot.toml"):
+            if _is_file(candidate):
+                return candidate
+        raise InputError(f"no file '{_shown(path)}'; a path is relative to the file that names it.")
+    for folder in _folders(kind, beside):
+        path = folder / _relative(kind, text)
+        if _is_file(path):
+            return path
+    raise unknown_name(kind.removesuffix("s"), _shown(text, 60), names(kind, beside))
+
+
+def names(kind: Kind, beside: Path | None = None) -> tuple[str, ...]:
+    """Return the names that `find` knows, sorted."""
+    found: set[str] = set()
+    for folder in _folders(kind, beside):
+        if not folder.is_dir():
+            continue
+        if kind == "robots":
+            files = filter(_is_file, folder.glob("*/robot.toml"))
+            found.update(path.parent.name for path in files)
+        elif folder.name == kind:
+            found.update(path.stem for path in filter(_is_file, folder.glob("*.toml")))
+    return tuple(sorted(found))
+
+
+def _folder(beside: Path | None) -> Path:
+    if beside is None:
+        return Path.cwd()
+    return beside if beside.is_dir() else beside.parent
+
+
+def _folders(kind: Kind, beside: Path | None) -> tuple[Path, ...]:
+    """Return the folders in which names of a kind are looked up, first come first."""
+    folder = _folder(beside)
+    nearby = (folder / kind,) if beside is None else (folder.parent / kind, folder / kind, folder)
+    return (*nearby, root() / kind)
+
+
+def _relative(kind: Kind, name: str) -> Path:
+    return Path(name) / "robot.toml" if kind == "robots" else Path(f"{name}.toml")
+
+
+def _shown(name: str | Path, limit: int = 200) -> str:
+    text = " ".join(str(name).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long, or with a NUL, for the file system
+        return False

@@ -1,0 +1,116 @@
+"""Tables as files hold them: laid over each other, and changed by path."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ukctrl.core.errors import InputError, unknown_name
+
+Table = dict[str, Any]
+_PAIRS = MappingProxyType({"{": "}", "[": "]", "(": ")"})
+
+
+def merged(base: Table, override: Table) -> Table:
+    """Return ``base`` with the keys of ``override`` laid over it, table by table."""
+    result = dict(base)
+    for key, value in override.items():
+        old = result.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            same_kind = value.get("kind", old.get("kind")) == old.get("kind")
+            result[key] = merged(old, value) if same_kind else value
+        else:
+            result[key] = value
+    return result
+
+
+def set_path(table: Table, key: str, value: object) -> Any:
+    """Return a copy of a table with the value at a dotted path changed.
+
+    Entries of a list are named by their index, their name or frame, or a kind that no other has. A
+    law made in Python is a table of its fields.
+
+    Raises:
+        InputError: The path leads through something that is no table.
+    """
+    return _set(table, key.split("."), value, key)
+
+
+def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
+    head, *rest = parts
+    if isinstance(node, list | tuple):
+        index = _entry(node, head, key)
+        items = list(node)
+        items[index] = _set(items[index], rest, value, key) if rest else value
+        return items
+    if dc.is_dataclass(node) and not isinstance(node, type):
+        names = [field.name for field in dc.fields(node)]
+        if head not in names:
+            raise unknown_name(f"field of {type(node).__name__} (in '{key}')", head, names)
+        changed = _set(getattr(node, head), rest, value, key) if rest else value
+        return dc.replace(node, **{head: changed})
+    if not isinstance(node, Mapping):
+        raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
+    result: Table = dict(node)
+    result[head] = _set(result.get(head, {}), rest, value, key) if rest else value
+    return result
+
+
+def _entry(items: Sequence[Any], head: str, key: str) -> int:
+    names = [
+        str(item.get("name") or item.get("frame") or item.get("kind"))
+        if isinstance(item, Mapping)
+        else str(i)
+        for i, item in enumerate(items)
+    ]
+    if head.isdecimal() and int(head) < len(items):
+        return int(head)
+    if head in names:
+        return names.index(head)
+    kinds = [item.get("kind") if isinstance(item, Mapping) else None for item in items]
+    if kinds.count(head) == 1:
+        return kinds.index(head)
+    raise unknown_name(f"entry (in '{key}')", head, names)
+
+
+def parse_value(text: str) -> object:
+    """Return the TOML value of a text, or the text itself: ``--set`` needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return text
+
+
+def split_list(text: str, separator: str, what: str) -> Iterator[str]:
+    """Yield what separators part, but not those inside brackets or quotes.
+
+    Args:
+        text: The list.
+        separator: One character.
+        what: What messages call the text.
+
+    Raises:
+        InputError: A bracket or a quote has no partner.
+    """
+    open_brackets: list[str] = []
+    quote, start = "", 0
+    for place, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in _PAIRS:
+            open_brackets.append(_PAIRS[letter])
+        elif letter in _PAIRS.values():
+            if not open_brackets or open_brackets.pop() != letter:
+                raise InputError(f"{what}: '{letter}' closes what was not opened.")
+        elif letter == separator and not open_brackets:
+            yield text[start:place]
+            start = place + 1
+    if open_brackets or quote:
+        raise InputError(f"{what}: '{quote or open_brackets[-1]}' is missing.")
+    if text[start:].strip():
+        yield text[start:]

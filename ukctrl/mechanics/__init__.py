@@ -1,0 +1,1 @@
+"""A robot under constraints: rows, references, the affine answer, start, integration."""

@@ -1,0 +1,78 @@
+"""Constraints: what the robot shall or must obey, as rows ``A a = b``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.mechanics.constraints.closures import Closure
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Stack, Trace
+from ukctrl.mechanics.constraints.energy import EnergyFollows
+from ukctrl.mechanics.constraints.frames import (
+    OrientationFollows,
+    PointFollows,
+    PoseFollows,
+    RelativePoseFollows,
+)
+from ukctrl.mechanics.constraints.geometry import ComFollows, Distance, OnSurface
+from ukctrl.mechanics.constraints.ground import Contact, Ground, Rolling
+from ukctrl.mechanics.constraints.joints import Expression, Gear, JointFollows, LinearVelocity
+from ukctrl.mechanics.constraints.swarm import Aggregation
+from ukctrl.mechanics.integrability.classify import (
+    Integrability,
+    RowIntegrability,
+    classify,
+    classify_parts,
+)
+
+AnyConstraint = Annotated[
+    PointFollows
+    | OrientationFollows
+    | PoseFollows
+    | RelativePoseFollows
+    | ComFollows
+    | Closure
+    | Distance
+    | OnSurface
+    | Contact
+    | Rolling
+    | Gear
+    | JointFollows
+    | LinearVelocity
+    | EnergyFollows
+    | Aggregation
+    | Expression,
+    Field(discriminator="kind"),
+]
+"""Any constraint of the catalogue, told apart by its ``kind``."""
+
+__all__ = [
+    "Aggregation",
+    "AnyConstraint",
+    "Attached",
+    "Closure",
+    "ComFollows",
+    "Constraint",
+    "Contact",
+    "Distance",
+    "EnergyFollows",
+    "Expression",
+    "Gear",
+    "Ground",
+    "Integrability",
+    "JointFollows",
+    "LinearVelocity",
+    "OnSurface",
+    "OrientationFollows",
+    "PointFollows",
+    "PoseFollows",
+    "RelativePoseFollows",
+    "Rolling",
+    "RowIntegrability",
+    "Rows",
+    "Stack",
+    "Trace",
+    "classify",
+    "classify_parts",
+]

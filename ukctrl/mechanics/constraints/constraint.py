@@ -1,0 +1,185 @@
+"""What a constraint is: something that returns rows ``A a = b``.
+
+A `Constraint` is a frozen description, readable from a file. Attached to a robot it becomes an
+`Attached`, which has resolved names and writes its rows at a state. The same rows are passive
+when physics enforces them and servo when the controller must: the constraint does not know.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import spec
+from ukctrl.core.files.toml import blaming
+
+if TYPE_CHECKING:
+    from ukctrl.core.expression import DerivedRows
+    from ukctrl.robot import Robot, Snapshot
+
+
+class Rows(NamedTuple):
+    """The rows of a constraint at one state."""
+
+    A: Matrix
+    """Constraint matrix, shape ``(m, nv)``: ``A a = b``."""
+    b: Vector
+    """Constraint vector, shape ``(m,)`` [unit of phi per s^2]."""
+    beta: Vector
+    """Velocity error ``A v - c``, shape ``(m,)`` [unit of phi per s]."""
+    phi: Vector
+    """Position error, shape ``(m,)``; NaN where a row is nonholonomic."""
+
+    @staticmethod
+    def zeros(m: int, nv: int) -> Rows:
+        """Return rows to write into."""
+        return Rows(np.zeros((m, nv)), np.zeros(m), np.zeros(m), np.zeros(m))
+
+    def part(self, where: slice) -> Rows:
+        """Return a view of some of the rows."""
+        return Rows(self.A[where], self.b[where], self.beta[where], self.phi[where])
+
+
+class Attached(abc.ABC):
+    """A constraint attached to one robot: names are resolved, rows can be written."""
+
+    block: str
+    """What the rows are called together, such as the frame they hold."""
+    names: tuple[str, ...]
+    """One name a row."""
+    units: tuple[str, ...]
+    """Unit of ``phi``, row by row (of ``beta`` for a nonholonomic row)."""
+    holonomic: tuple[bool, ...]
+    """Whether the row has a position level."""
+
+    @abc.abstractmethod
+    def write(self, snapshot: Snapshot, rows: Rows) -> None:
+        """Write the rows at a state. ``A`` comes zeroed or as this method left it."""
+
+    slides: bool = False
+    """Whether the constraint leaves a sliding or turning that friction can act on."""
+
+    def slip(self) -> Matrix | None:
+        """Return the ``J`` of the velocity ``J v`` at which the constraint slides or turns.
+
+        Along the axes that it leaves free, shape ``(k, nv)``, as of the last `write`; None where
+        it does neither.
+        """
+        return None
+
+    def trace(self) -> Trace | None:
+        """Return where a named frame was and should have been at the last `write`, for plots.
+
+        None where no frame is held; the arrays are those of this object.
+        """
+        return None
+
+    def formulas(self) -> DerivedRows | None:
+        """Return the rows as symbols; None where they are not written as text."""
+        return None
+
+
+class Trace(NamedTuple):
+    """A frame's place on its path."""
+
+    frame: str
+    position: Vector
+    reference: Vector
+    """NaN along the axes that the constraint leaves free."""
+
+
+@spec
+class Constraint(abc.ABC):
+    """A holonomic or nonholonomic constraint, as a user writes it."""
+
+    name: str = ""
+    """Name of the block of rows; absent: the frame it names, or its kind."""
+
+    @abc.abstractmethod
+    def attach(self, robot: Robot) -> Attached:
+        """Resolve names on a robot.
+
+        Raises:
+            UnknownName: A frame, joint or coordinate does not exist on this robot.
+        """
+
+    @final
+    def rows(self, snapshot: Snapshot) -> Rows:
+        r"""Return the rows at a state: $A a = b$, $\beta = A v - c$ and $\phi$.
+
+        For a loop, use a `Stack`, which resolves names once.
+        """
+        attached = self.attach(snapshot.robot)
+        rows = Rows.zeros(len(attached.names), snapshot.robot.nv)
+        attached.write(snapshot, rows)
+        return rows
+
+
+@final
+class Stack:
+    """Constraints one above the other, attached to a robot.
+
+    ``write`` fills and returns the same arrays each time; copy what must outlive the call.
+
+    Args:
+        constraints: The constraints, from top to bottom.
+        robot: The robot.
+        key: What files call them; complaints begin with it, such as ``servo[1]: ...``.
+
+    Raises:
+        InputError: A constraint does not fit the robot.
+    """
+
+    def __init__(self, constraints: Sequence[Constraint], robot: Robot, key: str = "servo") -> None:
+        self.robot = robot
+        self.constraints = constraints
+        attached = []
+        for number, constraint in enumerate(constraints):
+            with blaming(f"{key}[{number}]"):
+                attached.append(constraint.attach(robot))
+        self.attached = _uniquely_named(attached)
+        names = [name for part in self.attached for name in part.names]
+        self.names = tuple(names)
+        self.units = tuple(unit for part in self.attached for unit in part.units)
+        self.blocks = tuple(part.block for part in self.attached for _ in part.names)
+        self.holonomic = np.array([h for part in self.attached for h in part.holonomic], dtype=bool)
+        self.rows = Rows.zeros(len(names), robot.nv)
+        self._parts: list[tuple[Attached, Rows]] = []
+        start = 0
+        for part in self.attached:
+            stop = start + len(part.names)
+            self._parts.append((part, self.rows.part(slice(start, stop))))
+            start = stop
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def write(self, snapshot: Snapshot) -> Rows:
+        """Write all rows at a state."""
+        for part, rows in self._parts:
+            part.write(snapshot, rows)
+        return self.rows
+
+    def traces(self) -> list[Trace]:
+        """Return the traces of all constraints that hold a frame, as of the last `write`."""
+        found = [part.trace() for part in self.attached]
+        return [trace for trace in found if trace is not None]
+
+
+def _uniquely_named(parts: list[Attached]) -> list[Attached]:
+    """Number blocks that came with the same name, and their rows with them."""
+    taken: dict[str, int] = {}
+    for part in parts:
+        taken[part.block] = taken.get(part.block, 0) + 1
+        if taken[part.block] == 1:
+            continue
+        old, part.block = part.block, f"{part.block}_{taken[part.block]}"
+        if part.block in taken:
+            raise InputError(f"two constraints are named '{part.block}'; give each its own name.")
+        part.names = tuple(name.replace(old, part.block, 1) for name in part.names)
+    return parts

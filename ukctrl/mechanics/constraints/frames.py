@@ -1,0 +1,249 @@
+"""Constraints on where frames are: points, orientations, poses, one frame in another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Vec3, spec
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Trace
+from ukctrl.mechanics.constraints.frame_probe import FrameProbe, path_of_size
+from ukctrl.mechanics.constraints.kinematics import orientation_rows, point_rows, relative_motion
+from ukctrl.mechanics.constraints.pose import pose_rows, turned_rows
+from ukctrl.mechanics.reference import AnyOrientation, AnyReference
+
+if TYPE_CHECKING:
+    from ukctrl.robot import Robot, Snapshot
+
+
+def _check_axes(axes: str) -> str:
+    if not axes or any(a not in "xyz" for a in axes) or "".join(sorted(set(axes))) != axes:
+        raise InputError(f'axes must be some of "xyz" in this order, such as "xy"; got "{axes}".')
+    return axes
+
+
+Axes = Annotated[str, AfterValidator(_check_axes)]
+
+
+@spec
+class PointFollows(Constraint):
+    r"""A point of the robot follows a path: $\phi = p(q) - r(t)$ in world axes [m]."""
+
+    kind: Literal["point_follows"] = "point_follows"
+    frame: str
+    """Frame whose origin, or a point fixed in it, follows the path."""
+    path: AnyReference
+    """Path in world axes, one component for each of ``axes`` [m]."""
+    axes: Axes = "xyz"
+    """World axes that are held; the others stay free."""
+    offset: Vec3 = (0.0, 0.0, 0.0)
+    """The point, in the frame [m]."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Point(self, robot)
+
+
+class _Point(Attached):
+    def __init__(self, spec: PointFollows, robot: Robot) -> None:
+        site = robot.site(spec.frame)
+        self.block = spec.name or spec.frame
+        self.names = tuple(f"{self.block}.{axis}" for axis in spec.axes)
+        self.units = ("m",) * len(self.names)
+        self.holonomic = (True,) * len(self.names)
+        self._frame, self._joint = spec.frame, site.joint
+        self._local = site.rotation @ np.array(spec.offset) + site.translation
+        self._columns = site.columns
+        self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
+        self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
+        self._reference = (0.0,) * (3 * len(self.names))
+        self._position, self._desired = np.zeros(3), np.full(3, np.nan)
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        self._reference = self._path(s.t)
+        point_rows(
+            s.Jt,
+            s.dJt,
+            s.v,
+            s.rotations,
+            s.translations,
+            self._joint,
+            self._local,
+            self._columns,
+            self._axes,
+            self._reference,
+            self._position,
+            *rows,
+        )
+
+    def trace(self) -> Trace:
+        self._desired[self._axes] = self._reference[: len(self.names)]
+        return Trace(self._frame, self._position, self._desired)
+
+
+@spec
+class OrientationFollows(Constraint):
+    r"""A frame turns as prescribed: $\phi = 4\,\sigma(R_d^\top R)$ [rad].
+
+    The error is four times the modified Rodrigues vector of what is left to turn,
+    $4 \tan(\theta/4)$ about its axis; it equals the rotation vector to third order, and its rows
+    keep their rank up to half a turn and at it.
+    """
+
+    kind: Literal["orientation_follows"] = "orientation_follows"
+    frame: str
+    """Frame that turns."""
+    path: AnyOrientation
+    """Desired orientation of the frame in the world."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Orientation(self.name or self.frame, self.frame, self.path, robot)
+
+
+class _Orientation(Attached):
+    def __init__(self, block: str, frame: str, path: AnyOrientation, robot: Robot) -> None:
+        self.block = block
+        self.names = tuple(f"{block}.{axis}" for axis in ("rx", "ry", "rz"))
+        self.units = ("rad",) * 3
+        self.holonomic = (True,) * 3
+        self._site = robot.site(frame)
+        self._path = path.compile()
+        self._J = np.zeros((6, robot.nv))
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        site = self._site
+        turned_rows(
+            s.Jt,
+            s.dJt,
+            s.v,
+            s.rotations,
+            s.translations,
+            site.joint,
+            site.rotation,
+            site.translation,
+            site.columns,
+            self._path(s.t),
+            self._J,
+            *rows,
+        )
+
+
+@spec
+class PoseFollows(Constraint):
+    """A frame follows a path and an orientation: six rows, position [m] then orientation [rad]."""
+
+    kind: Literal["pose_follows"] = "pose_follows"
+    frame: str
+    """Frame that follows."""
+    path: AnyReference
+    """Path of its origin in world axes, three components [m]."""
+    orientation: AnyOrientation
+    """Orientation of the frame in the world."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Pose(self, robot)
+
+
+class _Pose(Attached):
+    def __init__(self, spec: PoseFollows, robot: Robot) -> None:
+        self.block = spec.name or spec.frame
+        self.names = tuple(f"{self.block}.{axis}" for axis in ("x", "y", "z", "rx", "ry", "rz"))
+        self.units = ("m",) * 3 + ("rad",) * 3
+        self.holonomic = (True,) * 6
+        self._frame, self._site = spec.frame, robot.site(spec.frame)
+        self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
+        self._orientation = spec.orientation.compile()
+        self._axes = np.arange(3)
+        self._J = np.zeros((6, robot.nv))
+        self._reference: tuple[float, ...] = (0.0,) * 9
+        self._position, self._desired = np.zeros(3), np.full(3, np.nan)
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        site = self._site
+        self._reference = self._path(s.t)
+        pose_rows(
+            s.Jt,
+            s.dJt,
+            s.v,
+            s.rotations,
+            s.translations,
+            site.joint,
+            site.rotation,
+            site.translation,
+            site.columns,
+            self._axes,
+            self._reference,
+            self._orientation(s.t),
+            self._J,
+            self._position,
+            *rows,
+        )
+
+    def trace(self) -> Trace:
+        self._desired[:] = self._reference[:3]
+        return Trace(self._frame, self._position, self._desired)
+
+
+@spec
+class RelativePoseFollows(Constraint):
+    r"""One frame follows a path seen from another frame, both of them moving.
+
+    $\phi = R_a^\top (p_b - p_a) - r(t)$ [m], and with ``orientation`` also
+    $\phi = 4\,\sigma(R_d^\top R_a^\top R_b)$ [rad], as in `OrientationFollows`.
+    """
+
+    kind: Literal["relative_pose_follows"] = "relative_pose_follows"
+    frames: tuple[str, str]
+    """The frame that looks, then the frame that follows."""
+    path: AnyReference
+    """Path in the axes of the first frame, three components [m]."""
+    orientation: AnyOrientation | None = None
+    """Orientation of the second frame in the first; absent: free."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Relative(self, robot)
+
+
+class _Relative(Attached):
+    def __init__(self, spec: RelativePoseFollows, robot: Robot) -> None:
+        self.block = spec.name or f"{spec.frames[1]}_in_{spec.frames[0]}"
+        axes = ["x", "y", "z"] + (["rx", "ry", "rz"] if spec.orientation else [])
+        self.names = tuple(f"{self.block}.{axis}" for axis in axes)
+        self.units = ("m",) * 3 + ("rad",) * (len(axes) - 3)
+        self.holonomic = (True,) * len(axes)
+        self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
+        self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
+        self._orientation = spec.orientation.compile() if spec.orientation else None
+        self._x = np.zeros((3, 3))
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        a, b, x = self._a, self._b, self._x
+        a.move(s)
+        b.move(s)
+        top = rows.part(slice(0, 3))
+        relative_motion(
+            a.R, a.p, a.J, a.velocity, a.drift,
+            b.p, b.J, b.velocity, b.drift,
+            x[0], x[1], x[2], top.A,
+        )  # fmt: skip
+        r = np.array(self._path(s.t))
+        top.phi[:] = x[0] - r[:3]
+        top.beta[:] = x[1] - r[3:6]
+        top.b[:] = r[6:] - x[2]
+        if self._orientation is None:
+            return
+        desired = np.array(self._orientation(s.t))
+        omega_a = a.velocity[3:]
+        omega = a.R @ desired[9:12]
+        orientation_rows(
+            b.R,
+            b.J - a.J,
+            b.velocity[3:],
+            b.drift[3:],
+            np.ascontiguousarray(a.R @ desired[:9].reshape(3, 3)),
+            omega_a + omega,
+            a.drift[3:] + a.R @ desired[12:] + np.cross(omega_a, omega),
+            *rows.part(slice(3, 6)),
+        )

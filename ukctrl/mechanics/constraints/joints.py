@@ -1,0 +1,289 @@
+"""Constraints on coordinates and velocities: joints, linear rows, expressions."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.fields import Number, spec
+from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
+from ukctrl.mechanics.constraints.frame_probe import path_of_size
+from ukctrl.mechanics.reference import AnyReference
+
+if TYPE_CHECKING:
+    from ukctrl.core.expression.rows import DerivedRows, Form
+    from ukctrl.robot import Robot, Snapshot
+
+
+@spec
+class JointFollows(Constraint):
+    r"""One-degree-of-freedom joints follow a path: $\phi_i = q_i - r_i(t)$ [rad or m].
+
+    A continuous joint (no limits, coordinates cos and sin) counts by its angle, wrapped into
+    half a turn around the path.
+    """
+
+    kind: Literal["joint_follows"] = "joint_follows"
+    joints: tuple[str, ...]
+    """Names of the degrees of freedom."""
+    path: AnyReference
+    """Path, one component a joint [rad or m]."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Joints(self, robot)
+
+
+class _Joints(Attached):
+    def __init__(self, spec: JointFollows, robot: Robot) -> None:
+        self.block = spec.name or "joints"
+        self._dofs = np.array([dof_index(robot, joint) for joint in spec.joints])
+        self._coordinates = [_coordinate_index(robot, joint) for joint in spec.joints]
+        self.names = tuple(f"{self.block}.{joint}" for joint in spec.joints)
+        self.units = tuple(robot.dof_units[i].removesuffix("/s") for i in self._dofs)
+        self.holonomic = (True,) * len(self.names)
+        self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        r, r_dot, r_ddot = np.array(self._path(s.t)).reshape(3, -1)
+        for row, (dof, (at, continuous)) in enumerate(
+            zip(self._dofs, self._coordinates, strict=True)
+        ):
+            rows.A[row, dof] = 1.0
+            if continuous:
+                angle = math.atan2(s.q[at + 1], s.q[at]) - r[row]
+                rows.phi[row] = math.remainder(angle, math.tau)
+            else:
+                rows.phi[row] = s.q[at] - r[row]
+        rows.beta[:] = s.v[self._dofs] - r_dot
+        rows.b[:] = r_ddot
+
+
+def dof_index(robot: Robot, name: str) -> int:
+    """Return the place of a degree of freedom in ``v``."""
+    if name not in robot.dofs:
+        raise unknown_name("degree of freedom", name, robot.dofs)
+    return robot.dofs.index(name)
+
+
+def _coordinate_index(robot: Robot, name: str) -> tuple[int, bool]:
+    if name in robot.coordinates:
+        return robot.coordinates.index(name), False
+    if f"{name}_cos" in robot.coordinates:
+        return robot.coordinates.index(f"{name}_cos"), True
+    raise InputError(
+        f"'{name}' must be a joint with one degree of freedom to follow a path; it belongs to a "
+        "larger joint. Hold its frame with 'point_follows' or 'orientation_follows'."
+    )
+
+
+@spec
+class Gear(Constraint):
+    r"""Two joints coupled by a gear: $\phi = q_1 - \rho\, q_2 - o$ [rad or m].
+
+    A continuous joint counts by its angle, and the error then wraps into half a turn; a
+    continuous driver needs a whole ratio, because its turns are not counted. The multiplier is
+    the effort of the gear on the first joint.
+    """
+
+    kind: Literal["gear"] = "gear"
+    joints: tuple[str, str]
+    """The driven joint, then the one that drives it; each with one degree of freedom."""
+    ratio: Number
+    """How far the first moves per unit of the second."""
+    offset: Number = 0.0
+    """Where the first is when the second is at zero [rad or m]."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Gear(self, robot)
+
+
+class _Gear(Attached):
+    def __init__(self, spec: Gear, robot: Robot) -> None:
+        first, second = spec.joints
+        if first == second:
+            raise InputError(f"joints must be two joints; got '{first}' twice.")
+        if spec.ratio == 0.0:
+            raise InputError("ratio must not be zero; got 0.")
+        self._dofs = [dof_index(robot, joint) for joint in spec.joints]
+        self._coordinates = [_coordinate_index(robot, joint) for joint in spec.joints]
+        if self._coordinates[1][1] and not float(spec.ratio).is_integer():
+            raise InputError(
+                f"ratio must be a whole number where '{second}' turns without limits, because its "
+                f"turns are not counted; got {spec.ratio:g}."
+            )
+        self.block = spec.name or f"{first}_by_{second}"
+        self.names, self.holonomic = (self.block,), (True,)
+        self.units = (robot.dof_units[self._dofs[0]].removesuffix("/s"),)
+        self._ratio, self._offset = spec.ratio, spec.offset
+        self._wraps = any(continuous for _, continuous in self._coordinates)
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        first, second = self._dofs
+        rows.A[0, first], rows.A[0, second] = 1.0, -self._ratio
+        q = [
+            math.atan2(s.q[at + 1], s.q[at]) if continuous else s.q[at]
+            for at, continuous in self._coordinates
+        ]
+        error = q[0] - self._ratio * q[1] - self._offset
+        rows.phi[0] = math.remainder(error, math.tau) if self._wraps else error
+        rows.beta[0] = s.v[first] - self._ratio * s.v[second]
+        rows.b[0] = 0.0
+
+
+@spec
+class LinearVelocity(Constraint):
+    r"""A combination of velocities follows a value: $\psi = \sum_i k_i v_i - r(t) = 0$.
+
+    Nonholonomic as far as the row knows: it has no position level.
+    """
+
+    kind: Literal["linear_velocity"] = "linear_velocity"
+    coefficients: dict[str, Number]
+    """Coefficient of each degree of freedom that takes part."""
+    path: AnyReference
+    """Desired value over time, one component; its derivative is used too."""
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Linear(self, robot)
+
+
+class _Linear(Attached):
+    def __init__(self, spec: LinearVelocity, robot: Robot) -> None:
+        self.block = spec.name or "velocity"
+        self.names, self.holonomic = (self.block,), (False,)
+        self._k = np.zeros(robot.nv)
+        units = set()
+        for name, value in spec.coefficients.items():
+            self._k[dof_index(robot, name)] = value
+            units.add(robot.dof_units[dof_index(robot, name)].removesuffix("/s"))
+        self.units = (units.pop() if len(units) == 1 else "",)
+        self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        r, r_dot, _ = self._path(s.t)
+        rows.A[0] = self._k
+        rows.phi[0] = math.nan
+        rows.beta[0] = self._k @ s.v - r
+        rows.b[0] = r_dot
+
+
+Text = str | tuple[str, ...]
+
+
+@spec
+class Expression(Constraint):
+    r"""A constraint written as mathematics; ``A`` and ``b`` are derived from it exactly.
+
+    Exactly one of ``phi``, ``psi``, ``pfaffian`` is given, as one text or a list of texts:
+
+    - ``phi``: $\phi(q, t) = 0$, holonomic, over coordinate names and ``t``.
+    - ``psi``: $\psi(q, v, t) = 0$, nonholonomic; velocities are written ``v.q1``.
+    - ``pfaffian``: $\sum_i a_i(q, t)\, dq_i + a_0\, dt = 0$, with ``d.q1`` and ``d.t``.
+    """
+
+    kind: Literal["expression"] = "expression"
+    phi: Text | None = None
+    """Holonomic constraint."""
+    psi: Text | None = None
+    """Nonholonomic constraint."""
+    pfaffian: Text | None = None
+    """Constraint linear in differentials."""
+    path: AnyReference | None = None
+    r"""What the formulas follow instead of zero, one component a formula: $\phi(q, t) = r(t)$."""
+    unit: str = ""
+    """Unit of ``phi`` (of ``psi`` times seconds), such as ``"rad"``; for labels only."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        given = [form for form in ("phi", "psi", "pfaffian") if getattr(self, form) is not None]
+        if len(given) != 1:
+            came = " and ".join(given) or "none of them"
+            raise InputError(f"give exactly one of phi, psi and pfaffian; got {came}.")
+        if self.path is not None and self.pfaffian is not None:
+            raise InputError("path must come with phi or psi; a Pfaffian form follows none.")
+        return self
+
+    def attach(self, robot: Robot) -> Attached:
+        return _Expression(self, robot)
+
+
+class _Expression(Attached):
+    def __init__(self, spec: Expression, robot: Robot) -> None:
+        derived = derived_rows(spec, robot)
+        count = len(derived.texts)
+        self.block = spec.name or "expression"
+        self.names = (
+            (self.block,) if count == 1 else tuple(f"{self.block}.{i + 1}" for i in range(count))
+        )
+        self.units = (spec.unit,) * count
+        self.holonomic = (derived.form == "holonomic",) * count
+        path = spec.path
+        self._path = path and path_of_size(path, count, f"path of '{self.block}'")
+        self._derived, self._evaluate = derived, derived.evaluate
+        self._split = count * robot.nv
+        # Most rows in text are linear in q; their A is written once, not at every tick.
+        constant = all(entry.is_number for row in derived.A for entry in row)
+        self._A = np.array(derived.A, dtype=np.float64) if constant else None
+        self._filled: Matrix | None = None
+
+    def formulas(self) -> DerivedRows | None:
+        return self._derived if self._path is None else None
+
+    def write(self, s: Snapshot, rows: Rows) -> None:
+        self._write(s, rows)
+        if self._path is not None:
+            r, r_dot, r_ddot = np.array(self._path(s.t)).reshape(3, -1)
+            if self.holonomic[0]:
+                rows.phi[:] -= r
+                rows.beta[:] -= r_dot
+                rows.b[:] += r_ddot
+            else:
+                rows.beta[:] -= r
+                rows.b[:] += r_dot
+
+    def _write(self, s: Snapshot, rows: Rows) -> None:
+        values = self._evaluate(s.q.tolist(), s.v.tolist(), s.t)
+        A, b, beta, phi = rows
+        m, at = len(self.names), self._split
+        if self._A is None:
+            A.reshape(-1)[:] = values[:at]
+        elif A is not self._filled:
+            A[:] = self._A
+            self._filled = A
+        if m == 1:
+            b[0], beta[0], phi[0] = values[at:]
+            return
+        b[:] = values[at : at + m]
+        beta[:] = values[at + m : at + 2 * m]
+        phi[:] = values[at + 2 * m :]
+
+
+def derived_rows(spec: Expression, robot: Robot) -> DerivedRows:
+    """Return the formulas of a constraint as symbols, without the path that they follow.
+
+    Raises:
+        ExpressionError: One is not acceptable; the message names its key.
+    """
+    from ukctrl.core.expression import derive_rows
+
+    given: dict[str, tuple[Form, Text | None]] = {
+        "phi": ("holonomic", spec.phi),
+        "psi": ("nonholonomic", spec.psi),
+        "pfaffian": ("pfaffian", spec.pfaffian),
+    }
+    key, form, text = next((k, f, text) for k, (f, text) in given.items() if text is not None)
+    with blaming(key):
+        return derive_rows(
+            (text,) if isinstance(text, str) else text,
+            form=form,
+            coordinates=robot.coordinates,
+            dofs=robot.dofs,
+            rates=robot.rates,
+            constants=robot.structure.parameters,
+        )

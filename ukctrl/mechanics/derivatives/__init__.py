@@ -1,0 +1,24 @@
+r"""Jets: time derivatives of any order of what servo rows say, along the motions of a robot.
+
+Rows of relative degree r need $\phi, \dot\phi, \dots, \phi^{(r)}$ along the motion that begins at a
+state under an input $u(\tau) = \sum_k u_k \tau^k / k!$. Where robot and rows are formulas they are
+derived exactly (`FormulaJets`); on any other robot they are measured along that motion by a
+spectral method (`SampledJets`), which tells how exact it is.
+"""
+
+from ukctrl.mechanics.derivatives.formula_jets import FormulaJets, formula_jets
+from ukctrl.mechanics.derivatives.jets import Jets
+from ukctrl.mechanics.derivatives.paths import breaks, check_smooth, dividing
+from ukctrl.mechanics.derivatives.sampled_jets import SampledJets
+from ukctrl.mechanics.derivatives.select import jets_of
+
+__all__ = [
+    "FormulaJets",
+    "Jets",
+    "SampledJets",
+    "breaks",
+    "check_smooth",
+    "dividing",
+    "formula_jets",
+    "jets_of",
+]

@@ -1,0 +1,50 @@
+"""What derivatives of rows along a motion are, however they are found."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.robot import Robot
+
+
+class Jets(abc.ABC):
+    r"""Derivatives of the rows of a stack along the motions of a robot.
+
+    A row with a position level counts from its error $\phi$, one without from $\beta$.
+
+    Attributes:
+        robot: The robot.
+        stack: The rows.
+        first: How often each row is differentiated at least until an input can appear in it,
+            shape ``(m,)``: 2, of a nonholonomic row 1.
+    """
+
+    exact: ClassVar[bool]
+    """Whether the derivatives are those of formulas, right to rounding."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.robot: Robot = stack.robot
+        self.stack = stack
+        self.first: NDArray[np.intp] = np.where(stack.holonomic, 2, 1)
+
+    @abc.abstractmethod
+    def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
+        r"""Return the rows and their derivatives, shape ``(order + 1, m)``.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``.
+            v: Velocity, shape ``(nv,)``.
+            U: The input and its derivatives, $u(\tau) = \sum_k U_k \tau^k/k!$, shape ``(n, nu)``;
+                those beyond are zero.
+            order: Highest derivative.
+
+        Raises:
+            UkctrlError: They do not exist at this state, or a path is not smooth enough.
+        """

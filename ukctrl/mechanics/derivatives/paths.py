@@ -1,0 +1,126 @@
+"""Paths as the Taylor polynomials that they are near an instant, and whether they are smooth."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Iterator, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Constraint, Stack
+from ukctrl.mechanics.reference import Path, Reference
+from ukctrl.mechanics.reference.taylor import Series
+
+
+def paths(constraint: Constraint) -> Iterator[tuple[str, Reference]]:
+    """Yield the paths of a constraint, by the names of their fields."""
+    spec: Any = constraint
+    for field in dc.fields(spec):
+        value = getattr(constraint, field.name)
+        if isinstance(value, Reference):
+            yield field.name, value
+
+
+@final
+class Osculating(Reference):
+    """A path that is replaced by its Taylor polynomial about an instant, which can be moved.
+
+    A path that is made of pieces is not smooth across their ends; its polynomial is, and has the
+    same derivatives.
+    """
+
+    def __init__(self, path: Reference) -> None:
+        self._path, self._about = path, 0.0
+        self._parts: list[Series] = [path.series(0.0, 0)] * 3
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return self._path.size
+
+    def about(self, t: float, order: int) -> None:
+        """Move to another instant [s]."""
+        coefficients = self._path.series(t, order)
+        self._about, self._parts = t, [coefficients]
+        for _ in range(2):
+            powers = np.arange(1, len(self._parts[-1]))[:, None]
+            self._parts.append(self._parts[-1][1:] * powers)
+
+    def compile(self) -> Path:
+        """Return the flat function of time; it follows `about`."""
+
+        def evaluate(t: float) -> tuple[float, ...]:
+            tau = t - self._about
+            flat: list[float] = []
+            for part in self._parts:
+                value = np.zeros(self.size)
+                for row in part[::-1]:
+                    value = value * tau + row
+                flat += value.tolist()
+            return tuple(flat)
+
+        return evaluate
+
+
+def osculating(constraints: Sequence[Constraint]) -> tuple[list[Constraint], list[Osculating]]:
+    """Return the constraints with their paths replaced, and the replacements."""
+    replaced, found = list[Constraint](), list[Osculating]()
+    for constraint in constraints:
+        changes = {name: Osculating(path) for name, path in paths(constraint)}
+        found += changes.values()
+        spec: Any = constraint
+        replaced.append(dc.replace(spec, **changes) if changes else constraint)
+    return replaced, found
+
+
+def breaks(constraints: Sequence[Constraint], first: float, last: float) -> list[float]:
+    """Return the times within a span at which a derivative of some path may jump [s], in order."""
+    every = (path for constraint in constraints for _, path in paths(constraint))
+    return sorted({t for path in every for t in path.breaks(first, last)})
+
+
+def dividing(step: float, gaps: Sequence[float]) -> float:
+    """Return a step, the given one or a little shorter, that all gaps are multiples of.
+
+    Where there is none, the given one.
+    """
+    if not gaps:
+        return step
+    fewest = int(np.ceil(gaps[0] / step - 1e-9))
+    for count in range(fewest, 3 * fewest + 1):
+        tried = gaps[0] / count
+        parts = np.array(gaps) / tried
+        if np.abs(parts - np.round(parts)).max() < 1e-7:
+            return tried
+    return step
+
+
+def check_smooth(stack: Stack, orders: Sequence[int]) -> None:
+    """Refuse paths that jump in a derivative that their rows need to be continuous.
+
+    Args:
+        stack: The rows.
+        orders: How often each row is differentiated until the input appears.
+
+    Raises:
+        InputError: A path has fewer continuous derivatives than one less than that.
+    """
+    start = 0
+    for number, (constraint, part) in enumerate(
+        zip(stack.constraints, stack.attached, strict=True)
+    ):
+        stop = start + len(part.names)
+        levels = [0 if holonomic else 1 for holonomic in part.holonomic]
+        needed = max(
+            order + level - 1 for order, level in zip(orders[start:stop], levels, strict=True)
+        )
+        for name, path in paths(constraint):
+            if path.smoothness < needed:
+                raise InputError(
+                    f"servo[{number}].{name} must have {needed} continuous derivatives, one less "
+                    f"than the relative degree of its rows; it has {path.smoothness:.0f}. Use "
+                    f'kind = "rest_to_rest" with still = {needed} or more, or a formula.'
+                )
+        start = stop

@@ -1,0 +1,244 @@
+"""A robot's affine answer to its input, at one state after another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra import kernels, kernels_large, stabilisation
+from ukctrl.core.algebra.answer_checks import (
+    RUN_RANK,
+    RankPolicy,
+    raise_if_conflicting,
+    raise_if_singular,
+)
+from ukctrl.core.algebra.factorisation import Vector, independent_rows
+from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
+from ukctrl.core.errors import NotFinite, ShapeError
+from ukctrl.core.fields import spec
+from ukctrl.core.files.toml import blaming, read_spec
+from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
+from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
+from ukctrl.mechanics.reactions import multipliers, sharing
+from ukctrl.robot import Robot
+from ukctrl.uk import RankReport
+
+
+class Gains(NamedTuple):
+    r"""How the error of a passive row decays.
+
+    $\ddot\varphi + \alpha\dot\varphi + \beta\varphi = 0$; a nonholonomic row has no $\varphi$ and
+    obeys $\dot\beta + \alpha\beta = 0$.
+    """
+
+    alpha: float = 40.0
+    """[1/s]."""
+    beta: float = 400.0
+    """[1/s^2]."""
+
+
+GAINS = Gains()
+"""Critical damping at 20 1/s."""
+
+
+@spec
+class PassiveTables:
+    """The ``[[passive]]`` tables of a robot, as constraints."""
+
+    passive: tuple[AnyConstraint, ...] = ()
+
+
+def passive_constraints(robot: Robot) -> tuple[Constraint, ...]:
+    """Return the constraints that physics enforces on a robot, read from its file.
+
+    Raises:
+        InputError: A table of its file is no constraint.
+    """
+    label = f"robot '{robot.name}'"
+    tables = {"passive": tuple(split(table)[0] for table in robot.passive)}
+    return read_spec(PassiveTables, tables, label).passive
+
+
+def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
+    """Return what the passive constraints exert beside their reactions."""
+    found: list[Push] = []
+    for number, (table, part) in enumerate(zip(robot.passive, passive.attached, strict=True)):
+        label = f"robot '{robot.name}': passive[{number}]"
+        own = read_spec(NonIdeal, split(table)[1], label)
+        with blaming(label):
+            found += pushes(own, part, robot)
+    return found
+
+
+@final
+class Dynamics:
+    r"""The equation of motion of a robot and its passive constraints, ``a = a_free + G u``.
+
+    Plant and law each hold one: the plant's is made of the true robot, the law's of the believed
+    one; where both are the same robot they share it, and the work is done once. The arrays are
+    zero until `move` is called for the first time, and overwritten by it.
+
+    Attributes:
+        robot: The robot.
+        snapshot: The robot at the current state.
+        passive: The passive constraints; ``passive.rows.b`` includes their stabilisation.
+        rank: When passive rows count as dependent.
+        gains: How errors of the passive rows decay.
+        L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
+        a_free: Acceleration at zero input, shape ``(nv,)``.
+        G: Acceleration per unit input, shape ``(nv, nu)``.
+        passive_rank: Directions that the passive rows constrain.
+        nonideal: What the passive constraints exert beside their reactions, such as friction,
+            shape ``(nv,)``.
+        margins: The smallest singular value of the passive rows that counts as constraining, and
+            the largest that does not; of rows of unit length in mass-weighted coordinates.
+    """
+
+    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK, gains: Gains = GAINS) -> None:
+        self.robot = robot
+        self.passive = Stack(
+            passive_constraints(robot), robot, key=f"robot '{robot.name}': passive"
+        )
+        self._pushes = _nonideal(robot, self.passive)
+        self.rank, self.gains = rank, gains
+        self.snapshot = robot.snapshot(robot.neutral)
+        n = robot.nv
+        self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
+        self.passive_rank, self.margins = 0, np.zeros(2)
+        self._regular = 0  # the highest rank so far: less is a singular position
+        self._inputs = robot.nu
+        size = kernels_large if n >= kernels_large.SIZE else kernels
+        self._answer, self._passive_answer = size.plain_answer, size.passive_answer
+        self._count = len(self.passive)
+        self.nonideal = np.zeros(n)
+        self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
+
+    def move(self, t: float, q: Vector, v: Vector) -> None:
+        """Evaluate at another state.
+
+        Raises:
+            SingularMass: The mass matrix is not positive definite there.
+            ConflictingConstraints: No acceleration satisfies all passive rows.
+        """
+        s = self.snapshot
+        s.move(q, v, t)
+        if self._count:
+            self._move_constrained()
+            return
+        found = self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G)
+        if found < 0:
+            raise_if_singular(found)
+
+    def _move_constrained(self) -> None:
+        s, rank, gains = self.snapshot, self.rank, self.gains
+        A, b, rate, error = self._write_passive()
+        f = s.f + self.nonideal if self._pushes else s.f
+        stabilisation.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
+        found = self._passive_answer(
+            s.M, s.nle, f, s.B, A, self._b_p, rank.passive,
+            self.L, self.a_free, self.G, self._a_0, self.margins,
+        )  # fmt: skip
+        if found < 0:
+            raise_if_singular(found)
+        self.passive_rank = found
+        self._regular = max(self._regular, found)
+        if found == self._count:
+            return
+        kept, loose = self.margins.tolist()
+        if kept < GRADUAL * rank.passive or found < self._regular:
+            loose = GRADUAL * rank.passive  # near a singular position rows are met in part
+        a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
+        if stabilisation.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
+            raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
+
+    def look(self, t: float, q: Vector, v: Vector) -> Rows:
+        """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.
+
+        The rows come without their stabilisation. The answer to the input stays as it was.
+        """
+        self.snapshot.move(q, v, t)
+        return self._write_passive()
+
+    def _write_passive(self) -> Rows:
+        rows = self.passive.write(self.snapshot)
+        if self._pushes:
+            self.nonideal.fill(0.0)
+            for push in self._pushes:
+                push.add(self.snapshot, self.nonideal)
+        return rows
+
+    @property
+    def rubs(self) -> bool:
+        """Whether some passive constraint is not ideal."""
+        return bool(self._pushes)
+
+    def passive_report(self) -> RankReport:
+        """Return which passive rows are independent at the current state, and by how much.
+
+        Of rows of unit length in mass-weighted coordinates, as the rank is decided in the loop.
+        """
+        rows, names = self.passive.rows, self.passive.names
+        if not self._count:
+            return RankReport(0, (), (), 0.0, 0.0)
+        weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
+        order = np.empty(self._count, dtype=np.int64)
+        independent_rows(weighted, self.rank.passive, order)
+        found = self.passive_rank
+        kept, dropped = sorted(order[:found].tolist()), sorted(order[found:].tolist())
+        return RankReport(
+            rank=found,
+            independent=tuple(names[i] for i in kept),
+            dependent=tuple(names[i] for i in dropped),
+            smallest_kept=float(self.margins[0]),
+            largest_dropped=float(self.margins[1]),
+        )
+
+    def acceleration(self, u: Vector) -> Vector:
+        """Return ``a_free + G u``, shape ``(nv,)``.
+
+        Raises:
+            ShapeError: ``u`` does not have one entry for each actuator.
+            NotFinite: An entry of ``u`` is not finite.
+        """
+        if u.size != self._inputs:
+            raise ShapeError(f"u must have shape ({self._inputs},); got {u.shape}.")
+        a: Vector = np.empty(len(self.a_free))
+        if not kernels.acceleration(self.a_free, self.G, u, a):
+            raise NotFinite(f"u must be finite; got {u}.")
+        return a
+
+    def power(self, a: Vector, u: Vector) -> float:
+        """Return the power fed to the robot by motors, applied forces and reactions [W].
+
+        Springs are not counted, because their energy is part of the robot's.
+        """
+        s, forces = self.snapshot, self.robot.forces
+        total = float(u @ (s.v @ s.B))
+        if forces.any:
+            total += float(s.f @ s.v) + forces.potential_rate(s)
+        if self._count:
+            total += float(self.passive_force(a, u) @ s.v)
+        return total
+
+    def passive_force(self, a: Vector, u: Vector) -> Vector:
+        """Return the generalised force of the passive constraints, ``M a + nle - f - B u``.
+
+        It is the reaction and what is not ideal.
+        """
+        s = self.snapshot
+        force: Vector = s.M @ a + s.nle - s.f - s.B @ u
+        return force
+
+    def reactions(self, force: Vector) -> Vector:
+        """Return the multipliers of the passive rows that transmit a `passive_force`.
+
+        Of least norm where rows are redundant; `sharing` tells which ones that concerns.
+        """
+        ideal = force - self.nonideal
+        return multipliers(self.L, self.passive.rows.A, ideal, self.passive_rank)
+
+    def sharing(self) -> tuple[str, ...]:
+        """Return the names of the passive rows whose multipliers no motion determines."""
+        shared = sharing(self.L, self.passive.rows.A, self.passive_rank)
+        return tuple(self.passive.names[i] for i in np.flatnonzero(shared))

@@ -1,0 +1,1 @@
+"""Holonomic or nonholonomic: which velocity constraints can be integrated."""

@@ -1,0 +1,199 @@
+r"""Integrals and integrating factors of velocity constraints, where symbols find them in time.
+
+Computer algebra may take for ever. So it runs in a process of its own, which is ended when its
+processor time is up; everything it says is optional.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import sympy
+
+MOST_OPERATIONS = 200
+"""Forms with more operations than this are left alone."""
+MOST_FORMS = 60
+"""With more Frobenius forms than this, no witness is written out."""
+BUSY = 10.0
+"""A machine may be so many times busier than this process before time that passes counts too."""
+
+
+class ClosedForm(NamedTuple):
+    """What computer algebra found."""
+
+    integrals: list[tuple[str, str]]
+    """Integrating factor and integral of each row; empty texts where none was found."""
+    witness: str
+    """The first Frobenius form that is not zero, or an empty text."""
+
+
+def closed_forms(
+    texts: Sequence[str], coordinates: Sequence[str], integrable: Sequence[bool], seconds: float
+) -> ClosedForm | None:
+    """Integrate rows in text, in a process of its own.
+
+    Args:
+        texts: The rows, over velocities ``v.x`` or differentials ``d.x``.
+        coordinates: Names of the coordinates.
+        integrable: Which rows are known to be integrable by themselves.
+        seconds: Processor time allowed, in whole seconds: no answer depends on a busy machine.
+
+    Returns:
+        None where the time was not enough, or no process can be started.
+    """
+    asked = json.dumps([seconds, list(texts), list(coordinates), list(integrable)])
+    paths = os.pathsep.join(path for path in sys.path if path)
+    try:
+        run = subprocess.run(
+            [sys.executable, "-m", "ukctrl.mechanics.integrability.integrals"],
+            input=asked,
+            capture_output=True,
+            text=True,
+            timeout=BUSY * max(1.0, seconds),
+            env={**os.environ, "PYTHONPATH": paths},
+            check=False,
+        )
+        integrals, witness = json.loads(run.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return ClosedForm([(factor, integral) for factor, integral in integrals], witness)
+
+
+def _answer(
+    texts: Sequence[str], coordinates: Sequence[str], integrable: Sequence[bool]
+) -> tuple[list[tuple[str, str]], str]:
+    import sympy
+
+    from ukctrl.mechanics.integrability.spaces import read_rows
+
+    names = tuple(coordinates)
+    rates = tuple(f"v.{name}" for name in names)
+    derived = read_rows(texts, names, names, rates)
+    variables = [sympy.Symbol(name) for name in (*names, "t")]
+    velocities = [sympy.Symbol(rate) for rate in rates]
+    at_rest = dict.fromkeys(velocities, sympy.Integer(0))
+    forms = [[*row.A[0], row.beta[0].xreplace(at_rest)] for row in derived]
+    forms = [[sympy.nsimplify(entry, rational=True) for entry in form] for form in forms]
+    linear = [not any(entry.has(*velocities) for entry in form) for form in forms]
+    found = []
+    for row, form, usable, known in zip(derived, forms, linear, integrable, strict=True):
+        if row.phi:
+            found.append(("1", str(row.phi[0])))
+        elif usable and known and sum(entry.count_ops() for entry in form) <= MOST_OPERATIONS:
+            found.append(_integrate(form, variables))
+        else:
+            found.append(("", ""))
+    witness = _witness(forms, variables) if all(linear) else ""
+    return found, witness
+
+
+def _curl(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol], i: int, j: int) -> Any:
+    return form[j].diff(x[i]) - form[i].diff(x[j])
+
+
+def _witness(forms: Sequence[Sequence[sympy.Expr]], x: Sequence[sympy.Symbol]) -> str:
+    """Return the first component of ``d omega_i ^ omega_1 ^ ... ^ omega_m`` that is not zero."""
+    import sympy
+
+    m, size = len(forms), len(x)
+    tuples = list(itertools.combinations(range(size), m + 2))
+    if m > 3 or m * len(tuples) > MOST_FORMS:
+        return ""
+    for i, form in enumerate(forms):
+        for chosen in tuples:
+            total: Any = sympy.Integer(0)
+            for a, b in itertools.combinations(range(m + 2), 2):
+                rest = [chosen[k] for k in range(m + 2) if k not in (a, b)]
+                minor = sympy.Matrix([[each[k] for k in rest] for each in forms]).det()
+                sign = (-1) ** (a + b + 1)
+                total += sign * _curl(form, x, chosen[a], chosen[b]) * minor
+            value = sympy.simplify(total)
+            if value != 0:
+                which = "omega" if m == 1 else f"omega_{i + 1}"
+                others = "omega" if m == 1 else " ^ ".join(f"omega_{k + 1}" for k in range(m))
+                basis = " ^ ".join(f"d{x[k]}" for k in chosen)
+                return f"d {which} ^ {others} has the component {value} along {basis}"
+    return ""
+
+
+def _integrate(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> tuple[str, str]:
+    """Return an integrating factor and the integral, or empty texts."""
+    import sympy
+
+    leads: list[Any] = [sympy.Integer(1), *(1 / entry for entry in form if entry != 0)]
+    for lead in leads:
+        scaled = [sympy.cancel(lead * entry) for entry in form]
+        for factor in _factors(scaled, x):
+            exact = [sympy.simplify(factor * entry) for entry in scaled]
+            pairs = itertools.combinations(range(len(x)), 2)
+            if any(sympy.simplify(_curl(exact, x, i, j)) != 0 for i, j in pairs):
+                continue
+            potential = _potential(exact, x)
+            if potential is not None:
+                return str(sympy.simplify(lead * factor)), str(potential)
+    return "", ""
+
+
+def _factors(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> list[Any]:
+    r"""Return 1 and every factor of one variable $x_k$ alone that may make a form exact.
+
+    $\mu'/\mu = (\partial_j a_k - \partial_k a_j)/a_j$ must then be a function of $x_k$ only.
+    """
+    import sympy
+
+    found: list[Any] = [sympy.Integer(1)]
+    for k, variable in enumerate(x):
+        for j in range(len(x)):
+            if j == k or form[j] == 0:
+                continue
+            rate = sympy.simplify(_curl(form, x, j, k) / form[j])
+            if rate != 0 and rate.free_symbols <= {variable}:
+                found.append(sympy.exp(sympy.integrate(rate, variable)))
+            break
+    return found
+
+
+def _potential(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> Any:
+    """Integrate an exact form, one variable after the other; None where that is not closed."""
+    import sympy
+
+    total: Any = sympy.Integer(0)
+    for entry, variable in zip(form, x, strict=True):
+        missing = sympy.simplify(entry - total.diff(variable))
+        if missing == 0:
+            continue
+        part = sympy.integrate(missing, variable)
+        if part.has(sympy.Integral):
+            return None
+        total += part
+    checked = all(
+        sympy.simplify(total.diff(variable) - entry) == 0
+        for entry, variable in zip(form, x, strict=True)
+    )
+    if not checked:
+        return None
+    real: Any = sympy.expand(total).replace(sympy.log, lambda u: sympy.log(u**2) / 2)
+    return real
+
+
+def _main() -> None:
+    """Answer what stands on the input, within the processor time that it allows."""
+    seconds, *asked = json.loads(sys.stdin.read())
+    if sys.platform != "win32":
+        import resource
+
+        most = math.ceil(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    json.dump(_answer(*asked), sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

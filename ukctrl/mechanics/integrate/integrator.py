@@ -1,0 +1,131 @@
+"""What every integrator is: a state, a closed loop, and how to advance one by the other."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol, final
+
+import numpy as np
+
+from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import UkctrlError
+from ukctrl.robot import Robot
+
+SPEED_LIMIT = 1e5
+"""A speed beyond this is no mechanism any more [rad/s or m/s]."""
+GUARD_RTOL = 1e-13
+"""A crossing is found to this fraction of the step in which it lies, or to rounding."""
+
+
+class IntegrationFailed(UkctrlError, ArithmeticError):
+    """The motion cannot be continued: it blew up, or no step is small enough."""
+
+
+class State(NamedTuple):
+    """What is integrated."""
+
+    q: Vector
+    v: Vector
+    memory: Vector
+
+
+class System(Protocol):
+    """The closed loop, as the integrators see it."""
+
+    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
+        """Return the acceleration and the rate of the memory."""
+        ...
+
+
+Correction = Callable[[float, Vector, Vector], tuple[Vector, Vector]]
+"""Maps time, q and v to the q and v from which to go on: a projection onto constraints."""
+Guard = Callable[[float, State], float]
+"""Positive until something happens that ends the integration, such as a switch of the law."""
+
+
+class Integrator(abc.ABC):
+    """Advances a state and reports it at chosen times.
+
+    Args:
+        system: The closed loop.
+        robot: The robot whose configurations are integrated.
+        correction: Applied to the state after every step, and to every state that is reported.
+    """
+
+    def __init__(self, system: System, robot: Robot, correction: Correction | None = None) -> None:
+        self.system = system
+        self.robot = robot
+        self.correction = correction
+        self.flat = robot.is_euclidean
+        """Whether q_dot = v, so that plain addition integrates q."""
+
+    @property
+    def step(self) -> float | None:
+        """The step that it tries next [s]; None where it does not choose any."""
+        return None
+
+    @abc.abstractmethod
+    def advance(
+        self,
+        t: float,
+        state: State,
+        stop: float,
+        outputs: Sequence[float],
+        guard: Guard | None = None,
+    ) -> Iterator[tuple[float, State]]:
+        """Yield the state at each of ``outputs``, increasing times in ``(t, stop]``.
+
+        The last of them must be ``stop``, so that the caller can go on from there. Where the
+        ``guard`` stops being positive, the state there is yielded, and it is the last one.
+
+        Raises:
+            IntegrationFailed: The motion cannot be continued.
+        """
+
+    @final
+    def corrected(self, t: float, state: State) -> State:
+        """Return the state from which to go on."""
+        if self.correction is None:
+            return state
+        q, v = self.correction(t, state.q, state.v)
+        return State(q, v, state.memory)
+
+
+def check_bounded(t: float, state: State) -> None:
+    """Raise `IntegrationFailed` when the state is no longer finite and bounded."""
+    if bounded(state.q, state.v, state.memory, SPEED_LIMIT):
+        return
+    speed = np.abs(state.v).max(initial=0.0)
+    raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")
+
+
+@compiled
+def bounded(q: Vector, v: Vector, memory: Vector, limit: float) -> bool:
+    """Return whether all is finite, and no speed reaches the limit."""
+    fine = True
+    for i in range(len(v)):
+        fine = fine and abs(v[i]) < limit
+    for i in range(len(q)):
+        fine = fine and np.isfinite(q[i])
+    for i in range(len(memory)):
+        fine = fine and np.isfinite(memory[i])
+    return fine
+
+
+def crossing(guard: Guard, state: Callable[[float], State], before: float, after: float) -> float:
+    """Return the first time found at which the guard is not positive, by bisection.
+
+    It is positive ``before`` and not ``after``; the time returned is on the far side.
+    """
+    near = GUARD_RTOL * (after - before)
+    while after - before > near:
+        middle = 0.5 * (before + after)
+        if not before < middle < after:
+            break
+        if guard(middle, state(middle)) > 0.0:
+            before = middle
+        else:
+            after = middle
+    return after

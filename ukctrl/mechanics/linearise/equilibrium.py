@@ -1,0 +1,48 @@
+"""Inputs that hold a robot at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukctrl import uk
+from ukctrl.core.algebra.answer_checks import RUN_RANK
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.robot import Robot
+from ukctrl.robot.snapshot import checked
+
+BALANCED = 1e-9
+"""An acceleration that is smaller than this fraction of what it adds up from counts as none."""
+USUAL = 1.0
+"""A usual acceleration, for configurations at which every force vanishes [rad/s^2 or m/s^2]."""
+
+
+def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
+    """Return the least input that holds a robot at rest at a configuration, shape ``(nu,)``.
+
+    Raises:
+        ShapeError: ``q`` does not fit the robot.
+        InputError: No input does; the velocity that would change most is named.
+    """
+    q = checked("q", q, robot.nq)
+    dynamics = Dynamics(robot, RUN_RANK, Gains(0.0, 0.0))
+    dynamics.move(t, q, np.zeros(robot.nv))
+    a_free, G, s = dynamics.a_free, dynamics.G, dynamics.snapshot
+    u = uk.least_squares_input(G, -a_free)
+    a = dynamics.acceleration(u)
+    size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
+    size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))
+    if np.abs(a).max(initial=0.0) > BALANCED * max(size, USUAL):
+        worst = int(np.argmax(np.abs(a)))
+        force = float((s.M @ a)[worst])
+        unit = robot.dof_units[worst]
+        raise InputError(
+            f"robot '{robot.name}' must be held at rest by some input at the configuration "
+            f"{np.array2string(q, precision=4, separator=', ')}; the inputs leave an acceleration "
+            f"of {a[worst]:.3g} {unit.removesuffix('/s')}/s^2 at '{robot.dofs[worst]}', a force of "
+            f"{force:.3g} {'N' if unit == 'm/s' else 'N m'}. Choose a configuration where the "
+            "forces that no motor carries vanish."
+        )
+    return u

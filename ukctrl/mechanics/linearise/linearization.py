@@ -1,0 +1,190 @@
+"""The linear system itself, and what makes it at one state after another."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
+from ukctrl.mechanics.integrability.positional_rows import positional_rows
+from ukctrl.mechanics.linearise.equilibrium import equilibrium
+from ukctrl.mechanics.linearise.force_derivatives import derivatives, parted
+from ukctrl.mechanics.linearise.free_directions import FreeDirections, Indices
+from ukctrl.robot import Robot
+from ukctrl.robot.snapshot import checked
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Linearization:
+    """A linear system ``x_dot = A x + B du``; unpacks as ``A, B``."""
+
+    robot: Robot
+    A: Matrix
+    """Shape ``(n, n)``."""
+    B: Matrix
+    """Shape ``(n, nu)``."""
+    full: Matrix
+    """All deviations from the chosen ones, ``(dq, dv) = full x``, shape ``(2 nv, n)``."""
+    positions: Indices
+    """The velocities along which the configuration's deviations are ``x``'s first entries."""
+    velocities: Indices
+    """The velocities whose deviations are the other entries."""
+    q: Vector
+    """Configuration, shape ``(nq,)``."""
+    v: Vector
+    """Velocity, shape ``(nv,)``."""
+    u: Vector
+    """Input, shape ``(nu,)``."""
+    a: Vector
+    """Acceleration there, shape ``(nv,)``; zero at an equilibrium."""
+
+    def __iter__(self) -> Iterator[Matrix]:
+        return iter((self.A, self.B))
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the entries of ``x``: velocities, those of rates as ``v.<name>``."""
+        dofs = self.robot.dofs
+        return (*(dofs[i] for i in self.positions), *(f"v.{dofs[j]}" for j in self.velocities))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.robot.actuators
+
+    def deviation(self, q: Vector, v: Vector) -> Vector:
+        """Return ``x`` of a state, shape ``(n,)``."""
+        dq, dv = self.robot.difference(self.q, q), v - self.v
+        x: Vector = np.concatenate([dq[self.positions], dv[self.velocities]])
+        return x
+
+    def poles(self) -> NDArray[np.complex128]:
+        """Return the eigenvalues of ``A``, shape ``(n,)`` [1/s]."""
+        return np.asarray(np.linalg.eigvals(self.A), dtype=np.complex128)
+
+
+@final
+class Linearizer:
+    """Linearises a robot at one state after another.
+
+    Args:
+        robot: The robot.
+        rank: When passive rows count as dependent.
+
+    Attributes:
+        positional: Indices of the passive rows that hold positions.
+    """
+
+    def __init__(self, robot: Robot, rank: RankPolicy = RUN_RANK) -> None:
+        self.robot = robot
+        # Along the tangent the errors of the rows stay zero, so what stabilises them has no part.
+        self._dynamics = Dynamics(robot, rank, Gains(0.0, 0.0))
+        self.positional = np.flatnonzero(
+            positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
+        )
+        self._exact, self._others = parted(robot.forces)
+        varies = bool(self._others) or robot.actuation.varies
+        self._moves = varies or bool(len(self._dynamics.passive))
+
+    def at(
+        self, t: float, q: Vector, v: Vector, u: Vector, like: Linearization | None = None
+    ) -> Linearization:
+        """Return the linear system at a state, which must be on the passive constraints.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``.
+            v: Velocity, shape ``(nv,)``.
+            u: Input, shape ``(nu,)``.
+            like: Take the coordinates of this one, for systems along a motion; absent: those that
+                the passive rows leave best determined here.
+        """
+        robot, dynamics = self.robot, self._dynamics
+        n = robot.nv
+        dynamics.move(t, q, v)
+        a, G, A_p = dynamics.acceleration(u), dynamics.G.copy(), dynamics.passive.rows.A.copy()
+        rtol = dynamics.rank.passive
+        every = FreeDirections(dynamics.L, A_p, rtol)
+        positions = FreeDirections(dynamics.L, A_p[self.positional], rtol)
+        by_q, by_v = dynamics.snapshot.force_derivatives(a)
+        f_q, f_v = derivatives(self._exact, dynamics.snapshot)
+        by_q, by_v = by_q - f_q, by_v - f_v
+        more_q = more_v = np.zeros((n + 2 * len(A_p), n))
+        if self._moves:
+            more_q, more_v = self._differences(a, u)
+        rows, slips = slice(n, n + len(A_p)), slice(n + len(A_p), None)
+        a_q = -every.answer(by_q + more_q[:n], more_q[rows])
+        a_v = -every.answer(by_v + more_v[:n], more_v[rows])
+        i = positions.chosen if like is None else like.positions
+        j = every.chosen if like is None else like.velocities
+        N_q, N_v = positions.tangent(i), every.tangent(j)
+        S = -every.least(more_q[slips] @ N_q)
+        S -= N_v @ S[j]
+        full = np.block([[N_q, np.zeros((n, len(j)))], [S, N_v]])
+        rates = np.block([[-robot.bracket(v), np.eye(n)], [a_q, a_v]]) @ full
+        chosen = np.concatenate([i, n + j])
+        B = np.vstack([np.zeros((n, robot.nu)), G])
+        return Linearization(
+            robot=robot, A=rates[chosen], B=B[chosen], full=full, positions=i, velocities=j,
+            q=np.array(q), v=np.array(v), u=np.array(u), a=a,
+        )  # fmt: skip
+
+    def _differences(self, a: Vector, u: Vector) -> tuple[Matrix, Matrix]:
+        """Return how ``[-f - B u - A_p' lam; A_p a - b_p; A_p v - c]`` changes with q and v.
+
+        Of ``f``, what is not known in closed form.
+        """
+        robot, dynamics = self.robot, self._dynamics
+        lam = np.zeros(0)
+        if len(dynamics.passive):
+            lam = dynamics.reactions(dynamics.passive_force(a, u))
+        t, q, v = dynamics.snapshot.t, dynamics.snapshot.q.copy(), dynamics.snapshot.v.copy()
+        still = np.zeros(robot.nv)
+
+        def rest(dq: Vector, dv: Vector) -> Vector:
+            A, b, beta, _ = dynamics.look(t, robot.integrate(q, dq), v + dv)
+            s = dynamics.snapshot
+            force = -s.B @ u - dynamics.nonideal - lam @ A
+            f: Vector = np.zeros(robot.nv)
+            for term in self._others:
+                term.add(s, f)
+            force -= f
+            return np.concatenate([force, A @ a - b, beta])
+
+        by_q = jacobian(lambda dq: rest(dq, still), robot.nv)
+        return by_q, jacobian(lambda dv: rest(still, dv), robot.nv)
+
+
+def linearize(
+    robot: Robot,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    t: float = 0.0,
+) -> Linearization:
+    """Return a robot near a state as a linear system; see this package's head.
+
+    Args:
+        robot: The robot.
+        q: Configuration on its passive constraints, shape ``(nq,)``.
+        u: Input, shape ``(nu,)``; absent: the one that holds the robot at rest there.
+        v: Velocity that the constraints allow, shape ``(nv,)``; absent: at rest.
+        t: Time [s].
+
+    Raises:
+        ShapeError: An argument does not fit the robot.
+        InputError: No input is given, and none holds the robot at rest.
+    """
+    q = checked("q", q, robot.nq)
+    v = checked("v", np.zeros(robot.nv) if v is None else v, robot.nv)
+    u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.nu)
+    return Linearizer(robot).at(t, q, v, u)

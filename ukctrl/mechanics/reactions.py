@@ -1,0 +1,59 @@
+"""What passive rows transmit: their multipliers, and which of them are determined at all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector, solve_lower
+from ukctrl.core.algebra.row_space import mass_weighted
+
+SHARED = 1e-6
+"""A row shares its load when its part in a combination of rows that does nothing exceeds this."""
+
+
+def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
+    r"""Return the multipliers of least norm with $A^\top \lambda = F$, shape ``(m,)``.
+
+    $F$ may have a part outside the rows; it is left out. The norm is Euclidean over the rows as
+    numbers in SI units.
+
+    Args:
+        L: Cholesky factor of the mass matrix, shape ``(n, n)``.
+        A: Passive rows, shape ``(m, n)``.
+        force: Generalised force that the rows transmit, shape ``(n,)``.
+        rank: How many directions the rows constrain.
+    """
+    W, length = _unit_rows(L, A)
+    pushed = np.array(force)
+    solve_lower(L, pushed)
+    m = len(A)
+    if rank == m:  # the rows of ``W`` are independent
+        scaled = np.linalg.solve(W @ W.T, W @ pushed)
+        return np.asarray(scaled / length, dtype=np.float64)
+    U, sigma, Vt = np.linalg.svd(W)
+    scaled = U[:, :rank] @ (Vt[:rank] @ pushed / sigma[:rank])
+    lam = scaled / length
+    idle = U[:, rank:] / length[:, None]  # combinations of rows that push on nothing
+    return np.asarray(lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0], dtype=np.float64)
+
+
+def sharing(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:
+    """Return which rows share their load with others in a way that no motion tells.
+
+    Their multipliers are not determined; only what they transmit together is.
+    """
+    W, _ = _unit_rows(L, A)
+    U, _, _ = np.linalg.svd(W)
+    shared: NDArray[np.bool_] = np.abs(U[:, rank:]).max(axis=1, initial=0.0) > SHARED
+    return shared
+
+
+def _unit_rows(L: Matrix, A: Matrix) -> tuple[Matrix, Vector]:
+    """Return the rows in mass-weighted coordinates, of unit length, and what they were divided by.
+
+    A row of zeros stays one.
+    """
+    lengths = np.ones((1, len(A)))
+    W, scaled = mass_weighted(L, np.ascontiguousarray(A), lengths)
+    return W, 1.0 / scaled[0]

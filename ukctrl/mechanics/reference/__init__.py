@@ -1,0 +1,54 @@
+"""References: paths r(t) and orientations R(t), each with its exact derivatives.
+
+Every kind reads from a table such as ``{ kind = "circle", center = [0.3, 0.0, 0.2], radius = 0.1,
+period = 2.0 }`` and is also an ordinary class: ``Circle(center=(0.3, 0.0, 0.2), radius=0.1,
+period=2.0)``. ``path(t)`` samples it; ``path.compile()`` returns the fast function for loops.
+"""
+
+from ukctrl.mechanics.reference.closed_form import Constant, Harmonic, HarmonicSum, Line, Polynomial
+from ukctrl.mechanics.reference.combined import AnyReference, Repeated, Stacked, TimeScaled
+from ukctrl.mechanics.reference.formula import Expression
+from ukctrl.mechanics.reference.orientation import (
+    AboutAxis,
+    AnyOrientation,
+    Between,
+    ConstantOrientation,
+    OrientationPath,
+    OrientationReference,
+    OrientationSample,
+    RollPitchYaw,
+)
+from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
+from ukctrl.mechanics.reference.reference import Path, Reference, Sample
+from ukctrl.mechanics.reference.waypoints import MinJerk, RestToRest, Spline, Table
+
+__all__ = [
+    "AboutAxis",
+    "AnyOrientation",
+    "AnyReference",
+    "Between",
+    "Circle",
+    "Constant",
+    "ConstantOrientation",
+    "Expression",
+    "Harmonic",
+    "HarmonicSum",
+    "Helix",
+    "Lemniscate",
+    "Line",
+    "MinJerk",
+    "OrientationPath",
+    "OrientationReference",
+    "OrientationSample",
+    "Path",
+    "Polynomial",
+    "Reference",
+    "Repeated",
+    "RestToRest",
+    "RollPitchYaw",
+    "Sample",
+    "Spline",
+    "Stacked",
+    "Table",
+    "TimeScaled",
+]

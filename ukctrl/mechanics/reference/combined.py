@@ -1,0 +1,256 @@
+"""Paths made of paths: on another clock, again and again, side by side; and the union of all."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, WrapValidator, model_validator
+from pydantic.dataclasses import rebuild_dataclass
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression.codegen import DomainError, compile_source
+from ukctrl.core.fields import Listed, Plain, Seconds, Time, spec
+from ukctrl.mechanics.reference.closed_form import Constant, HarmonicSum, Line, Polynomial
+from ukctrl.mechanics.reference.formula import Expression
+from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
+from ukctrl.mechanics.reference.reference import Path, Reference
+from ukctrl.mechanics.reference.taylor import Series, composed
+from ukctrl.mechanics.reference.waypoints import MinJerk, RestToRest, Spline, Table
+
+CLOSED = 1e-6
+"""A path is closed when its ends differ by less than this fraction of its size."""
+SEAM = 8
+"""Derivatives that are compared where a repeated path starts again."""
+
+
+@spec
+class TimeScaled(Reference):
+    r"""A path on another clock, $r(t) = p(s(t))$, with the chain rule for its derivatives.
+
+    The clock is $s = \rho\,(t - t_0)$, or any scalar reference.
+    """
+
+    kind: Literal["time_scaled"] = "time_scaled"
+    path: AnyReference
+    """The path p."""
+    rate: Plain | None = None
+    r"""Speed of the clock $\rho$, 1 by default; below 1 slower, negative backwards."""
+    delay: Time = 0.0
+    """Instant t0 at which the clock shows 0 [s]."""
+    clock: AnyReference | None = None
+    """A scalar reference s(t) [s] instead of ``rate`` and ``delay``."""
+
+    @model_validator(mode="after")
+    def _one_clock(self) -> Self:
+        if self.clock is not None:
+            if self.rate is not None or self.delay != 0.0:
+                raise InputError("must have either clock, or rate and delay.")
+            if self.clock.size != 1:
+                raise InputError(f"clock must have one component; got {self.clock.size}.")
+        return self
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return self.path.size
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        known: dict[str, object] = {"path": self.path.compile()}
+        if self.clock is None:
+            rate = 1.0 if self.rate is None else self.rate
+            lines = [f"({_names(self.size)},) = path({rate!r}*(t - ({self.delay!r})))"]
+            first, second = f"{rate!r}*", f"{rate * rate!r}*"
+            values = [f"x{i}" for i in range(self.size)]
+            values += [f"{first}x{i}" for i in range(self.size, 2 * self.size)]
+            values += [f"{second}x{i}" for i in range(2 * self.size, 3 * self.size)]
+        else:
+            known["clock"] = self.clock.compile()
+            lines = ["s, s1, s2 = clock(t)", f"({_names(self.size)},) = path(s)", "q = s1*s1"]
+            values = [f"x{i}" for i in range(self.size)]
+            values += [f"s1*x{i}" for i in range(self.size, 2 * self.size)]
+            values += [f"q*x{i + self.size} + s2*x{i}" for i in range(self.size, 2 * self.size)]
+        lines.append(f"return ({', '.join(values)},)")
+        return compile_source("t", lines, time="t", known=known)
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        clock = math.inf if self.clock is None else self.clock.smoothness
+        return min(self.path.smoothness, clock)
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order.
+
+        Of a clock that is a path, those of the clock alone.
+        """
+        if self.clock is not None:
+            return self.clock.breaks(first, last)
+        rate = 1.0 if self.rate is None else self.rate
+        if rate == 0.0:
+            return []
+        ends = sorted(rate * (t - self.delay) for t in (first, last))
+        return sorted(t / rate + self.delay for t in self.path.breaks(*ends))
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        if self.clock is None:
+            rate = 1.0 if self.rate is None else self.rate
+            scale = rate ** np.arange(order + 1)
+            return self.path.series(rate * (t - self.delay), order) * scale[:, None]
+        clock = self.clock.series(t, order)[:, 0]
+        return composed(self.path.series(float(clock[0]), order), clock)
+
+
+def _names(size: int) -> str:
+    return ", ".join(f"x{i}" for i in range(3 * size))
+
+
+@spec
+class Repeated(Reference):
+    r"""A path again and again, $r(t) = p(t \bmod T)$, also before t = 0.
+
+    The path must be closed, $p(T) = p(0)$, unless each repetition advances by $p(T) - p(0)$.
+    """
+
+    kind: Literal["repeated"] = "repeated"
+    path: AnyReference
+    """The path p, of which [0, T] is used."""
+    period: Seconds
+    """Period T [s]."""
+    advance: bool = False
+    """Whether each repetition starts where the last one ended."""
+
+    @model_validator(mode="after")
+    def _closed(self) -> Self:
+        try:
+            gap, first = self._gap(), self.path(0.0).r
+        except DomainError as error:
+            raise InputError(f"path must exist at both ends of the period; {error}") from None
+        worst = float(np.abs(gap).max())
+        if not self.advance and worst > CLOSED * (1.0 + float(np.abs(first).max())):
+            raise InputError(
+                f"path must return to its start after period, {self.period:g} s; it is off by "
+                f"{worst:.3g}. Close the path, or let it go on with advance = true."
+            )
+        return self
+
+    def _gap(self) -> NDArray[np.float64]:
+        return self.path(self.period).r - self.path(0.0).r
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return self.path.size
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        lines = [f"turn = floor(t/{self.period!r})"]
+        lines += [f"({_names(self.size)},) = path(t - turn*{self.period!r})"]
+        gap = self._gap().tolist() if self.advance else [0.0] * self.size
+        values = [f"x{i}" + (f" + turn*({g!r})" if g else "") for i, g in enumerate(gap)]
+        values += [f"x{i}" for i in range(self.size, 3 * self.size)]
+        lines.append(f"return ({', '.join(values)},)")
+        known = {"path": self.path.compile(), "floor": math.floor}
+        return compile_source("t", lines, time="t", known=known)
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous, also where it starts again."""
+        first, last = (self.path.series(at, SEAM) for at in (0.0, math.nextafter(self.period, 0.0)))
+        scale = self.period ** np.arange(SEAM + 1)[:, None]
+        jumps = np.abs(scale * (last - first)).max(axis=1)[1:]  # the gap itself was looked at
+        limit = CLOSED * (1.0 + np.abs(scale * first).max(axis=1)[1:])
+        found = np.flatnonzero(jumps > limit)
+        return min(self.path.smoothness, float(found[0]) if found.size else math.inf)
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order."""
+        T, inner = self.period, [0.0, *self.path.breaks(0.0, self.period)]
+        turns = range(math.floor(first / T), math.ceil(last / T) + 1)
+        times = (turn * T + t for turn in turns for t in inner)
+        return [t for t in times if first < t < last]
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        turn = math.floor(t / self.period)
+        found = self.path.series(t - turn * self.period, order)
+        if self.advance:
+            found = found.copy()
+            found[0] += turn * self._gap()
+        return found
+
+
+@spec
+class Stacked(Reference):
+    """Several references as one, their components one after the other."""
+
+    kind: Literal["stacked"] = "stacked"
+    parts: Annotated[tuple[AnyReference, ...], Listed()]
+    """The references."""
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return sum(part.size for part in self.parts)
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        lines: list[str] = []
+        orders: list[list[str]] = [[], [], []]
+        known: dict[str, object] = {}
+        for index, part in enumerate(self.parts):
+            known[f"part{index}"] = part.compile()
+            names = [f"x{index}_{i}" for i in range(3 * part.size)]
+            lines.append(f"({', '.join(names)},) = part{index}(t)")
+            for order, together in enumerate(orders):
+                together += names[order * part.size : (order + 1) * part.size]
+        values = [name for together in orders for name in together]
+        lines.append(f"return ({', '.join(values)},)")
+        return compile_source("t", lines, time="t", known=known)
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        return min(part.smoothness for part in self.parts)
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order."""
+        return sorted({t for part in self.parts for t in part.breaks(first, last)})
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        return np.hstack([part.series(t, order) for part in self.parts])
+
+
+def _references_pass(value: object, read: Any) -> Any:
+    """Take a reference made in Python as it is, even of a class that is not in the union."""
+    return value if isinstance(value, Reference) else read(value)
+
+
+AnyReference = Annotated[
+    Constant
+    | Line
+    | Circle
+    | Helix
+    | Lemniscate
+    | HarmonicSum
+    | Polynomial
+    | MinJerk
+    | RestToRest
+    | Spline
+    | Table
+    | Expression
+    | TimeScaled
+    | Repeated
+    | Stacked,
+    Field(discriminator="kind"),
+    WrapValidator(_references_pass),
+]
+"""Any reference, told apart by ``kind``."""
+
+for _kind in (TimeScaled, Repeated, Stacked):
+    rebuild_dataclass(_kind)  # type: ignore[arg-type]  # they contain the union they belong to

@@ -1,0 +1,265 @@
+"""Generated evaluators: linear combinations of a few functions, and piecewise polynomials.
+
+Most paths are constant vectors times a few scalar functions of time. Writing them out as plain
+arithmetic, without the zeros, evaluates a path in a fraction of a microsecond.
+"""
+
+from __future__ import annotations
+
+import abc
+import bisect
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression.codegen import compile_source
+from ukctrl.mechanics.reference.reference import Path, Reference
+from ukctrl.mechanics.reference.taylor import Series
+
+CONTINUOUS = 1e-9
+"""A derivative jumps where its sides differ by more than this part of the path's size."""
+
+
+def combination(
+    lines: Sequence[str],
+    basis: Sequence[str],
+    rows: NDArray[np.float64],
+    known: Mapping[str, object] | None = None,
+) -> Path:
+    """Compile ``rows @ basis(t)``, leaving out what is zero.
+
+    Args:
+        lines: Statements that define the basis from the time ``t``.
+        basis: Names of the basis functions; ``"1"`` is the constant.
+        rows: Coefficients, shape ``(n, len(basis))``.
+        known: Functions that the lines call beside those of the language.
+    """
+    values = ", ".join(_linear(row, basis) for row in rows.tolist())
+    return compile_source("t", [*lines, f"return ({values},)"], time="t", known=known)
+
+
+def _linear(row: Sequence[float], basis: Sequence[str]) -> str:
+    terms = [_term(c, name) for c, name in zip(row, basis, strict=True) if c != 0.0]
+    return " + ".join(terms) if terms else "0.0"
+
+
+def _term(coefficient: float, name: str) -> str:
+    if name == "1":
+        return f"({coefficient!r})"
+    return name if coefficient == 1.0 else f"({coefficient!r})*{name}"
+
+
+def finite_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coefficients of a path and of its derivatives, checked.
+
+    Raises:
+        InputError: One is not finite.
+    """
+    if not np.isfinite(rows).all():
+        raise InputError("must be a slower path: its acceleration overflows.")
+    return rows
+
+
+def piecewise(
+    times: Sequence[float], coefficients: NDArray[np.float64], *, repeat: bool = False
+) -> Path:
+    r"""Compile a piecewise polynomial $r(t) = \sum_k c_{ik} (t - t_i)^k$ on $[t_i, t_{i+1}]$.
+
+    Outside it holds its ends, with zero derivatives, unless it repeats.
+
+    Args:
+        times: The n + 1 ends of the pieces, increasing [s].
+        coefficients: Ascending powers, shape ``(n, powers, size)``.
+        repeat: Whether the path starts again where it ends.
+
+    Raises:
+        InputError: The coefficients are not finite.
+    """
+    size = coefficients.shape[2]
+    derivatives = _with_derivatives(coefficients)
+    table = [
+        (time, *(c for part in derivatives for c in part[index].T.ravel().tolist()))
+        for index, time in enumerate(times[:-1])
+    ]
+    first, last = float(times[0]), float(times[-1])
+    lengths = [part.shape[1] for part in derivatives for _ in range(size)]
+    names = [[f"c{i}_{k}" for k in range(length)] for i, length in enumerate(lengths)]
+    lines = (
+        [f"t = {first!r} + (t - {first!r}) % {last - first!r}"] if repeat else _holds(first, last)
+    )
+    lines += [
+        f"({', '.join(['start', *(name for row in names for name in row)])},) = "
+        "table[bisect_right(breaks, t)]",
+        "s = t - start",
+        f"return ({', '.join(_horner(row) for row in names)},)",
+    ]
+    end = tuple(
+        float(value)
+        for value in np.polynomial.polynomial.polyval(last - float(times[-2]), coefficients[-1])
+    )
+    known = {
+        "table": table,
+        "breaks": [float(time) for time in times[1:-1]],
+        "bisect_right": bisect.bisect_right,
+        "before": (*coefficients[0, 0].tolist(), *([0.0] * 2 * size)),
+        "after": (*end, *([0.0] * 2 * size)),
+    }
+    return compile_source("t", lines, time="t", known=known)
+
+
+class Pieces(NamedTuple):
+    r"""A piecewise polynomial, $r(t) = \sum_k c_{ik} (t - t_i)^k$ on $[t_i, t_{i+1}]$."""
+
+    times: NDArray[np.float64]
+    """The n + 1 ends of the pieces, increasing [s]."""
+    coefficients: NDArray[np.float64]
+    """Ascending powers, shape ``(n, powers, size)``."""
+    repeat: bool = False
+    """Whether the path starts again where it ends; else it holds its ends."""
+
+    def compile(self) -> Path:
+        """Return the flat function of time.
+
+        Raises:
+            InputError: The coefficients are not finite.
+        """
+        return piecewise(self.times.tolist(), self.coefficients, repeat=self.repeat)
+
+    def series(self, t: float, order: int) -> NDArray[np.float64]:
+        """Return the Taylor coefficients about an instant, shape ``(order + 1, size)``."""
+        first, last = float(self.times[0]), float(self.times[-1])
+        if self.repeat:
+            t = first + (t - first) % (last - first)
+        found = np.zeros((order + 1, self.coefficients.shape[2]))
+        if t < first:
+            found[0] = self.coefficients[0, 0]
+        elif t >= last:
+            found[0] = self._taylor(-1, last)[0]
+        else:
+            index = int(np.searchsorted(self.times, t, side="right")) - 1
+            taylor = self._taylor(index, t)[: order + 1]
+            found[: len(taylor)] = taylor
+        return found
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous, at the ends too; infinite where all are."""
+        starts = [self._taylor(i, float(t)) for i, t in enumerate(self.times[:-1])]
+        ends = [self._taylor(i, float(t)) for i, t in enumerate(self.times[1:])]
+        if self.repeat:
+            pairs = list(zip(ends, [*starts[1:], starts[0]], strict=True))
+        else:
+            pairs = [(_held(starts[0]), starts[0]), *zip(ends, starts[1:], strict=False)]
+            pairs.append((ends[-1], _held(ends[-1])))
+        span = float(np.diff(self.times).max()) ** np.arange(self.coefficients.shape[1])[:, None]
+        size = max(float(np.abs(span * side).max()) for pair in pairs for side in pair)
+        jumps = np.max([np.abs(span * (a - b)).max(axis=1) for a, b in pairs], axis=0)
+        found = np.flatnonzero(jumps > CONTINUOUS * size)
+        return float(found[0] - 1) if found.size else math.inf
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which pieces meet, or begin and end [s]."""
+        times = self.times.tolist()
+        if self.repeat:
+            period = times[-1] - times[0]
+            turns = range(
+                math.floor((first - times[0]) / period), math.ceil((last - times[0]) / period)
+            )
+            times = [t + turn * period for turn in turns for t in times[:-1]]
+        return [t for t in times if first < t < last]
+
+    def _taylor(self, index: int, t: float) -> NDArray[np.float64]:
+        """Return a piece as a polynomial about another instant, shape ``(powers, size)``."""
+        piece, h = self.coefficients[index], t - float(self.times[:-1][index])
+        powers = len(piece)
+        shift = [
+            [math.comb(j, k) * h ** (j - k) if j >= k else 0.0 for j in range(powers)]
+            for k in range(powers)
+        ]
+        moved: NDArray[np.float64] = np.array(shift) @ piece
+        return moved
+
+
+class PiecewiseReference(Reference):
+    """A path of polynomial pieces."""
+
+    @property
+    @abc.abstractmethod
+    def pieces(self) -> Pieces:
+        """The pieces."""
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        return self.pieces.compile()
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        return self.pieces.smoothness
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which pieces meet, or begin and end [s]."""
+        return self.pieces.breaks(first, last)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
+        return self.pieces.series(t, order)
+
+
+def _held(taylor: NDArray[np.float64]) -> NDArray[np.float64]:
+    still = np.zeros(taylor.shape)
+    still[0] = taylor[0]
+    return still
+
+
+def _with_derivatives(coefficients: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return the coefficients, shape ``(n, powers, size)``, and those of two derivatives."""
+    parts = [coefficients]
+    with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+        for _ in range(2):
+            powers = np.arange(1, parts[-1].shape[1])[None, :, None]
+            parts.append(parts[-1][:, 1:] * powers)
+    return [finite_rows(part) for part in parts]
+
+
+def _holds(first: float, last: float) -> list[str]:
+    return [
+        f"if t < {first!r}:",
+        "    return before",
+        f"if t > {last!r}:",
+        "    return after",
+    ]
+
+
+def _horner(names: Sequence[str]) -> str:
+    code = names[-1] if names else "0.0"
+    for name in reversed(names[:-1]):
+        code = f"{name} + s*({code})" if code.isidentifier() is False else f"{name} + s*{code}"
+    return code
+
+
+def padded(coefficients: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return one polynomial per component as one piece, shape ``(1, powers, size)``."""
+    powers = max(len(row) for row in coefficients)
+    return np.array([[*row, *([0.0] * (powers - len(row)))] for row in coefficients]).T[None]
+
+
+def polynomial(coefficients: NDArray[np.float64]) -> Path:
+    """Compile one polynomial per component without end, shape ``(1, powers, size)``."""
+    parts = _with_derivatives(coefficients)
+    values = ", ".join(_literal_horner(row) for part in parts for row in part[0].T.tolist())
+    return compile_source("t", [f"return ({values},)"], time="t")
+
+
+def _literal_horner(row: Sequence[float]) -> str:
+    while row and row[-1] == 0.0:
+        row = row[:-1]
+    code = f"({row[-1]!r})" if row else "0.0"
+    for value in reversed(row[:-1]):
+        head = f"({value!r}) + " if value != 0.0 else ""
+        code = f"({head}t*{code})"
+    return code

@@ -1,0 +1,98 @@
+"""Columns of numbers from a CSV file, with errors that name the file and the line."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.fields import written
+
+MAX_BYTES = 100_000_000
+"""Largest file that is read."""
+
+Array = NDArray[np.float64]
+
+
+def read_columns(path: Path, time: str, columns: Sequence[str] | None) -> tuple[Array, Array]:
+    """Return the instants (n,) and the components (n, size) of a CSV file with a header.
+
+    Args:
+        path: Comma-separated UTF-8 text; empty lines and lines that start with ``#`` are skipped.
+        time: Name of the column of instants, which must increase.
+        columns: Names of the columns of components; ``None``: all but the time.
+
+    Raises:
+        InputError: The file cannot be read, a column is missing, or a value is not a finite number.
+    """
+    lines = _lines(path)
+    if len(lines) < 3:
+        raise InputError(f"{path.name} must have a header and at least two rows of numbers.")
+    header = [name.strip() for name in lines[0][1]]
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise InputError(f"{path.name}: column {written(repeated[0])} appears twice in the header.")
+    chosen = [name for name in header if name != time] if columns is None else list(columns)
+    if not chosen:
+        raise InputError(f"{path.name} must have a column beside {written(time)}.")
+    for name in (time, *chosen):
+        if name not in header:
+            raise InputError(f"{path.name}: {unknown_name('column', name, header)}")
+    places = [header.index(name) for name in (time, *chosen)]
+    values = np.array([_numbers(path, number, row, header, places) for number, row in lines[1:]])
+    backwards = np.flatnonzero(np.diff(values[:, 0]) <= 0.0)
+    if backwards.size:
+        index = int(backwards[0])
+        raise InputError(
+            f"{path.name}, line {lines[index + 2][0]}: {written(time)} must increase; "
+            f"got {values[index + 1, 0]:g} after {values[index, 0]:g}."
+        )
+    return values[:, 0].copy(), values[:, 1:].copy()
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows that are neither empty nor comments, with their line numbers."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path.name} must be smaller than {MAX_BYTES // 1_000_000} MB.")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            return [
+                (reader.line_num, row)
+                for row in reader
+                if any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#")
+            ]
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} must be text in UTF-8.") from None
+    except csv.Error as error:
+        raise InputError(f"{path.name} must be comma-separated text ({error}).") from None
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read ({error.strerror}).") from None
+
+
+def _numbers(
+    path: Path, line: int, row: list[str], header: list[str], places: list[int]
+) -> list[float]:
+    if len(row) != len(header):
+        raise InputError(
+            f"{path.name}, line {line}: must have {len(header)} values, as the header; "
+            f"got {len(row)}."
+        )
+    values = []
+    for place in places:
+        try:
+            value = float(row[place])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(
+                f"{path.name}, line {line}, column {written(header[place])}: must be a finite "
+                f"number; got {written(row[place])}."
+            )
+        values.append(value)
+    return values

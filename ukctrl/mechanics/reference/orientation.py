@@ -1,0 +1,271 @@
+"""Orientation references: R(t) with its exact angular velocity and acceleration.
+
+R maps vectors of the frame to the world. Angular velocity and acceleration are in world axes:
+``R_dot = hat(omega) R``.
+"""
+
+from __future__ import annotations
+
+import abc
+import bisect
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, WrapValidator, model_validator
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression.codegen import compile_source
+from ukctrl.core.fields import Angles3, Direction, Listed, Quaternion, Seconds, spec
+from ukctrl.mechanics.reference.combined import AnyReference
+from ukctrl.mechanics.reference.compiled_paths import combination
+from ukctrl.mechanics.reference.rotation import (
+    Matrix,
+    from_quaternion,
+    from_rpy,
+    hat,
+    to_axis_angle,
+)
+from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
+
+OrientationPath = Callable[[float], tuple[float, ...]]
+"""Compiled orientation: time in; R row by row (9), omega (3), omega_dot (3) out."""
+
+HALF_TURN = math.pi - 1e-6
+"""From this angle on, the shorter way between two orientations is not defined [rad]."""
+
+
+class OrientationSample(NamedTuple):
+    """An orientation at one time, or at n times (a first axis of length n)."""
+
+    R: NDArray[np.float64]
+    """Rotation from the frame to the world, (3, 3)."""
+    omega: NDArray[np.float64]
+    """Angular velocity in world axes, (3,) [rad/s]."""
+    omega_dot: NDArray[np.float64]
+    """Angular acceleration in world axes, (3,) [rad/s^2]."""
+
+
+class OrientationReference(abc.ABC):
+    """An orientation R(t) with exact angular velocity and acceleration."""
+
+    @abc.abstractmethod
+    def compile(self) -> OrientationPath:
+        """Return a fast function of time [s]: R row by row, omega, omega_dot; 15 floats."""
+
+    def __call__(self, t: float) -> OrientationSample:
+        """Return the orientation at one time [s]."""
+        R, omega, omega_dot = self.sample([t])
+        return OrientationSample(R[0], omega[0], omega_dot[0])
+
+    def sample(self, times: Iterable[float]) -> OrientationSample:
+        """Return the orientation at many times [s]: (n, 3, 3), (n, 3) and (n, 3)."""
+        flat = np.array([self._compiled(float(t)) for t in times]).reshape(-1, 15)
+        return OrientationSample(flat[:, :9].reshape(-1, 3, 3), flat[:, 9:12], flat[:, 12:])
+
+    @functools.cached_property
+    def _compiled(self) -> OrientationPath:
+        return self.compile()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: generated code is made again where it is needed."""
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+
+
+def _one_form(rpy: object, quaternion: object, names: str = "rpy or quaternion") -> None:
+    if (rpy is None) == (quaternion is None):
+        raise InputError(f"must have either {names}.")
+
+
+def _rotation(rpy: Any, quaternion: Any) -> Matrix:
+    return from_rpy(rpy) if quaternion is None else from_quaternion(quaternion)
+
+
+@spec
+class ConstantOrientation(OrientationReference):
+    """An orientation that does not change."""
+
+    kind: Literal["constant"] = "constant"
+    rpy: Angles3 | None = None
+    """Roll, pitch and yaw, R = Rz(yaw) Ry(pitch) Rx(roll) [rad]; or give ``quaternion``."""
+    quaternion: Quaternion | None = None
+    """Unit quaternion [x, y, z, w]."""
+
+    @model_validator(mode="after")
+    def _given_once(self) -> Self:
+        _one_form(self.rpy, self.quaternion)
+        return self
+
+    def compile(self) -> OrientationPath:
+        """Return the flat function of time."""
+        R = _rotation(self.rpy, self.quaternion)
+        flat = (*R.ravel().tolist(), *([0.0] * 6))
+        return lambda t: flat
+
+
+@spec
+class AboutAxis(OrientationReference):
+    r"""A turn about a fixed axis of the world, $R = \exp(\hat n\,\theta(t))\, R_0$."""
+
+    kind: Literal["about_axis"] = "about_axis"
+    axis: Direction
+    """Axis n in the world."""
+    angle: AnyReference
+    r"""Scalar reference $\theta(t)$ [rad]."""
+    rpy: Angles3 = (0.0, 0.0, 0.0)
+    """Orientation R0 at angle 0: roll, pitch and yaw [rad]."""
+
+    @model_validator(mode="after")
+    def _scalar(self) -> Self:
+        if self.angle.size != 1:
+            raise InputError(f"angle must have one component; got {self.angle.size}.")
+        return self
+
+    def compile(self) -> OrientationPath:
+        """Return the flat function of time."""
+        n = np.array(self.axis) / np.linalg.norm(self.axis)
+        rows = np.zeros((15, 5))
+        rows[:9, :3] = np.stack(_turn(n, from_rpy(self.rpy)), axis=2).reshape(9, 3)
+        rows[9:12, 3] = n
+        rows[12:, 4] = n
+        lines = ["a, a1, a2 = angle(t)", "s = sin(a)", "c = cos(a)"]
+        known = {"angle": self.angle.compile()}
+        return combination(lines, ["1", "s", "c", "a1", "a2"], rows, known)
+
+
+def _turn(n: NDArray[np.float64], R: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Return the coefficients of 1, sin and cos in ``exp(hat(n) angle) R``."""
+    K = hat(n)
+    return (np.eye(3) + K @ K) @ R, K @ R, -K @ K @ R
+
+
+_RPY_LINES = (
+    "r, p, y, r1, p1, y1, r2, p2, y2 = angles(t)",
+    "cr = cos(r)",
+    "sr = sin(r)",
+    "cp = cos(p)",
+    "sp = sin(p)",
+    "cy = cos(y)",
+    "sy = sin(y)",
+    # world axis of roll, e = Rz Ry x, and its rate; that of pitch is (-sy, cy, 0), of yaw z
+    "ex = cy*cp",
+    "ey = sy*cp",
+    "ex1 = -sy*cp*y1 - cy*sp*p1",
+    "ey1 = cy*cp*y1 - sy*sp*p1",
+    "return (ex, cy*sp*sr - sy*cr, cy*sp*cr + sy*sr, "
+    "ey, sy*sp*sr + cy*cr, sy*sp*cr - cy*sr, "
+    "-sp, cp*sr, cp*cr, "
+    "r1*ex - p1*sy, r1*ey + p1*cy, y1 - r1*sp, "
+    "r2*ex + r1*ex1 - p2*sy - p1*y1*cy, r2*ey + r1*ey1 + p2*cy - p1*y1*sy, "
+    "y2 - r2*sp - r1*p1*cp)",
+)
+
+
+@spec
+class RollPitchYaw(OrientationReference):
+    """Roll, pitch and yaw as functions of time, R = Rz(yaw) Ry(pitch) Rx(roll)."""
+
+    kind: Literal["rpy"] = "rpy"
+    angles: AnyReference
+    """Reference of three components, roll, pitch and yaw [rad]; ``stacked`` joins three scalars."""
+
+    @model_validator(mode="after")
+    def _three(self) -> Self:
+        if self.angles.size != 3:
+            raise InputError(f"angles must have three components; got {self.angles.size}.")
+        return self
+
+    def compile(self) -> OrientationPath:
+        """Return the flat function of time."""
+        return compile_source("t", _RPY_LINES, time="t", known={"angles": self.angles.compile()})
+
+
+@spec
+class Between(OrientationReference):
+    r"""Through given orientations, coming to rest at each.
+
+    From one to the next it turns about a fixed axis by the shorter way (slerp), with the
+    minimum-jerk profile $10 s^3 - 15 s^4 + 6 s^5$. Outside its times it holds its ends.
+    """
+
+    kind: Literal["between"] = "between"
+    rpy: Annotated[tuple[Angles3, ...], Listed(2)] | None = None
+    """Orientations as roll, pitch and yaw [rad]; or give ``quaternions``."""
+    quaternions: Annotated[tuple[Quaternion, ...], Listed(2)] | None = None
+    """Orientations as unit quaternions [x, y, z, w]; q and -q are the same."""
+    times: Instants | None = None
+    """Instant of each orientation [s]; or give ``duration``."""
+    duration: Seconds | None = None
+    """Time from first to last [s], evenly spaced from t = 0."""
+
+    @model_validator(mode="after")
+    def _well_posed(self) -> Self:
+        _one_form(self.rpy, self.quaternions, "rpy or quaternions")
+        rotations = self._rotations()
+        check_times(self.times, self.duration, len(rotations))
+        for index, (one, other) in enumerate(itertools.pairwise(rotations)):
+            if to_axis_angle(other @ one.T)[1] > HALF_TURN:
+                raise InputError(
+                    f"orientations {index + 1} and {index + 2} are half a turn apart, so the way "
+                    "round is not defined; put one in between."
+                )
+        return self
+
+    def _rotations(self) -> list[Matrix]:
+        if self.quaternions is not None:
+            return [from_quaternion(quaternion) for quaternion in self.quaternions]
+        return [from_rpy(rpy) for rpy in self.rpy or ()]
+
+    def compile(self) -> OrientationPath:
+        """Return the flat function of time."""
+        rotations = self._rotations()
+        times = instants(self.times, self.duration, len(rotations)).tolist()
+        pieces = []
+        for index, R in enumerate(rotations[:-1]):
+            n, angle = to_axis_angle(rotations[index + 1] @ R.T)
+            constants = np.stack(_turn(n, R)).ravel().tolist()
+            span = times[index + 1] - times[index]
+            pieces.append((times[index], span, angle, *n.tolist(), *constants))
+        rest = [0.0] * 6
+        names = [f"{letter}{i}" for letter in "ksc" for i in range(9)]
+        entries = ", ".join(f"k{i} + sa*s{i} + ca*c{i}" for i in range(9))
+        lines = [
+            f"if t < {times[0]!r}:",
+            "    return before",
+            f"if t > {times[-1]!r}:",
+            "    return after",
+            f"(start, span, angle, nx, ny, nz, {', '.join(names)}) = "
+            "pieces[bisect_right(breaks, t)]",
+            "s = (t - start)/span",
+            "a = angle*s*s*s*(10.0 + s*(-15.0 + 6.0*s))",
+            "a1 = angle/span*s*s*(30.0 + s*(-60.0 + 30.0*s))",
+            "a2 = angle/(span*span)*s*(60.0 + s*(-180.0 + 120.0*s))",
+            "sa = sin(a)",
+            "ca = cos(a)",
+            f"return ({entries}, a1*nx, a1*ny, a1*nz, a2*nx, a2*ny, a2*nz)",
+        ]
+        known = {
+            "pieces": pieces,
+            "breaks": times[1:-1],
+            "bisect_right": bisect.bisect_right,
+            "before": (*rotations[0].ravel().tolist(), *rest),
+            "after": (*rotations[-1].ravel().tolist(), *rest),
+        }
+        return compile_source("t", lines, time="t", known=known)
+
+
+def _orientations_pass(value: object, read: Any) -> Any:
+    """Take an orientation made in Python as it is, even of a class not in the union."""
+    return value if isinstance(value, OrientationReference) else read(value)
+
+
+AnyOrientation = Annotated[
+    ConstantOrientation | AboutAxis | RollPitchYaw | Between,
+    Field(discriminator="kind"),
+    WrapValidator(_orientations_pass),
+]
+"""Any orientation reference, told apart by ``kind``."""

@@ -1,0 +1,242 @@
+"""Curves about a centre in space: circle, helix, lemniscate."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Direction, Length, Meters, Position, Radians, Seconds, Speed, spec
+from ukctrl.mechanics.reference.compiled_paths import combination, finite_rows
+from ukctrl.mechanics.reference.plane import plane_axes
+from ukctrl.mechanics.reference.reference import Path, Reference
+from ukctrl.mechanics.reference.taylor import Series, product, quotient, sinusoid
+
+
+class _Smooth(Reference):
+    """A curve without corners in any derivative."""
+
+    @property
+    def smoothness(self) -> float:
+        """Infinite."""
+        return math.inf
+
+
+@spec
+class Circle(_Smooth):
+    r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
+
+    Seen against the normal (from its tip) it turns counter-clockwise.
+    """
+
+    kind: Literal["circle"] = "circle"
+    center: Position
+    """Centre c [m]."""
+    radius: Length
+    """Radius R [m]."""
+    period: Seconds
+    """Time T of one turn [s]."""
+    phase: Radians = 0.0
+    r"""Angle $\theta_0$ at t = 0, from the first axis towards the second [rad]."""
+    normal: Direction = (0.0, 0.0, 1.0)
+    """Normal of the plane; ``"-z"`` turns clockwise seen from above."""
+    first_axis: Direction | None = None
+    """Direction of e1; by default, x for normal z, y for x, z for y."""
+
+    @model_validator(mode="after")
+    def _axes_exist(self) -> Self:
+        plane_axes(self.normal, self.first_axis)
+        return self
+
+    @property
+    def size(self) -> int:
+        """Three."""
+        return 3
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        axes = plane_axes(self.normal, self.first_axis)
+        return _turning(self.center, axes, self.radius, self.period, self.phase, 0.0)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        axes = plane_axes(self.normal, self.first_axis)
+        return _turned(self.center, axes, self.radius, self.period, self.phase, 0.0, t, order)
+
+
+@spec
+class Helix(_Smooth):
+    r"""A helix: a circle whose centre moves along its axis, $c + h\, n\, t$."""
+
+    kind: Literal["helix"] = "helix"
+    center: Position
+    """Point of the axis at t = 0 [m]."""
+    radius: Length
+    """Radius [m]."""
+    period: Seconds
+    """Time of one turn [s]."""
+    pitch: Meters | None = None
+    """Advance along the axis in one turn [m]; or give ``rise``."""
+    rise: Speed | None = None
+    """Speed h along the axis [m/s]; or give ``pitch``."""
+    phase: Radians = 0.0
+    """Angle at t = 0, from the first axis towards the second [rad]."""
+    axis: Direction = (0.0, 0.0, 1.0)
+    """Axis n; it turns counter-clockwise about it. For a left-handed helix reverse the rise."""
+    first_axis: Direction | None = None
+    """Direction of phase 0; by default, x for axis z, y for x, z for y."""
+
+    @model_validator(mode="after")
+    def _one_advance(self) -> Self:
+        if (self.pitch is None) == (self.rise is None):
+            raise InputError("must have either pitch [m] or rise [m/s].")
+        plane_axes(self.axis, self.first_axis)
+        return self
+
+    @property
+    def size(self) -> int:
+        """Three."""
+        return 3
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        axes = plane_axes(self.axis, self.first_axis)
+        return _turning(self.center, axes, self.radius, self.period, self.phase, self._rise)
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        axes, rise = plane_axes(self.axis, self.first_axis), self._rise
+        return _turned(self.center, axes, self.radius, self.period, self.phase, rise, t, order)
+
+    @property
+    def _rise(self) -> float:
+        return (self.rise if self.pitch is None else self.pitch / self.period) or 0.0
+
+
+@spec
+class Lemniscate(_Smooth):
+    r"""A figure of eight in a plane, $r = c + X e_1 + Y e_2$ with $\theta = 2\pi t/T + \theta_0$.
+
+    Bernoulli's has $X = a\cos\theta/(1+\sin^2\theta)$, $Y = X\sin\theta$; Gerono's has
+    $X = a\cos\theta$, $Y = a\sin\theta\cos\theta$. Both cross themselves at the centre.
+    """
+
+    kind: Literal["lemniscate"] = "lemniscate"
+    center: Position
+    """Crossing point c [m]."""
+    half_width: Length
+    """Distance a from the crossing to the far end of a loop [m]."""
+    period: Seconds
+    """Time T of one whole figure [s]."""
+    shape: Literal["bernoulli", "gerono"] = "bernoulli"
+    """Bernoulli's (slimmer) or Gerono's (a sum of two harmonics)."""
+    phase: Radians = 0.0
+    r"""Angle $\theta_0$ at t = 0 [rad]; at 0 the path is at the far end of the loop along e1."""
+    normal: Direction = (0.0, 0.0, 1.0)
+    """Normal of the plane."""
+    first_axis: Direction | None = None
+    """Direction e1 of the loops; by default, x for normal z, y for x, z for y."""
+
+    @model_validator(mode="after")
+    def _axes_exist(self) -> Self:
+        plane_axes(self.normal, self.first_axis)
+        return self
+
+    @property
+    def size(self) -> int:
+        """Three."""
+        return 3
+
+    def compile(self) -> Path:
+        """Return the flat function of time."""
+        omega, a = 2.0 * math.pi / self.period, self.half_width
+        lines = _angle(omega, self.phase)
+        if self.shape == "gerono":
+            lines += ["x0 = c", "x1 = -s", "x2 = -c", "y0 = s*c", "y1 = c*c - s*s", "y2 = -4.0*y0"]
+        else:  # quotient rule with the denominator g = 1 + s^2: X g = c, Y g = s c
+            lines += [
+                "g = 1.0 + s*s",
+                "g1 = 2.0*s*c",
+                "g2 = 2.0*(c*c - s*s)",
+                "x0 = c/g",
+                "x1 = (-s - x0*g1)/g",
+                "x2 = (-c - 2.0*x1*g1 - x0*g2)/g",
+                "y0 = s*x0",
+                "y1 = (0.5*g2 - y0*g1)/g",
+                "y2 = (-2.0*g1 - 2.0*y1*g1 - y0*g2)/g",
+            ]
+        e1, e2, _ = plane_axes(self.normal, self.first_axis)
+        rows = np.zeros((9, 7))
+        rows[:3, 0] = self.center
+        with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+            for order, scale in enumerate((a, a * omega, a * omega * omega)):
+                rows[3 * order : 3 * order + 3, 1 + order] = scale * e1
+                rows[3 * order : 3 * order + 3, 4 + order] = scale * e2
+        return combination(lines, ["1", "x0", "x1", "x2", "y0", "y1", "y2"], finite_rows(rows))
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        omega = 2.0 * math.pi / self.period
+        x, sine = sinusoid(omega, omega * t + self.phase, order)
+        if self.shape == "bernoulli":
+            below = product(sine, sine)
+            below[0] += 1.0
+            x = quotient(x, below)
+        e1, e2, _ = plane_axes(self.normal, self.first_axis)
+        found = self.half_width * (np.outer(x, e1) + np.outer(product(x, sine), e2))
+        found[0] += self.center
+        return found
+
+
+def _turning(
+    center: tuple[float, float, float],
+    axes: NDArray[np.float64],
+    radius: float,
+    period: float,
+    phase: float,
+    rise: float,
+) -> Path:
+    """Compile a helix; with no rise, a circle."""
+    omega = 2.0 * math.pi / period
+    e1, e2, n = axes
+    c, s, zero = radius * e1, radius * e2, np.zeros(3)
+    with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+        square = np.float64(omega) * omega
+        rows = np.concatenate(
+            [
+                np.stack([np.array(center), rise * n, c, s], axis=1),
+                np.stack([rise * n, zero, omega * s, -omega * c], axis=1),
+                np.stack([zero, zero, -square * c, -square * s], axis=1),
+            ]
+        )
+    return combination(_angle(omega, phase), ["1", "t", "c", "s"], finite_rows(rows))
+
+
+def _turned(
+    center: tuple[float, float, float],
+    axes: NDArray[np.float64],
+    radius: float,
+    period: float,
+    phase: float,
+    rise: float,
+    t: float,
+    order: int,
+) -> Series:
+    """Return the Taylor coefficients of a helix, shape (order + 1, 3)."""
+    omega = 2.0 * math.pi / period
+    cosine, sine = sinusoid(omega, omega * t + phase, order)
+    e1, e2, n = axes
+    found = radius * (np.outer(cosine, e1) + np.outer(sine, e2))
+    found[0] += np.array(center) + rise * t * n
+    if order:
+        found[1] += rise * n
+    return found
+
+
+def _angle(omega: float, phase: float) -> list[str]:
+    shift = f" + ({phase!r})" if phase != 0.0 else ""
+    return [f"a = {omega!r}*t{shift}", "c = cos(a)", "s = sin(a)"]

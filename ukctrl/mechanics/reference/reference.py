@@ -1,0 +1,99 @@
+"""What every reference is: a path r(t) with its exact first and second derivative."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.reference.taylor import Series, factorials
+
+Path = Callable[[float], tuple[float, ...]]
+"""Compiled reference: time in, flat ``(r, r_dot, r_ddot)`` out, 3 * size floats."""
+
+
+class Sample(NamedTuple):
+    """A reference at one time, arrays of shape (size,), or at n times, (n, size)."""
+
+    r: NDArray[np.float64]
+    """Value."""
+    r_dot: NDArray[np.float64]
+    """First derivative [1/s of the value's unit]."""
+    r_ddot: NDArray[np.float64]
+    """Second derivative [1/s^2 of the value's unit]."""
+
+
+class Reference(abc.ABC):
+    """A path r(t) of ``size`` components with exact derivatives.
+
+    Before the start and after the end of a finite path the reference holds the end point, with
+    zero derivatives. ``path(t)`` is convenient; ``path.compile()`` is for loops.
+    """
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """Number of components."""
+
+    @abc.abstractmethod
+    def compile(self) -> Path:
+        """Return a fast function of time [s]: flat ``(r, r_dot, r_ddot)``, 3 * size floats.
+
+        It raises ``DomainError`` where the path has no finite value.
+        """
+
+    def __call__(self, t: float) -> Sample:
+        """Return value and derivatives at one time [s]."""
+        flat = np.array(self._compiled(float(t)))
+        return Sample(*flat.reshape(3, self.size))
+
+    def sample(self, times: Iterable[float]) -> Sample:
+        """Return value and derivatives at many times [s], each of shape (n, size)."""
+        flat = np.array([self._compiled(float(t)) for t in times]).reshape(-1, 3, self.size)
+        return Sample(flat[:, 0], flat[:, 1], flat[:, 2])
+
+    @property
+    def smoothness(self) -> float:
+        """How many derivatives are continuous at all times; infinite where all are."""
+        return 2.0
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which some derivative may jump [s], in order."""
+        return []
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, size).
+
+        Where a derivative jumps, those of what comes after.
+
+        Raises:
+            InputError: This kind of path does not give so many.
+        """
+        if order > 2:
+            raise InputError(
+                f"path of class '{type(self).__name__}' must give {order} derivatives; it gives "
+                "two. Write it with a built-in kind, or give the class a method series."
+            )
+        return np.array(self(t))[: order + 1] / factorials(order)[:, None]
+
+    def derivatives(self, t: float, order: int) -> NDArray[np.float64]:
+        """Return value and derivatives at an instant [s], shape (order + 1, size).
+
+        Raises:
+            InputError: This kind of path does not give so many.
+        """
+        found: NDArray[np.float64] = self.series(t, order) * factorials(order)[:, None]
+        return found
+
+    @functools.cached_property
+    def _compiled(self) -> Path:
+        return self.compile()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: generated code is made again where it is needed."""
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}

@@ -1,0 +1,258 @@
+r"""How the rows together reach the inputs.
+
+Rows of relative degrees $r_i$ have the decoupling matrix
+
+$$ E_{ij} = L_{g_j} L_f^{r_i - 1} h_i . $$
+
+Where it has full row rank, $(r_1, \dots, r_m)$ is their vector relative degree, and an input gives
+each row its own $y_i^{(r_i)}$. Where it has not, several rows share one channel: no static feedback
+decouples them, and the inputs appear only as the rows are differentiated further. Then the
+derivative array tells how often, and how many states the rows fix.
+
+References:
+    Isidori, "Nonlinear Control Systems", 1995, sections 5.1 and 5.4; Campbell, "Linearization of
+    DAEs along trajectories", ZAMP 46, 1995.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.errors import UkctrlError, quoted
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.derivatives import jets_of
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.relative_degree.advice import solved_by
+from ukctrl.mechanics.relative_degree.array import DerivativeArray, Ranks
+from ukctrl.mechanics.relative_degree.decoupling import at_once, decoupled, decoupling
+from ukctrl.mechanics.start import solve_start
+
+MOST_ORDERS = 12
+"""Rows are not differentiated more often than this."""
+LARGEST = 24
+"""Robots with more velocities than this are not looked at, which would take minutes."""
+NEARBY = 0.03
+"""How far a state nearby is, in scaled unknowns."""
+SEEN, TINY = 1e-6, 1e-300
+"""What an input adds to a row, beside all that moves it, so that it counts."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Together:
+    """How servo rows reach the inputs together, at one state."""
+
+    names: tuple[str, ...]
+    """The rows."""
+    channels: int
+    """How many of them the inputs accelerate independently, at their own relative degrees."""
+    orders: tuple[int, ...] | None
+    """How often each row is differentiated until all inputs have come out: the vector relative
+    degree, where ``channels`` is the number of rows; None where they never do."""
+    fixed: int
+    """States that the rows fix."""
+    states: int
+    """States of the robot, twice its mobility."""
+    inputs: int
+    """Inputs of the robot."""
+    determined: bool
+    """Whether state and input are functions of the rows and their derivatives alone."""
+
+    @property
+    def extended(self) -> bool:
+        """Whether rows share channels, so that the inputs need a dynamic extension."""
+        return self.channels < len(self.names)
+
+    @property
+    def internal(self) -> int:
+        """Dimension of the internal dynamics that the rows leave."""
+        return self.states - self.fixed
+
+    @property
+    def flat(self) -> bool:
+        """Whether the rows are a flat output: nothing is left to be integrated."""
+        return self.internal == 0 and self.determined
+
+    @property
+    def sentence(self) -> str:
+        """What a user should know of it."""
+        told = f"{self.fixed} of {self.states} states are fixed by the rows"
+        if self.internal:
+            remain = "remains" if self.internal == 1 else "remain"
+            told += f"; {self.internal} {remain} as internal dynamics"
+        told += "."
+        if not self.extended:
+            return told
+        share = (
+            f"rows {quoted(self.names)} reach the inputs through {self.channels} of "
+            f"{len(self.names)} channels"
+        )
+        if self.orders is None:
+            return f"{share}, and further derivatives do not tell the inputs apart: {told}"
+        degrees = ", ".join(map(str, self.orders))
+        return (
+            f"{share}: together their relative degree is {degrees}, after dynamic extension; {told}"
+        )
+
+    @property
+    def advice(self) -> str:
+        """What serves the rows."""
+        highest = None if self.orders is None else max(self.orders)
+        return solved_by(self.internal, self.extended, highest, len(self.names), self.inputs)
+
+
+def together(
+    dynamics: Dynamics,
+    servo: Stack,
+    t: float,
+    q: Vector,
+    v: Vector,
+    degrees: Sequence[int | None],
+) -> Together:
+    """Return how the rows together reach the inputs.
+
+    Args:
+        dynamics: The robot; it is moved about, and left at the state.
+        servo: The rows, attached to the same robot.
+        t: Time [s].
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+        degrees: The rows' relative degrees alone; None where one is not certain.
+
+    Raises:
+        UkctrlError: The rows cannot be differentiated here.
+    """
+    q, v, robot = np.array(q), np.array(v), dynamics.robot
+    try:
+        if robot.nv > LARGEST:
+            raise UkctrlError(f"robots with more than {LARGEST} velocities are not looked at.")
+        known = [degree for degree in degrees if degree is not None]
+        highest = max([*known, 2])
+        channels = 0
+        if len(known) == len(servo) and highest <= MOST_ORDERS:
+            if (np.array(known) > np.where(servo.holonomic, 2, 1)).any():
+                jets = jets_of(servo, highest, dynamics.rank)
+                channels = decoupled(decoupling(jets, dynamics, t, q, v, known).E)
+            else:
+                dynamics.move(t, q, v)
+                channels = decoupled(at_once(servo, dynamics).E)
+        if channels == len(servo):
+            return _static(dynamics, servo, t, q, v, known)
+        return _dynamic(dynamics, servo, t, q, v)
+    finally:
+        dynamics.move(t, q, v)
+        servo.write(dynamics.snapshot)
+
+
+def _static(
+    dynamics: Dynamics,
+    servo: Stack,
+    t: float,
+    q: Vector,
+    v: Vector,
+    degrees: list[int],
+) -> Together:
+    dynamics.move(t, q, v)
+    states = 2 * dynamics.robot.nv
+    if len(dynamics.passive):
+        array = DerivativeArray(jets_of(servo, 0, dynamics.rank), dynamics, t, q, v)
+        J = array.jacobian(t, q, v, np.zeros((0, dynamics.robot.nu)), 0)
+        states -= array.ranks(J, 0).passive
+    # A row without position level does not count the state that it would have there.
+    return Together(
+        names=servo.names,
+        channels=len(servo),
+        orders=tuple(degrees),
+        fixed=sum(degrees),
+        states=states,
+        inputs=dynamics.robot.nu,
+        determined=dynamics.robot.nu == len(servo),
+    )
+
+
+def _dynamic(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Together:
+    """Differentiate until nothing more is fixed, at a state nearby that is not special."""
+    found = _search(dynamics, servo, t, q, v)
+    ranks = found.ranks
+    return Together(
+        names=servo.names,
+        channels=found.channels,
+        orders=found.orders,
+        fixed=ranks.states - ranks.passive,
+        states=2 * dynamics.robot.nv - ranks.passive,
+        inputs=dynamics.robot.nu,
+        determined=found.orders is not None,
+    )
+
+
+class _Found(NamedTuple):
+    ranks: Ranks
+    channels: int
+    orders: tuple[int, ...] | None
+
+
+def _search(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> _Found:
+    robot = dynamics.robot
+    last: Ranks | None = None
+    channels = 0
+    for order in range(2, MOST_ORDERS + 1):
+        array = DerivativeArray(jets_of(servo, order, dynamics.rank), dynamics, t, q, v)
+        near = _nearby(array, dynamics, t, q, v, order)
+        J = array.jacobian(t, *near, order)
+        ranks, channels = array.ranks(J, order), decoupled(_first_inputs(array, J, order))
+        if ranks.with_inputs == 2 * robot.nv + robot.nu:
+            return _Found(ranks, channels, _least_orders(array, J, order, ranks))
+        # The states stop growing at once; the inputs may still come out, one order later each.
+        if (
+            last is not None
+            and ranks.states == last.states
+            and (ranks.states < 2 * robot.nv or ranks.with_inputs == last.with_inputs)
+        ):
+            return _Found(ranks, channels, None)
+        last = ranks
+    assert last is not None  # the loop has run
+    return _Found(last, channels, None)
+
+
+def _nearby(
+    array: DerivativeArray, dynamics: Dynamics, t: float, q: Vector, v: Vector, order: int
+) -> tuple[Vector, Vector, Matrix]:
+    """Return a state that is not special, and inputs that nearly hold it."""
+    robot, rng = dynamics.robot, np.random.default_rng(0)
+    U = np.zeros((array.pushes(order), robot.nu))
+    U[0] = array.hold
+    z = NEARBY * rng.uniform(-1.0, 1.0, 2 * robot.nv + U.size)
+    q, v, U = array.moved(q, v, U, z)
+    if len(dynamics.passive):
+        solved = solve_start(dynamics.passive, q, v, t)
+        q, v = solved.q, solved.v
+    return q, v, U
+
+
+def _first_inputs(array: DerivativeArray, J: Matrix, order: int) -> Matrix:
+    """Return what the inputs add to the first derivative of each row that has any, ``(m, nu)``."""
+    n, nu, m = array.robot.nv, array.robot.nu, len(array.jets.stack)
+    blocks = J[: (order + 1) * m].reshape(order + 1, m, -1)
+    E = np.zeros((m, nu))
+    for i in range(m):
+        sizes = np.abs(blocks[:, i, 2 * n : 2 * n + nu]).max(axis=1)
+        seen = np.flatnonzero(sizes > SEEN * (np.abs(blocks[:, i]).max() + TINY))
+        if seen.size:
+            E[i] = blocks[seen[0], i, 2 * n : 2 * n + nu]
+    return E
+
+
+def _least_orders(array: DerivativeArray, J: Matrix, order: int, wanted: Ranks) -> tuple[int, ...]:
+    """Return the fewest derivatives of each row that still fix everything."""
+    orders = np.full(len(array.jets.stack), order)
+    for i in range(len(orders)):
+        while orders[i] > 0:
+            orders[i] -= 1
+            if array.ranks(J, order, orders).with_inputs < wanted.with_inputs:
+                orders[i] += 1
+                break
+    return tuple(orders.tolist())

@@ -1,0 +1,173 @@
+r"""The derivative array: rows and their derivatives as functions of states and inputs.
+
+$$ Y_K(x, u, \dot u, \dots) = (\phi, \dot\phi, \dots, \phi^{(K)}) $$
+
+together with the passive rows, which are zero on every motion. With $U = (u, \dot u, \dots)$,
+the outputs fix
+
+$$ \operatorname{rank} \partial Y_K - \operatorname{rank} \partial Y_K / \partial U $$
+
+directions of the state, however the inputs enter, and without choosing which of them to extend by
+integrators. The number grows with K until, at once, it stops.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.derivatives import Jets, SampledJets
+from ukctrl.mechanics.dynamics import Dynamics
+
+STEP, WIDE_STEP = 1e-4, 3e-3
+"""Steps of the differences, in scaled unknowns: where rows are exact, where they are measured."""
+RANK, LOOSEST = 1e-6, 1e-2
+"""Singular values that count as zero, beside the largest: usually, and where noise is large."""
+FASTEST, SLOWEST = 1e-3, 1.0
+"""Between these the time scale of a robot is taken [s]."""
+
+
+class Ranks(NamedTuple):
+    """What an array of some order fixes."""
+
+    passive: int
+    """States that the passive rows fix by themselves."""
+    states: int
+    """States that are fixed, by the passive rows too."""
+    with_inputs: int
+    """States and inputs that are fixed."""
+
+
+@final
+class DerivativeArray:
+    """Rows, their derivatives and the passive rows near a state, in scaled unknowns.
+
+    The unknowns are ``(dq, dv, U_0, U_1, ...)``, of which there is one derivative of the input for
+    every derivative of the rows in which it can appear.
+
+    Args:
+        jets: The rows' derivatives.
+        dynamics: The robot; it is moved about.
+        t: Time [s].
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+
+    Attributes:
+        hold: The input that holds the robot most nearly still, shape ``(nu,)``.
+        time: Time scale [s].
+        push: Scale of each input, shape ``(nu,)``.
+    """
+
+    def __init__(self, jets: Jets, dynamics: Dynamics, t: float, q: Vector, v: Vector) -> None:
+        self.jets, self._dynamics = jets, dynamics
+        self.robot = jets.robot
+        dynamics.move(t, q, v)
+        G = dynamics.G.copy()
+        self.hold: Vector = np.asarray(np.linalg.lstsq(G, -dynamics.a_free, rcond=1e-9)[0])
+        self.time = self._time_scale(t, q, v)
+        pushed = np.abs(G).max(axis=0, initial=0.0)
+        strongest = pushed.max(initial=0.0) or 1.0
+        pushed = np.where(pushed > 1e-9 * strongest, pushed, strongest)
+        self.push: Vector = 1.0 / (self.time**2 * pushed)
+        self._lead = int(jets.first.min(initial=2))
+        self._noise: Vector = np.zeros(0)
+
+    def _time_scale(self, t: float, q: Vector, v: Vector) -> float:
+        """Return the time in which the robot's own forces change its motion."""
+        robot, steepest = self.robot, 1.0
+        for i in range(robot.nv):
+            step = np.zeros(robot.nv)
+            step[i] = STEP
+            sides = []
+            for sign in (-1.0, 1.0):
+                self._dynamics.move(t, robot.integrate(q, sign * step), v)
+                sides.append(self._dynamics.acceleration(self.hold))
+            slope = float(np.abs(sides[1] - sides[0]).max()) / (2.0 * STEP)
+            steepest = max(steepest, slope)
+        return float(min(max(steepest**-0.5, FASTEST), SLOWEST))
+
+    def pushes(self, order: int) -> int:
+        """Return how many of the input's derivatives can appear, the input itself among them."""
+        return max(0, order - self._lead + 1)
+
+    def values(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Vector:
+        """Return the array, scaled: ``(order + 1) m`` rows and, after them, the passive ones."""
+        powers = self.time ** np.arange(order + 1)
+        rows = self.jets.derivatives(t, q, v, U, order) * powers[:, None]
+        passive = self._dynamics.look(t, q, v)
+        phi = passive.phi[~np.isnan(passive.phi)]
+        return np.concatenate([rows.ravel(), phi, self.time * passive.beta])
+
+    def jacobian(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
+        """Return the derivative of the array in the scaled unknowns."""
+        n, nu, count = self.robot.nv, self.robot.nu, len(U)
+        step = STEP if self.jets.exact else WIDE_STEP
+        columns = []
+        self._noise = np.zeros(order + 1)
+        for i in range(2 * n + count * nu):
+            z = np.zeros(2 * n + count * nu)
+            z[i] = step
+            ahead = self._heard(t, *self.moved(q, v, U, z), order)
+            behind = self._heard(t, *self.moved(q, v, U, -z), order)
+            columns.append((ahead - behind) / (2.0 * step))
+        return np.array(columns).T
+
+    def _heard(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Vector:
+        """Return the values, and keep the largest noise that any of them has."""
+        found = self.values(t, q, v, U, order)
+        if isinstance(self.jets, SampledJets):
+            self._noise = np.maximum(self._noise, self.jets.uncertainty)
+        return found
+
+    def moved(self, q: Vector, v: Vector, U: Matrix, z: Vector) -> tuple[Vector, Vector, Matrix]:
+        """Return state and inputs moved by scaled unknowns."""
+        n = self.robot.nv
+        scale = self.push / self.time ** np.arange(len(U))[:, None]
+        return (
+            self.robot.integrate(q, z[:n]),
+            v + z[n : 2 * n] / self.time,
+            U + z[2 * n :].reshape(U.shape) * scale,
+        )
+
+    def ranks(self, J: Matrix, order: int, orders: Vector | None = None) -> Ranks:
+        """Return what is fixed, by all rows or by each up to its own order.
+
+        Args:
+            J: The `jacobian`.
+            order: Its order.
+            orders: Highest derivative of each row that counts, shape ``(m,)``.
+        """
+        n, nu, m = self.robot.nv, self.robot.nu, len(self.jets.stack)
+        keep = np.ones(len(J), dtype=bool)
+        if orders is not None:
+            keep[: (order + 1) * m] = (np.arange(order + 1)[:, None] <= orders).ravel()
+        passive = J[(order + 1) * m :]
+        J = J[keep]
+        tolerance = self._tolerance(J, order)
+        whole, states, inputs = (
+            _rank(part, tolerance) for part in (J, J[:, 2 * n :], J[:, 2 * n + nu :])
+        )
+        return Ranks(_rank(passive, tolerance), whole - states, whole - inputs)
+
+    def _tolerance(self, J: Matrix, order: int) -> float:
+        if not isinstance(self.jets, SampledJets):
+            return RANK
+        noise = self._noise * self.time ** np.arange(order + 1)
+        size = float(np.linalg.norm(J, 2)) or 1.0
+        return min(max(RANK, 30.0 * float(noise.max()) / WIDE_STEP / size), LOOSEST)
+
+
+def _rank(J: Matrix, tolerance: float) -> int:
+    """Return the rank of rows and columns of comparable size."""
+    if not J.size:
+        return 0
+    lengths = np.linalg.norm(J, axis=1)
+    largest = float(lengths.max())
+    if largest == 0.0:
+        return 0
+    rows = J[lengths > tolerance * largest]
+    unit = rows / np.linalg.norm(rows, axis=1)[:, None]
+    sigma = np.linalg.svd(unit, compute_uv=False)
+    return int((sigma > tolerance * sigma[0]).sum())

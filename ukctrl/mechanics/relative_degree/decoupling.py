@@ -1,0 +1,86 @@
+"""How inputs reach the last derivatives of servo rows at a state, each row by its own."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.derivatives import Jets
+from ukctrl.mechanics.dynamics import Dynamics
+
+DECOUPLED = 1e-6
+"""Singular values of a decoupling matrix of unit rows below this count as zero."""
+
+
+@dc.dataclass(frozen=True)
+class Decoupling:
+    """The rows' derivatives without input, and what the inputs add to the last."""
+
+    drift: Matrix
+    r"""$L_f^k h_i$, shape ``(order + 1, m)``."""
+    last: Vector
+    r"""$L_f^{r_i} h_i$, shape ``(m,)``."""
+    E: Matrix
+    """Decoupling matrix, shape ``(m, nu)``."""
+    push: Vector
+    """Inputs of a usual size, which accelerate the robot as its own forces do, shape ``(nu,)``."""
+
+
+def decoupling(
+    jets: Jets, dynamics: Dynamics, t: float, q: Vector, v: Vector, degrees: Sequence[int]
+) -> Decoupling:
+    """Return the rows' derivatives up to their relative degrees, and the decoupling matrix.
+
+    Args:
+        jets: The rows' derivatives.
+        dynamics: The robot; it is moved to the state.
+        t: Time [s].
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+        degrees: Relative degree of each row.
+    """
+    nu, order = jets.robot.nu, max(degrees)
+    dynamics.move(t, q, v)
+    push = _push(dynamics)
+    rows = np.arange(len(degrees))
+    drift = jets.derivatives(t, q, v, np.zeros((1, nu)), order)
+    last = drift[list(degrees), rows]
+    E = np.empty((len(degrees), nu))
+    for j in range(nu):
+        U = np.zeros((1, nu))
+        U[0, j] = push[j]
+        E[:, j] = (jets.derivatives(t, q, v, U, order)[list(degrees), rows] - last) / push[j]
+    return Decoupling(drift, last, E, push)
+
+
+def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
+    """Return the same for rows that the inputs accelerate at once: ``E`` is ``A G``.
+
+    Args:
+        servo: The rows.
+        dynamics: The robot, at the state.
+    """
+    rows = servo.write(dynamics.snapshot)
+    last = rows.A @ dynamics.a_free - rows.b
+    drift = np.array([rows.phi, rows.beta, last])
+    velocity = ~servo.holonomic
+    drift[:, velocity] = [rows.beta[velocity], last[velocity], 0.0 * last[velocity]]
+    return Decoupling(drift, last, rows.A @ dynamics.G, _push(dynamics))
+
+
+def decoupled(E: Matrix) -> int:
+    """Return how many rows a decoupling matrix gives to the inputs independently."""
+    lengths = np.linalg.norm(E, axis=1)
+    unit = E[lengths > 0.0] / lengths[lengths > 0.0, None]
+    return int(np.linalg.matrix_rank(unit, tol=DECOUPLED)) if unit.size else 0
+
+
+def _push(dynamics: Dynamics) -> Vector:
+    usual = max(1.0, float(np.abs(dynamics.a_free).max(initial=0.0)))
+    pushed = np.abs(dynamics.G).max(axis=0, initial=0.0)
+    push: Vector = usual / np.where(pushed > 0.0, pushed, 1.0)
+    return push

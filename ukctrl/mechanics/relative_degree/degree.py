@@ -1,0 +1,220 @@
+r"""How often a servo row must be differentiated until the input appears.
+
+A row with grip has relative degree 2 (1 if it is nonholonomic). A row without is tried out: the
+robot is let go from a state with a constant input and without, and the difference of the row's
+error grows as
+
+$$ \Delta y(\tau) = L_G L_f^{r-1} y \; u \; \frac{\tau^r}{r!} + O(\tau^{r+1}), $$
+
+so that its slope over $\log \tau$ is the relative degree $r$ itself, whatever the robot. The motion
+is integrated by extrapolation to order 14, which also says how exact it is; a slope counts
+only far above that noise, and only where states nearby have the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses as dc
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import UkctrlError
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.relative_degree.advice import through_springs
+from ukctrl.mechanics.relative_degree.all_rows import Together, together
+from ukctrl.mechanics.relative_degree.trial import LONGEST, UNCLEAR, Indices, Trial, orders
+from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Robot
+from ukctrl.uk import rank_report, servo_matrix
+
+Flags = NDArray[np.bool_]
+
+LARGEST = 100
+"""Robots with more velocities than this are not tried out, which would take minutes."""
+NEIGHBOURS = 3
+"""States nearby that must agree."""
+NEARBY = 0.05
+"""How far they are, in each coordinate and velocity [rad, m, rad/s, m/s]."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RelativeDegree:
+    """What is known of one row at one state."""
+
+    name: str
+    """The row."""
+    value: int | None
+    """The relative degree; None where it is not certain."""
+    at_least: int
+    """What it is at least at this state."""
+    note: str = ""
+    """Why it is not certain."""
+
+    def __str__(self) -> str:
+        """Return the number, or ``at least`` and a number."""
+        return str(self.value) if self.value is not None else f"at least {self.at_least}"
+
+    @property
+    def sentence(self) -> str:
+        """What a user should know of it."""
+        return f"its relative degree is {self}{': ' if self.note else ''}{self.note}."
+
+
+def relative_degrees(
+    dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector
+) -> tuple[RelativeDegree, ...]:
+    """Return the relative degree of every servo row at a state.
+
+    Args:
+        dynamics: The robot; it is moved about, and left at the state.
+        servo: The rows, attached to the same robot.
+        t: Time [s].
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+    """
+    q, v = np.array(q), np.array(v)
+    base = np.where(servo.holonomic, 2, 1)
+    held = _grip(dynamics, servo, t, q, v)
+    found = [
+        RelativeDegree(
+            name=name, value=int(k) if grip else None, at_least=int(k if grip else k + 1)
+        )
+        for name, k, grip in zip(servo.names, base, held, strict=True)
+    ]
+    loose = np.flatnonzero(~held)
+    if loose.size:
+        _try_out(dynamics, servo, t, q, v, loose, found)
+        dynamics.move(t, q, v)
+        servo.write(dynamics.snapshot)
+    return tuple(found)
+
+
+def explain(
+    dynamics: Dynamics, servo: Stack, rows: Sequence[str], t: float, q: Vector, v: Vector
+) -> str:
+    """Return what the relative degree says about rows that are out of reach; empty if nothing."""
+    try:
+        found = relative_degrees(dynamics, servo, t, q, v)
+    except (UkctrlError, ArithmeticError, ValueError):
+        return ""
+    whole = whole_degree(dynamics, servo, t, q, v, found)
+    if whole is not None and whole.extended and whole.orders is not None:
+        told = whole.sentence
+        return f"{told[0].upper()}{told[1:]} {whole.advice}"
+    high = [one for one in found if one.name in rows and (one.value is None or one.value > 2)]
+    told = " ".join(f"Row '{one.name}': {one.sentence}" for one in high)
+    if all(one.value is None for one in high):
+        return told
+    return f"{told} {advice(dynamics.robot, whole)}"
+
+
+def whole_degree(
+    dynamics: Dynamics,
+    servo: Stack,
+    t: float,
+    q: Vector,
+    v: Vector,
+    found: Sequence[RelativeDegree],
+) -> Together | None:
+    """Return how the rows reach the inputs together; None where that is no question, or unclear.
+
+    It is none where every row has grip of its own, where rows depend on each other, and where
+    there are more of them than inputs.
+
+    Args:
+        dynamics: The robot; it is moved about, and left at the state.
+        servo: The rows, attached to the same robot.
+        t: Time [s].
+        q: Configuration, shape ``(nq,)``.
+        v: Velocity, shape ``(nv,)``.
+        found: Their relative degrees alone.
+    """
+    q, v = np.array(q), np.array(v)
+    dynamics.move(t, q, v)
+    A, m = servo.write(dynamics.snapshot).A, len(servo)
+    rank = dynamics.rank.servo
+    H = servo_matrix(A, dynamics.G, dynamics.rank)
+    if m > dynamics.robot.nu or rank_report(A, servo.names, rank).rank < m:
+        return None
+    if rank_report(H, servo.names, rank).rank == m:
+        return None
+    try:
+        return together(dynamics, servo, t, q, v, [one.value for one in found])
+    except (UkctrlError, ArithmeticError, ValueError):
+        return None
+
+
+def advice(robot: Robot, whole: Together | None) -> str:
+    """Return what to do about rows above 2."""
+    springs = through_springs(robot)
+    if springs or whole is None:
+        return springs
+    return whole.advice
+
+
+def _grip(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Flags:
+    """Return which rows an input accelerates at a state, shape ``(m,)``."""
+    dynamics.move(t, q, v)
+    H = servo_matrix(servo.write(dynamics.snapshot).A, dynamics.G, dynamics.rank)
+    held: Flags = np.abs(H).max(axis=1, initial=0.0) > 0.0
+    return held
+
+
+def _try_out(
+    dynamics: Dynamics,
+    servo: Stack,
+    t: float,
+    q: Vector,
+    v: Vector,
+    loose: Indices,
+    found: list[RelativeDegree],
+) -> None:
+    """Complete what is known of the rows ``loose``, in place."""
+    if dynamics.robot.nv > LARGEST:
+        note = f"robots with more than {LARGEST} velocities are not tried out"
+        for row in loose.tolist():
+            found[row] = dc.replace(found[row], note=note)
+        return
+    here = orders(Trial(dynamics, servo, loose, t, q, v))
+    nearby = []
+    regained = np.zeros(len(loose), dtype=bool)
+    for q_near, v_near in _neighbours(dynamics, t, q, v):
+        with contextlib.suppress(UkctrlError):  # not every state nearby need be possible
+            regained |= _grip(dynamics, servo, t, q_near, v_near)[loose]
+            nearby.append(orders(Trial(dynamics, servo, loose, t, q_near, v_near)))
+    for k, row in enumerate(loose.tolist()):
+        known, order = found[row], here[k]
+        others = {at[k] for at in nearby}
+        generic = known.at_least - 1
+        if regained[k]:
+            note = f"nearby it is {generic}, but the motors lose their grip at this very state"
+            found[row] = dc.replace(known, note=note)
+        elif order is None and others <= {None}:
+            note = f"no input was seen to move it within {LONGEST:g} s"
+            found[row] = dc.replace(known, note=note)
+        elif order not in (None, UNCLEAR) and others == {order}:
+            found[row] = dc.replace(known, value=order, at_least=order)
+        else:
+            note = "it differs between this state and others nearby, or could not be told"
+            found[row] = dc.replace(known, note=note)
+
+
+def _neighbours(dynamics: Dynamics, t: float, q: Vector, v: Vector) -> list[tuple[Vector, Vector]]:
+    """Return states nearby that keep the passive constraints."""
+    robot, rng = dynamics.robot, np.random.default_rng(0)
+    states = []
+    for _ in range(NEIGHBOURS):
+        step, push = rng.uniform(-NEARBY, NEARBY, (2, robot.nv))
+        q_near, v_near = robot.integrate(q, step), v + push
+        if len(dynamics.passive):
+            try:
+                solved = solve_start(dynamics.passive, q_near, v_near, t)
+            except UkctrlError:
+                continue
+            q_near, v_near = solved.q, solved.v
+        states.append((q_near, v_near))
+    return states

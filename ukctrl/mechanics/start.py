@@ -1,0 +1,255 @@
+"""Start states: moving a guess onto the constraints, at position and at velocity level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.answer_checks import RANK
+from ukctrl.core.algebra.factorisation import Matrix, Vector, least_norm_into
+from ukctrl.core.algebra.row_space import NOTHING
+from ukctrl.core.errors import StartError, quoted
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.robot import Robot, Snapshot
+
+TOLERANCE = 1e-12
+"""Largest position error that counts as none, relative to 1 + |A| |q|."""
+MAX_ITERATIONS = 50
+WEAK = 10.0 * RANK.passive
+"""Velocity error, relative to 1 + |v|, that a direction near its loss of rank may leave."""
+ROUNDING = 1e-15
+"""Position error, relative as before, that cannot be lowered any more."""
+MAX_TRIALS = 200
+"""Damped steps, taken or not, before a start is given up."""
+LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e12
+SMALLEST_GAIN = 1e-6
+"""A step that lowers the squared error by a smaller fraction is not taken."""
+LARGEST_DAMPED = 250_000
+"""Rows times columns up to which singular values are cheap enough; beyond, steps are undamped."""
+STRIDE = 0.2
+"""How far held coordinates move at a time on their way to where they are wanted [rad, m]."""
+MAX_STRIDES = 2000
+"""A longer way is not walked: nothing of where it begins is left at its end."""
+STUCK = 1e-4
+"""Errors of which this fraction, or less, is along what rows can move cannot shrink any more."""
+SHARE = 1e-2
+"""A row with less than this of the largest error has no part in a contradiction."""
+MOST_NAMED = 6
+"""Contradictions of more rows than this are those of a whole mechanism, and not told."""
+
+
+class Start(NamedTuple):
+    """A state on the constraints, and how far it is from the guess."""
+
+    q: Vector
+    v: Vector
+    dq: Vector
+    """Tangent step from the guess, shape ``(nv,)``."""
+    dv: Vector
+    """Velocity correction, shape ``(nv,)``."""
+
+    def moved(self, robot: Robot) -> dict[str, float]:
+        """Return how far the guess was moved: the length of the change, by unit.
+
+        Such as ``{"rad": 0.1, "m": 0.0, "rad/s": 0.0, "m/s": 0.2}``.
+        """
+        units = np.array(robot.dof_units)
+        found: dict[str, float] = {}
+        for change, suffix in ((self.dq, "/s"), (self.dv, "")):
+            for unit in dict.fromkeys(robot.dof_units):
+                size = float(np.linalg.norm(change[units == unit]))
+                found[unit.removesuffix(suffix)] = size
+        return found
+
+
+def solve_start(
+    stack: Stack,
+    q: Vector,
+    v: Vector,
+    t: float = 0.0,
+    held: Sequence[int] = (),
+    home: Vector | None = None,
+) -> Start:
+    r"""Move a guess onto all constraints: $\phi(q, t) = 0$, then $A v = c$.
+
+    Gauss-Newton on the manifold, $q \leftarrow q \oplus (-A^\top (A A^\top + \mu)^{-1} \phi)$ with
+    rows of unit length and $\mu$ of the order of $|\phi|^2$; then the smallest velocity
+    correction, $v \leftarrow v - A^+ \beta$. Redundant rows are allowed. Off the constraints they
+    look independent, and an undamped step along the direction in which they nearly agree goes
+    far astray; with $\mu \sim |\phi|^2$ the convergence stays quadratic without full rank
+    (Yamashita & Fukushima 2001).
+
+    Args:
+        stack: The constraints.
+        q: Guess of the configuration, shape ``(nq,)``.
+        v: Guess of the velocity, shape ``(nv,)``.
+        t: Time [s].
+        held: Indices of velocities along which nothing may be moved.
+        home: A configuration near the constraints, shape ``(nq,)``. From there the held ones go
+            to where the guess has them in small strides, and the others follow.
+
+    Raises:
+        StartError: The constraints cannot be met from here; the worst row is named.
+    """
+    robot = stack.robot
+    snapshot = robot.snapshot(q, v, t)
+    solved = q
+    way = np.zeros(robot.nv)
+    if held and home is not None:
+        way[held] = robot.difference(home, np.ascontiguousarray(q))[held]
+    strides = math.ceil(np.abs(way).max() / STRIDE)
+    if 0 < strides <= MAX_STRIDES:
+        solved = robot.integrate(q, -way)
+        for _ in range(strides):
+            solved = _nearest(stack, snapshot, solved, t, held)
+            solved = robot.integrate(solved, way / strides)
+        solved = _with(robot, solved, q, held)
+    solved = _nearest(stack, snapshot, solved, t, held)
+    velocity, last = v, np.inf
+    for _ in range(MAX_ITERATIONS):  # more than once only where psi is not linear in v
+        snapshot.move(solved, velocity, t)
+        rows = stack.write(snapshot)
+        scale = 1.0 + float(np.abs(velocity).max(initial=0.0))
+        error = float(np.abs(rows.beta).max(initial=0.0))
+        # Near a singular position a direction that counts as free leaves that much of its row.
+        if error <= TOLERANCE * scale or last <= error <= WEAK * scale:
+            break
+        velocity, last = velocity - _least_norm(rows.A, rows.beta, held), error
+    else:
+        clash = () if held else _clash(rows.A, _left(rows.A, rows.beta))
+        _refuse(stack, rows.beta, t, "velocity", clash)
+    moved = robot.difference(np.ascontiguousarray(q), solved)
+    return Start(solved, velocity, moved, velocity - v)
+
+
+def _nearest(stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int]) -> Vector:
+    """Return a configuration near ``q`` that meets the holonomic rows, by damped Gauss-Newton."""
+    robot, at_rest = stack.robot, np.zeros(stack.robot.nv)
+
+    def errors(q: Vector) -> tuple[Matrix, Vector, Vector, float]:
+        """Return unit rows, their errors, the errors as they are, and these beside rounding."""
+        snapshot.move(q, at_rest, t)
+        rows = stack.write(snapshot)
+        A, phi = rows.A[stack.holonomic], rows.phi[stack.holonomic]
+        left = float(np.abs(phi).max(initial=0.0)) / _scale(q, rows.A)
+        A[:, held] = 0.0
+        length = np.linalg.norm(A, axis=1)
+        length[length <= NOTHING * length.max(initial=0.0)] = 1.0
+        return A / length[:, None], phi / length, phi, left
+
+    damping = 1.0
+    W, F, phi, left = errors(q)
+    if W.size > LARGEST_DAMPED:
+        return solve_positions(stack, snapshot, q, t, held)
+    for _ in range(MAX_TRIALS):
+        if left <= ROUNDING or not np.isfinite(F).all():
+            break
+        U, sigma, Vt = np.linalg.svd(W, full_matrices=False)
+        size = float(F @ F)
+        gain = sigma / (sigma**2 + damping * size)
+        gain[sigma <= NOTHING * sigma.max(initial=0.0)] = 0.0
+        step = (gain * (F @ U)) @ Vt
+        stride = max(1.0, float(np.abs(step).max()))  # at most one radian or metre at a time
+        trial = robot.integrate(q, -step / stride)
+        found = errors(trial)
+        if found[1] @ found[1] < size * (1.0 - SMALLEST_GAIN):
+            q, (W, F, phi, left) = trial, found
+            damping = max(0.1 * damping, LEAST_DAMPING)
+        elif left <= TOLERANCE or damping > MOST_DAMPING:
+            break
+        else:
+            damping *= 10.0
+    if not left <= TOLERANCE:
+        worst = np.zeros(len(stack))
+        worst[stack.holonomic] = phi
+        of = np.flatnonzero(stack.holonomic)
+        clash = () if held else tuple(of[list(_clash(W, F))].tolist())
+        _refuse(stack, worst, t, "position", clash)
+    return q
+
+
+def _scale(q: Vector, A: Matrix) -> float:
+    """Return what position errors are relative to: rounding leaves a row as much as its terms."""
+    return 1.0 + float(np.abs(q).max(initial=0.0) * np.abs(A).max(initial=0.0))
+
+
+def _with(robot: Robot, q: Vector, given: Vector, held: Sequence[int]) -> Vector:
+    """Return ``q`` with the held coordinates as given, to the last digit."""
+    step = np.zeros(robot.nv)
+    step[held] = robot.difference(q, given)[held]
+    return robot.integrate(q, step)
+
+
+def solve_positions(
+    stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int] = ()
+) -> Vector:
+    """Return the configuration near ``q`` that meets the holonomic rows at time ``t``.
+
+    ``snapshot`` is moved about; the other arguments and errors are those of `solve_start`.
+    """
+    robot, at_rest = stack.robot, np.zeros(stack.robot.nv)
+    for _ in range(MAX_ITERATIONS):
+        snapshot.move(q, at_rest, t)
+        rows = stack.write(snapshot)
+        phi = np.where(stack.holonomic, rows.phi, 0.0)
+        if np.abs(phi).max(initial=0.0) <= TOLERANCE * _scale(q, rows.A):
+            return q
+        step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic], held)
+        length = np.abs(step).max()
+        if not np.isfinite(length):
+            break
+        q = robot.integrate(q, -step / max(1.0, length))  # at most one radian or metre at a time
+    _refuse(stack, phi, t, "position")
+    raise AssertionError  # _refuse always raises
+
+
+def _least_norm(A: Matrix, d: Vector, held: Sequence[int]) -> Vector:
+    if held:
+        A = A.copy()
+        A[:, held] = 0.0  # a column of zeros gets no part of the least-norm solution
+    x: Vector = np.empty(A.shape[1])
+    least_norm_into(A, d, RANK.passive, x)
+    return x
+
+
+def _refuse(stack: Stack, error: Vector, t: float, level: str, clash: tuple[int, ...] = ()) -> None:
+    worst = int(np.argmax(np.abs(np.nan_to_num(error, nan=np.inf))))
+    unit = stack.units[worst] if level == "position" else f"{stack.units[worst] or '1'}/s"
+    advice = "Start closer, or check that the path is within reach."
+    if len({stack.blocks[i] for i in clash}) > 1 and len(clash) <= MOST_NAMED:
+        named = quoted([stack.names[i] for i in clash])
+        advice = f"Rows {named} contradict each other there: drop one, or let them agree."
+        if level == "position":
+            advice = f"Rows {named} cannot be met together from here: start closer, or drop one."
+    raise StartError(
+        f"no {level} near the start meets all constraints at t = {t:g} s; worst row "
+        f"'{stack.names[worst]}' is off by {f'{abs(error[worst]):.1e} {unit}'.strip()}. {advice}"
+    )
+
+
+def _clash(A: Matrix, error: Vector) -> tuple[int, ...]:
+    r"""Return which rows stand against each other; none where the errors could still shrink.
+
+    Where they cannot, $A^\top e = 0$: the errors are the weights with which rows contradict each
+    other, and a row with none of them has no part in it.
+    """
+    if not (np.isfinite(error).all() and np.isfinite(A).all()):
+        return ()
+    weight = np.abs(error)
+    movable = STUCK * float(weight @ np.linalg.norm(A, axis=1))
+    if float(np.abs(error @ A).max(initial=0.0)) > movable:
+        return ()
+    return tuple(np.flatnonzero(weight >= SHARE * weight.max(initial=0.0)).tolist())
+
+
+def _left(A: Matrix, error: Vector) -> Vector:
+    """Return what is left of errors after the best correction, least squares."""
+    if not (np.isfinite(error).all() and np.isfinite(A).all()):
+        return error
+    U, sigma, _ = np.linalg.svd(A, full_matrices=False)
+    U = U[:, sigma > RANK.passive * sigma.max(initial=0.0)]
+    left: Vector = error - U @ (error @ U)
+    return left

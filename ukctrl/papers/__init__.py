@@ -1,0 +1,30 @@
+"""Published numbers beside ours: what ``ukctrl reproduce`` recomputes.
+
+One module a paper; each holds a `Paper` whose claims are computed when asked for.
+
+    from ukctrl.papers import recompute
+
+    found = recompute(["scara"])
+    print(found.summary)
+    found.save("out")
+"""
+
+from ukctrl.papers.claim import Claim, Drawing, InParts, Paper, Verdict, in_parts
+from ukctrl.papers.outcome import Failure, Outcome, Reproduction
+from ukctrl.papers.recompute import recompute
+from ukctrl.papers.registry import load, papers
+
+__all__ = [
+    "Claim",
+    "Drawing",
+    "Failure",
+    "InParts",
+    "Outcome",
+    "Paper",
+    "Reproduction",
+    "Verdict",
+    "in_parts",
+    "load",
+    "papers",
+    "recompute",
+]

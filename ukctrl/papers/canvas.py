@@ -1,0 +1,25 @@
+"""The sheet on which a paper's figures are drawn again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ukctrl.reports.plot import style
+
+
+def canvas(rows: int, columns: int, height: float) -> tuple[Figure, NDArray[Any]]:
+    """Return a figure with a grid of axes; the last row has the time below it."""
+    figure = Figure(figsize=(9.0, height), dpi=110, facecolor="white", layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for ax in axes[-1]:
+        ax.set_xlabel("time [s]")
+    return figure, axes
+
+
+def wanted(ax: Axes, x: Any, y: Any, label: str = "") -> None:
+    """Draw what should be: a thin dashed line."""
+    ax.plot(x, y, color=style.INK, lw=0.9, ls="--", label=label or None)

@@ -1,0 +1,135 @@
+"""What came of recomputing papers, and how it is counted and kept."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from ukctrl.papers.claim import Claim, Verdict
+from ukctrl.reports.web_page import Picture
+from ukctrl.simulation.result.storage import finite_or_none, plain
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+class Failure(NamedTuple):
+    """Something that could not be computed."""
+
+    where: str
+    """What it was about, and the last place of the paper that was still reached."""
+    reason: str
+
+
+@dc.dataclass(kw_only=True)
+class Outcome:
+    """What came of one paper; it grows while claims are computed."""
+
+    key: str
+    citation: str = ""
+    claims: list[Claim] = dc.field(default_factory=list)
+    failures: list[Failure] = dc.field(default_factory=list)
+    pictures: list[Picture] = dc.field(default_factory=list)
+    seconds: float = 0.0
+    """Time it took to compute [s]."""
+
+    @property
+    def ok(self) -> bool:
+        """Return whether every claim was computed and every difference is explained."""
+        return not self.failures and all(claim.verdict != "differs" for claim in self.claims)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return how many claims have which verdict; verdicts that none has are left out."""
+        found = Counter(claim.verdict for claim in self.claims)
+        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+
+    @property
+    def summary(self) -> str:
+        """Return the counts in words: ``12 claims: 9 agree, 3 differ: misprint``."""
+        n = len(self.claims)
+        words = [f"{count} {_plural(verdict, count)}" for verdict, count in self.counts.items()]
+        words += [f"{len(self.failures)} failed"] if self.failures else []
+        return f"{n} claim{'' if n == 1 else 's'}: {', '.join(words) or 'nothing computed'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "key": self.key,
+            "citation": self.citation,
+            "ok": self.ok,
+            "counts": dict(self.counts),
+            "claims": [claim_dict(claim) for claim in self.claims],
+            "failures": [failure._asdict() for failure in self.failures],
+            "seconds": self.seconds,
+        }
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """What came of all papers that were asked for."""
+
+    outcomes: tuple[Outcome, ...]
+    interrupted: bool
+    """Whether the user stopped it; what was computed until then is there."""
+    provenance: Mapping[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether everything was computed and every difference is explained."""
+        return not self.interrupted and all(outcome.ok for outcome in self.outcomes)
+
+    @property
+    def summary(self) -> str:
+        """Return one line for each paper."""
+        return "\n".join(f"{outcome.key}: {outcome.summary}" for outcome in self.outcomes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data; a number that JSON cannot express is None."""
+        table = {
+            "ok": self.ok,
+            "interrupted": self.interrupted,
+            "papers": [outcome.to_dict() for outcome in self.outcomes],
+            "provenance": dict(self.provenance),
+        }
+        data: dict[str, Any] = finite_or_none(plain(table, "reproduction"))
+        return data
+
+    def to_json(self) -> str:
+        """Return the plain data as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def save(self, directory: str | Path) -> Path:
+        """Write the page, `reproduce.json` and the figures; return the page.
+
+        Raises:
+            InputError: The directory cannot be written to.
+        """
+        from ukctrl.papers.reproduction_page import write
+
+        return write(self, directory)
+
+
+def claim_dict(claim: Claim) -> dict[str, Any]:
+    """Return a claim with what follows from it, as plain data."""
+    return {
+        "where": claim.where,
+        "what": claim.what,
+        "printed": claim.printed,
+        "ours": claim.ours,
+        "unit": claim.unit,
+        "within": claim.within,
+        "difference": claim.difference,
+        "verdict": claim.verdict,
+        "note": claim.note,
+    }
+
+
+def _plural(verdict: str, count: int) -> str:
+    first, colon, rest = verdict.partition(":")
+    if count > 1 and first in ("agrees", "differs"):
+        first = first[:-1]
+    return first + colon + rest

@@ -1,0 +1,78 @@
+"""The paper's Figure 2, and why its runs fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib.ticker
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ukctrl.papers.claim import Drawing
+from ukctrl.papers.pseudoinverses.rerun import Case, history
+from ukctrl.reports.plot import panels, style
+
+RED, BLUE = style.PALETTE[1], style.PALETTE[0]
+STABILISED = {"alpha = beta = 10": Case(alpha=10.0, beta=10.0),
+              "alpha = 1000, beta = 100, threshold 1e-5":
+                  Case(alpha=1000.0, beta=100.0, threshold=1e-5)}  # fmt: skip
+FREE = {"threshold 1e-3": Case(threshold=1e-3), "threshold = TOL": Case()}
+
+
+def drawings() -> Iterator[Drawing]:
+    """Yield the figures."""
+    yield Drawing(
+        name="violation",
+        title="Figure 2: violation of the position constraints",
+        caption="Left without stabilisation, right with. SVD, LSODA, TOL = 1e-8, from rest at "
+        "-45 degrees.",
+        draw=violation,
+    )
+    yield Drawing(
+        name="rank",
+        title="Why a threshold equal to the tolerance fails",
+        caption="The twelfth singular value of D, zero on the exact manifold, follows the "
+        "violation. Where it crosses the threshold the linkage loses its only freedom, and "
+        "the run stalls.",
+        draw=rank,
+    )
+
+
+def _powers(axes: Axes) -> None:
+    """Label a log scale without mathematics, which the style does not parse."""
+    axes.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: panels.decade(y)))
+
+
+@style.styled
+def violation() -> Figure:
+    """Draw the violation over time, without and with stabilisation."""
+    figure = Figure(figsize=(9.0, 3.2), facecolor="white", layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, cases in ((left, FREE), (right, STABILISED)):
+        for (label, case), color in zip(cases.items(), (BLUE, RED), strict=True):
+            found = history(case)
+            axes.semilogy(found.t[1:], found.violation[1:], color=color, label=label, lw=1.2)
+        axes.set(xlabel="time [s]", xlim=(0.0, 20.0))
+        axes.legend(loc="upper left")
+    left.set(title="a) without stabilisation", ylabel="violation [m]", ylim=(1e-12, 10.0))
+    right.set(title="b) with Baumgarte stabilisation")
+    _powers(left)
+    return figure
+
+
+@style.styled
+def rank() -> Figure:
+    """Draw the twelfth singular value beside two thresholds."""
+    figure = Figure(figsize=(9.0, 3.4), facecolor="white", layout="constrained")
+    axes = figure.subplots()
+    for (label, case), color in zip(FREE.items(), (BLUE, RED), strict=True):
+        found = history(case)
+        axes.semilogy(found.t[1:], found.twelfth[1:], color=color, label=label, lw=1.2)
+        axes.axhline(case.threshold or case.tolerance, color=color, lw=0.9, ls="--")
+    axes.plot(found.t[-1], found.twelfth[-1], "o", color=RED, label="stalls")
+    axes.set(
+        xlabel="time [s]", ylabel="twelfth singular value of D", xlim=(0.0, 20.0), ylim=(1e-13, 0.1)
+    )
+    axes.legend(loc="lower right")
+    _powers(axes)
+    return figure

@@ -1,0 +1,135 @@
+"""The page of a reproduction, in the look of a run's report, and the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ukctrl.core.number_text import duration, sentence
+from ukctrl.papers import digits
+from ukctrl.papers.claim import Verdict
+from ukctrl.papers.outcome import VERDICTS, Outcome, Reproduction
+from ukctrl.reports import web_page
+from ukctrl.simulation.result.storage import write_atomically
+
+__all__ = ["html", "write"]
+
+
+def write(found: Reproduction, directory: str | Path) -> Path:
+    """Write `report.html`, `reproduce.json` and the figures, each atomically.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: The directory cannot be written to.
+    """
+    folder = Path(directory)
+    target = folder / "report.html"
+    with web_page.folder_for("the page", folder):
+        for outcome in found.outcomes:
+            web_page.write_pictures(outcome.pictures, folder)
+        write_atomically(folder / "reproduce.json", f"{found.to_json()}\n".encode())
+        write_atomically(target, html(found).encode())
+    return target
+
+
+def html(found: Reproduction) -> str:
+    """Return the page."""
+    claims = [claim for outcome in found.outcomes for claim in outcome.claims]
+    agree = sum(claim.verdict == "agrees" for claim in claims)
+    papers = len(found.outcomes)
+    context = {
+        "title": "Published numbers beside ours",
+        "count": "1 paper" if papers == 1 else f"{papers} papers",
+        "level": "good" if found.ok else "bad",
+        "state": _state(found),
+        "headline": (
+            f"{agree} of {len(claims)} claims agree. {_rest(found)} Every number of ours was "
+            "computed for this page."
+        ),
+        "contents": [
+            ("overview", "Overview"),
+            *((outcome.key, outcome.key) for outcome in found.outcomes),
+            ("verdicts", "What the verdicts mean"),
+            ("provenance", "Provenance"),
+        ],
+        "verdicts": VERDICTS,
+        "overview": [
+            (
+                outcome.key,
+                [outcome.counts.get(verdict, 0) for verdict in VERDICTS],
+                len(outcome.failures),
+            )
+            for outcome in found.outcomes
+        ],
+        "papers": [_paper(outcome) for outcome in found.outcomes],
+        "meanings": [(digits.LEVELS[verdict], verdict, text) for verdict, text in MEANINGS.items()],
+        "provenance": web_page.provenance_entries(found.provenance),
+    }
+    return web_page.render("reproduce.html.j2", context)
+
+
+MEANINGS: Mapping[Verdict, str] = {
+    "agrees": "The same within the rounding of the printed digits, or the computation confirms "
+    "what is said.",
+    "differs: misprint": "The paper means something else than it prints; the corrected form is "
+    "confirmed independently.",
+    "differs: underspecified": "The paper leaves out what its number depends on.",
+    "differs: claim does not hold": "The computation contradicts what the paper says.",
+    "not reproducible": "No computation can give it again.",
+    "differs": "Not explained: a defect, here or there.",
+}
+
+
+def _state(found: Reproduction) -> str:
+    if found.interrupted:
+        return "stopped early"
+    return "every difference explained" if found.ok else "something is not explained"
+
+
+def _rest(found: Reproduction) -> str:
+    """Say what became of the claims that do not agree."""
+    claims = [claim for outcome in found.outcomes for claim in outcome.claims]
+    bare = sum(claim.verdict == "differs" for claim in claims)
+    failed = sum(len(outcome.failures) for outcome in found.outcomes)
+    said = []
+    if bare:
+        said.append(f"{bare} differ{'s' if bare == 1 else ''} without an explanation.")
+    if failed:
+        said.append(f"{failed} part{'' if failed == 1 else 's'} failed.")
+    if found.interrupted:
+        said.append("It was stopped before everything was computed.")
+    return " ".join(said) or "The reason for every difference is given."
+
+
+def _paper(outcome: Outcome) -> dict[str, object]:
+    return {
+        "key": outcome.key,
+        "citation": outcome.citation or "This paper's claims could not be loaded.",
+        "summary": f"{sentence(outcome.summary)} Computed in {duration(outcome.seconds)}.",
+        "claims": [
+            {
+                "where": claim.where,
+                "quantity": digits.quantity(claim),
+                "note": _note(claim.note),
+                "printed": digits.printed(claim) or "–",
+                "ours": digits.ours(claim),
+                "difference": digits.difference(claim),
+                "numbers": not isinstance(claim.ours, str),
+                "verdict": claim.verdict,
+                "level": digits.LEVELS[claim.verdict],
+            }
+            for claim in outcome.claims
+        ],
+        "failures": outcome.failures,
+        "figures": outcome.pictures,
+    }
+
+
+def _note(text: str) -> str:
+    """Return a note as a sentence; a symbol that begins it keeps its letters."""
+    first = text.strip().split(" ")[0]
+    if len(first) > 1 and first.rstrip(",;:").isalpha():
+        return sentence(text)
+    return text[:1] + sentence(text)[1:]

@@ -1,0 +1,34 @@
+"""The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm."""
+
+from collections.abc import Iterable
+
+from ukctrl.papers.claim import Drawing, Paper, in_parts
+from ukctrl.papers.review import classification, flexible, formulas, particle, springs, swarm
+
+
+def _figures() -> Iterable[Drawing]:
+    from ukctrl.papers.review.figures import drawings
+
+    return drawings()
+
+
+PAPER = Paper(
+    key="review",
+    citation=(
+        "Zhao, Chen, Zhao, Dong, Udwadia-Kalaba equation for constrained mechanical systems: "
+        "formulation and applications, Chin. J. Mech. Eng. 31, 106 (2018)"
+    ),
+    claims=in_parts(
+        classification.claims,
+        formulas.claims,
+        formulas.body_claims,
+        particle.projectile_claims,
+        particle.spiral_claims,
+        swarm.claims,
+        swarm.rest_claims,
+        flexible.claims,
+        flexible.motor_claims,
+        springs.claims,
+    ),
+    figures=_figures,
+)

@@ -1,0 +1,75 @@
+"""Section 8.3, for real: the motors turn the links through the flexible joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.papers.claim import Claim
+from ukctrl.papers.review.flexible import ROUTE, Arm, P
+from ukctrl.papers.review.runs import run
+
+STEP = 2e-3
+"""Of the differences along the motion [s]."""
+TORQUE = 1e-6
+"""What they leave of the torque, which has four derivatives of the angles in it [N m]."""
+SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / (180.0 * STEP**2)
+"""Second derivative from seven equidistant values, to sixth order (B. Fornberg, 1988)."""
+SAMPLES = (0, 20, 60, 150, 290)
+
+
+def claims() -> Iterator[Claim]:
+    """The motors, driven through the springs, so that the links move as (72) moves them."""
+    links, motors = run("flexible-joint-arm-links"), run("flexible-joint-arm-motor")
+    t, arm = motors.time, Arm()
+    both = [np.column_stack((r["q"][:, :2], r["v"][:, :2])) for r in (links, motors)]
+    gap = float(np.abs(both[1] - both[0]).max())
+    yield Claim(
+        where="eqs (66), (72)", what="difference of the links' angles and rates from (72) on them",
+        printed=None, ours=gap, unit="rad, rad/s", holds=gap < ROUTE,
+        note="flexible-joint-arm-motor beside flexible-joint-arm-links, 3 s",
+    )  # fmt: skip
+    gap = float(np.abs(motors["beta"][:, 0] - 0.9 * np.exp(-t / P)).max())
+    yield Claim(
+        where="Figure 10", what="difference of beta from 0.9 exp(-t/P)", printed=None, ours=gap,
+        unit="rad/s", holds=gap < ROUTE, note="closed form; P = 0.4 s, by torques of the motors",
+    )  # fmt: skip
+    miss = 0.0
+    for q, v, a, u in zip(*(motors[name] for name in "qvau"), strict=True):
+        D, C, G = arm.dynamics(q[:2], v[:2])
+        spring = q[:2] - q[2:]
+        row = np.concatenate((D @ a[:2] + C @ v[:2] + G + spring, a[2:] - spring - u))
+        miss = max(miss, float(np.abs(row).max()))
+    yield Claim(
+        where="eq (66)", what="largest residual of (66) along the run", printed=0.0, ours=miss,
+        within=1e-9, unit="N m", note="independent route: the printed matrices",
+    )  # fmt: skip
+    states = np.column_stack((motors["q"][:, :2], motors["v"][:, :2]))
+    gap = max(float(np.abs(torque(arm, states[k]) - motors["u"][k]).max()) for k in SAMPLES)
+    yield Claim(
+        where="eq (66)", what="difference of u from J q2'' - K (q1 - q2)", printed=None, ours=gap,
+        unit="N m", holds=gap < TORQUE,
+        note="independent route: q2 = K^-1 (72), differentiated twice along its own motion",
+    )  # fmt: skip
+
+
+def torque(arm: Arm, state: Vector) -> Vector:
+    """Return the torque of the motors for a state of the links, shape ``(2,)`` [N m]."""
+
+    def flow(_: float, x: Vector) -> Vector:
+        q, v = x[:2], x[2:]
+        D, C, G = arm.dynamics(q, v)
+        a = np.linalg.solve(D, arm.law(q, v, P) - C @ v - G - arm.K * q)
+        return np.concatenate((v, a))
+
+    def motor(after: float) -> Vector:
+        x = state
+        if after:
+            x = solve_ivp(flow, (0.0, after), state, "DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
+        return arm.law(x[:2], x[2:], P) / arm.K
+
+    second = SECOND @ np.array([motor(k * STEP) for k in range(-3, 4)])
+    return np.asarray(second - arm.K * (state[:2] - motor(0.0)), dtype=np.float64)

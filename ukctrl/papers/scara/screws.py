@@ -1,0 +1,70 @@
+"""Twists of the four joints, and what (15) to (30) of the paper build from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.mechanics.reference.rotation import hat
+from ukctrl.papers.scara.formulas import L1, L2, MASSES, R1, R2, TURN, Matrix, Vector
+
+TWISTS = np.array(
+    [[0, 0, 0, 0, 0, 1], [L1, 0, 0, 0, 0, 1], [L1 + L2, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]],
+    dtype=float,
+)
+BODIES = [np.diag([m, m, m, 1.0, 1.0, inertia]) for m, inertia in zip(MASSES, TURN, strict=True)]
+"""Inertia matrices; what a turn about a horizontal axis costs does not matter."""
+
+
+def place(y: float) -> Matrix:
+    """Return a pose on the y axis."""
+    g = np.eye(4)
+    g[1, 3] = y
+    return g
+
+
+AT_REST = [place(y) for y in (R1, L1 + R2, L1 + L2, L1 + L2)]
+
+
+def wedge(twist: Vector) -> Matrix:
+    """Return a twist (v, w) as an element of se(3)."""
+    H = np.zeros((4, 4))
+    H[:3, :3], H[:3, 3] = hat(twist[3:]), twist[:3]
+    return H
+
+
+def adjoint(g: Matrix) -> Matrix:
+    """Return the adjoint transformation of a pose, for twists (v, w)."""
+    R, A = g[:3, :3], np.zeros((6, 6))
+    A[:3, :3] = A[3:, 3:] = R
+    A[:3, 3:] = hat(g[:3, 3]) @ R
+    return A
+
+
+def bracket(a: Vector, b: Vector) -> Vector:
+    """Return the Lie bracket of two twists."""
+    w = wedge(a) @ wedge(b) - wedge(b) @ wedge(a)
+    return np.array([*w[:3, 3], w[2, 1], w[0, 2], w[1, 0]])
+
+
+def exponential(twist: Vector, angle: float) -> Matrix:
+    """Return the motion by (37), for an axis that the twist does not also slide along."""
+    H = wedge(twist)
+    if not twist[3:].any():
+        return np.asarray(np.eye(4) + angle * H)
+    return np.asarray(np.eye(4) + np.sin(angle) * H + (1.0 - np.cos(angle)) * H @ H)
+
+
+def turned(first: int, last: int, q: Vector) -> Matrix:
+    """Return the product of the exponentials of joints ``first`` to ``last``."""
+    g = np.eye(4)
+    for k in range(first, last + 1):
+        g = g @ exponential(TWISTS[k], float(q[k]))
+    return g
+
+
+def link(i: int, j: int, q: Vector) -> Matrix:
+    """Return A_ij of (25)."""
+    if i < j:
+        return np.zeros((6, 6))
+    answer: Matrix = np.asarray(np.linalg.inv(adjoint(turned(j + 1, i, q))), dtype=float)
+    return answer

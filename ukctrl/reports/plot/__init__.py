@@ -1,0 +1,154 @@
+"""Figures of a result: where it went, how it moved, what it cost, how well it kept to the task.
+
+`plot.errors(result)` and its neighbours return a `matplotlib.figure.Figure`, and
+`plot.available` says which of them have something to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.errors import unknown_name
+from ukctrl.reports.plot.bench import measured
+from ukctrl.reports.plot.series import energy, errors, grip, inputs, motion, passive, signals
+from ukctrl.reports.plot.spatial import path
+from ukctrl.simulation.result.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "FIGURES",
+    "Recipe",
+    "available",
+    "draw",
+    "energy",
+    "errors",
+    "grip",
+    "inputs",
+    "measured",
+    "motion",
+    "passive",
+    "path",
+    "signals",
+]
+
+_REACHED = 1e-6
+"""Row accelerations out of reach by less than this are rounding."""
+_NEARLY_SINGULAR = 1e-3
+"""A smallest singular value that falls to this fraction of its largest is worth a figure."""
+
+
+class Recipe(NamedTuple):
+    """How to draw one figure, and what it is of."""
+
+    title: str
+    caption: str
+    figure: Callable[[Result], Figure]
+    wanted: Callable[[Result], bool]
+    """Whether a result has something to show in it."""
+
+
+def _known(result: Result, name: str) -> bool:
+    return name in result.samples and bool(np.isfinite(result[name]).any())
+
+
+def _noteworthy_grip(result: Result) -> bool:
+    count = len(result.labels.rows)
+    if _known(result, "rank") and np.nanmin(result["rank"]) < count:
+        return True
+    if _known(result, "reach") and np.nanmax(result["reach"]) > _REACHED:
+        return True
+    if not _known(result, "sigma_min"):
+        return False
+    return bool(np.nanmin(result["sigma_min"]) < _NEARLY_SINGULAR * np.nanmax(result["sigma_min"]))
+
+
+FIGURES: Mapping[str, Recipe] = MappingProxyType(
+    {
+        "path": Recipe(
+            "Path",
+            "The thin line is where the frame went; a wide pale band is where the task wants it. "
+            "A ring marks the start, a dot the end; the axes are equal.",
+            path,
+            lambda result: _known(result, "frame_position"),
+        ),
+        "errors": Recipe(
+            "Errors",
+            "Above: the norm of each servo block's error on a log scale. Below: each row on a "
+            "linear scale; mind the unit on the axis.",
+            errors,
+            lambda result: _known(result, "phi") or _known(result, "beta"),
+        ),
+        "inputs": Recipe(
+            "Inputs",
+            "What the actuators do. Dashed lines are limits that the inputs come near; a red "
+            "shade marks the time spent at one. Where effects change the input, a thin grey line "
+            "is what the law commanded.",
+            inputs,
+            lambda result: _known(result, "u") and bool(result["u"].any()),
+        ),
+        "motion": Recipe(
+            "Motion",
+            "Configuration on the left, velocity on the right; each unit has panels of its own.",
+            motion,
+            lambda result: _known(result, "q"),
+        ),
+        "measured": Recipe(
+            "Measurement",
+            "By how much the law's last measurement is off the true state. Between two ticks the "
+            "robot moves on while the measurement stays.",
+            measured,
+            lambda result: _known(result, "q_measured"),
+        ),
+        "signals": Recipe(
+            "Signals",
+            "What was recorded beside the standard quantities.",
+            signals,
+            lambda result: any(_known(result, name) for name in result.samples.signals),
+        ),
+        "passive": Recipe(
+            "Passive constraints",
+            "Physics holds the errors at zero; what is seen of them is the drift of the "
+            "integration. Beside them, what each constraint transmits.",
+            passive,
+            lambda result: _known(result, "passive_phi") or _known(result, "passive_beta"),
+        ),
+        "energy": Recipe(
+            "Energy",
+            "Total energy against what inputs and outside forces fed in. What remains "
+            "unaccounted for measures the integration, not the controller.",
+            energy,
+            lambda result: _known(result, "energy"),
+        ),
+        "grip": Recipe(
+            "Grip",
+            "What the actuators can do about the servo rows at each moment.",
+            grip,
+            _noteworthy_grip,
+        ),
+    }
+)
+"""Every figure by the name of its file, in the order in which the report shows them."""
+
+
+def available(result: Result) -> tuple[str, ...]:
+    """Return the names of the figures that have something to show for this result."""
+    if len(result.samples) == 0:
+        return ()
+    return tuple(name for name, recipe in FIGURES.items() if recipe.wanted(result))
+
+
+def draw(result: Result, name: str) -> Figure:
+    """Draw one of [`FIGURES`][ukctrl.reports.plot.FIGURES].
+
+    Raises:
+        UnknownName: There is no such figure.
+    """
+    if name not in FIGURES:
+        raise unknown_name("figure", name, FIGURES)
+    return FIGURES[name].figure(result)

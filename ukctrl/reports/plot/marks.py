@@ -1,0 +1,78 @@
+"""What is marked on a panel over time: switches, limits, commands, saturation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.reports.plot import panels, style
+from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+MOST_SWITCHES = 12
+"""More switches of the law than this would hide the curves."""
+
+
+def switches(axes: Axes, result: Result) -> None:
+    """Draw a thin line at every time at which the law switched, while they can be told apart."""
+    moments = result.switches
+    for moment in moments if len(moments) <= MOST_SWITCHES else ():
+        axes.axvline(moment, color=style.MUTED, linewidth=0.8, linestyle="--", zorder=0.5)
+
+
+def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
+    """Show the limits that the inputs come near, and name the nearest otherwise."""
+    peak = largest(values)
+    near = [
+        (k, limit)
+        for k, limit in enumerate(limits)
+        if np.isfinite(limit) and 0.0 < limit <= 1.6 * peak
+    ]
+    if not near or len(limits) > panels.FULL_LEGEND:
+        return
+    for k, limit in near:
+        color = style.PALETTE[k % len(style.PALETTE)]
+        for sign in (-1.0, 1.0):
+            if values.min() <= sign * limit * 0.5 or sign > 0:
+                axes.axhline(sign * limit, color=color, linestyle=(0, (5, 3)), linewidth=1.0)
+    bounds = [sign * limit for _, limit in near for sign in (-1.0, 1.0)]
+    panels.fit(axes, np.concatenate([values.ravel(), bounds]))
+
+
+def commands(axes: Axes, result: Result, columns: list[int]) -> None:
+    """Show what the law commanded, where something else was applied."""
+    if "u_commanded" in result.samples and len(columns) <= panels.FULL_LEGEND:
+        for k in columns:
+            x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
+            axes.plot(x, y, color=style.FAINT, linewidth=0.7, zorder=1)
+
+
+def saturation(axes: Axes, result: Result, columns: list[int]) -> None:
+    """Shade the times at which an input is at a limit."""
+    at_limit = np.any(measures.at_limit(result.samples)[:, columns], axis=1)
+    if at_limit.any():
+        axes.fill_between(
+            result.time,
+            0.0,
+            1.0,
+            where=at_limit.tolist(),
+            step="mid",
+            transform=axes.get_xaxis_transform(),
+            color=style.ALERT,
+            alpha=0.08,
+            linewidth=0.0,
+        )
+
+
+def largest(values: Array) -> float:
+    """Return the largest size of the values that are finite; 0 where none is."""
+    finite = values[np.isfinite(values)]
+    return float(np.abs(finite).max()) if finite.size else 0.0

@@ -1,0 +1,134 @@
+"""Several results of one scenario over each other, one colour and dash for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.number_text import unit_text
+from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot.comparison_figures import keys_of
+from ukctrl.simulation.result import measures, metrics
+from ukctrl.simulation.result.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+MOST_ACTUATORS = 8
+"""With more actuators than this, their common norm is drawn instead of each."""
+BAND_ALPHA = 0.16
+MOST_BLOCKS = 4
+"""With more servo blocks than this, only the norm of all rows is drawn."""
+
+
+class Band(NamedTuple):
+    """One quantity over time, over the repeats of a controller."""
+
+    time: Array
+    low: Array
+    middle: Array
+    high: Array
+
+
+Bands = Mapping[str, Mapping[str, Band]]
+"""By controller, and by the name of the error: ``phi``, ``beta.tool``."""
+
+
+@style.styled
+def errors(results: Mapping[str, Result], bands: Bands = MappingProxyType({})) -> Figure:
+    """Draw the error norms of every result on log scales, and those of each servo block.
+
+    Args:
+        results: By the names of their controllers.
+        bands: What to draw instead of a result's own curve: the middle of its repeats, with a band.
+    """
+    first = next(iter(results.values()))
+    blocks: list[str | None] = [None]
+    if 2 <= len(first.labels.blocks) <= MOST_BLOCKS:
+        blocks += first.labels.blocks
+    keys = {key.name: key for key in keys_of(results)}
+    drawn = []
+    for block in blocks:
+        for name, symbol in (("phi", "φ"), ("beta", "β")):
+            curves = {
+                key: (result.time, measures.error_norm(result.samples, name, block))
+                for key, result in results.items()
+                if block is None or block in result.labels.blocks
+            }
+            if any(np.isfinite(norm).any() for _, norm in curves.values()):
+                chosen = name if block is None else f"{name}.{block}"
+                spans = {key: every[chosen] for key, every in bands.items() if chosen in every}
+                curves |= {key: (band.time, band.middle) for key, band in spans.items()}
+                full = f"rms_{name}" if block is None else f"rms_{name}.{block}"
+                unit = unit_text(metrics.unit_in(full, first.labels)) or "1"
+                title = (
+                    f"|{symbol}| of {panels.short(block)}" if block else f"|{symbol}| of all rows"
+                )
+                label = f"error [{unit}]"
+                drawn.append(_curves(title, label, curves, keys, log=True, spans=spans))
+    return panels.grid(drawn, keys=keys_of(results))
+
+
+@style.styled
+def inputs(results: Mapping[str, Result]) -> Figure:
+    """Draw each input of every result, or their norm when there are many."""
+    labels = next(iter(results.values())).labels
+    fair = [key for key, result in results.items() if result.status == "completed"]
+    keys = {key.name: key for key in keys_of(results)}
+    drawn = []
+    if len(labels.actuators) <= MOST_ACTUATORS:
+        for k, name in enumerate(labels.actuators):
+            curves = {
+                key: (result.time, result["u"][:, k])
+                for key, result in results.items()
+                if name in result.labels.actuators
+            }
+            unit = unit_text(labels.actuator_units[k]) or "1"
+            drawn.append(_curves(panels.short(name), f"u [{unit}]", curves, keys, fit_to=fair))
+    else:
+        curves = {
+            key: (result.time, np.linalg.norm(panels.drawable(result["u"]), axis=1))
+            for key, result in results.items()
+        }
+        drawn.append(_curves("|u|, all actuators", "|u|", curves, keys, fit_to=fair))
+    if len(drawn) == 1:
+        drawn = [drawn[0]._replace(columns=2)]
+    return panels.grid(drawn, height=1.7, keys=keys_of(results))
+
+
+def _curves(
+    title: str,
+    label: str,
+    curves: Mapping[str, tuple[Array, Array]],
+    keys: Mapping[str, panels.Key],
+    *,
+    log: bool = False,
+    fit_to: Sequence[str] = (),
+    spans: Mapping[str, Band] = MappingProxyType({}),
+) -> panels.Panel:
+    def draw(axes: Axes, room: float) -> None:
+        for key, span in spans.items():
+            low, high = (panels.drawable(edge) for edge in (span.low, span.high))
+            axes.fill_between(
+                span.time, low, high, color=keys[key].color, alpha=BAND_ALPHA, linewidth=0.0
+            )
+        shown = {key: panels.drawable(values) for key, (_, values) in curves.items()}
+        if log:
+            panels.log_scale(axes, np.concatenate([np.ravel(y) for y in shown.values()]))
+        for key, (time, _) in curves.items():
+            values = np.where(shown[key] <= 0.0, 1e-300, shown[key]) if log else shown[key]
+            x, y = panels.thin(time, values)
+            axes.plot(x, y, keys[key].dash, color=keys[key].color)
+        if not log:
+            chosen = [shown[key] for key in fit_to if key in shown] or list(shown.values())
+            panels.fit(axes, np.concatenate([np.ravel(y) for y in chosen]))
+        axes.set_ylabel(label)
+
+    return panels.Panel(title, draw)

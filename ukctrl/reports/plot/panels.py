@@ -1,0 +1,283 @@
+"""Panels of curves: a grid of axes, lines with a legend that stays small, scales that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.number_text import number
+from ukctrl.reports.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+FULL_LEGEND = 8
+"""With more lines than this in a panel, only the liveliest are coloured and named."""
+HIGHLIGHTED = 5
+LEGEND_NAME = 34
+"""Longest name in a legend above all panels."""
+MOST_POINTS = 2400
+"""Longer series are thinned to the smallest and largest value of each short interval."""
+PANEL_POINTS = 24000
+"""Points of all lines of one panel together; many lines are thinned further."""
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Panel(NamedTuple):
+    """One set of axes to fill: a title in words and a function that draws."""
+
+    title: str
+    draw: Callable[[Axes, float], None]
+    """Gets the axes and their width [in] that the title leaves free for a legend."""
+    columns: int = 1
+    """How many of the two columns it takes."""
+
+
+class Key(NamedTuple):
+    """One entry of a legend that holds for all panels of a figure."""
+
+    name: str
+    color: str
+    dash: str
+    marker: str = ""
+    hollow: bool = False
+
+
+def grid(
+    panels: Sequence[Panel],
+    height: float = 1.95,
+    x_label: str = "time [s]",
+    keys: Sequence[Key] = (),
+) -> Figure:
+    """Lay panels out in two columns, row by row, and draw them.
+
+    Args:
+        panels: What to draw, in order.
+        height: Height of every panel [in].
+        x_label: Label of every horizontal axis.
+        keys: A legend for all panels together, above them.
+    """
+    from matplotlib.figure import Figure
+
+    places, row, column = [], 0, 0
+    for panel in panels:
+        if column + panel.columns > 2:
+            row, column = row + 1, 0
+        places.append((row, column))
+        column += panel.columns
+    left, right, bottom, gap_x, gap_y = 0.72, 0.12, 0.46, 0.78, 0.76
+    columns = int(8.5 // (0.55 + 0.07 * max((len(_label(key)) for key in keys), default=1)))
+    top = 0.42 + 0.2 * -(-len(keys) // columns)
+    rows = row + 1
+    total = top + bottom + rows * height + (rows - 1) * gap_y
+    figure = Figure(figsize=(style.WIDTH, total), dpi=style.DPI, facecolor="white")
+    if keys:
+        _common_legend(figure, keys, columns, left / style.WIDTH)
+    single = (style.WIDTH - left - right - gap_x) / 2
+    for panel, (i, j) in zip(panels, places, strict=True):
+        width = single if panel.columns == 1 else style.WIDTH - left - right
+        x, y = left + j * (single + gap_x), bottom + (rows - 1 - i) * (height + gap_y)
+        axes = figure.add_axes((x / style.WIDTH, y / total, width / style.WIDTH, height / total))
+        heading(axes, panel.title)
+        axes.set_xlabel(x_label, labelpad=3)
+        axes.margins(x=0)
+        panel.draw(axes, width - 0.085 * len(panel.title) - 0.1)
+    return figure
+
+
+def _common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float) -> None:
+    from matplotlib.lines import Line2D
+
+    looks: list[dict[str, Any]] = [
+        {
+            "color": key.color,
+            "linestyle": key.dash,
+            "marker": key.marker,
+            "markerfacecolor": "none" if key.hollow else key.color,
+        }
+        for key in keys
+    ]
+    handles = [Line2D([], [], linewidth=2.0, **look) for look in looks]
+    layout: dict[str, Any] = {
+        "loc": "upper left",
+        "bbox_to_anchor": (left, 1.0),
+        "ncols": min(columns, len(keys)),
+        "borderaxespad": 0.2,
+        "borderpad": 0.1,
+        "columnspacing": 1.6,
+        "handlelength": 2.2,
+    }
+    figure.legend(handles, [_label(key) for key in keys], **layout)
+
+
+def _label(key: Key) -> str:
+    return short(key.name, LEGEND_NAME)
+
+
+def heading(axes: Axes, title: str) -> None:
+    """Write a panel's title above its upper left corner."""
+    axes.annotate(
+        title,
+        (0, 1),
+        (0, 7),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=9.0,
+        fontweight="bold",
+        annotation_clip=False,
+    )
+
+
+def lines(
+    axes: Axes,
+    time: Array,
+    values: Array,
+    names: Sequence[str],
+    room: float,
+    *,
+    colors: Sequence[str] = style.PALETTE,
+) -> None:
+    """Draw the columns of `values` over time, with a legend that stays small.
+
+    Up to `FULL_LEGEND` lines are all coloured; of more, those
+    that move most are, and the others stay grey.
+    """
+    count = values.shape[1]
+    chosen = list(range(count))
+    if count > FULL_LEGEND:
+        with np.errstate(all="ignore"):
+            span = (
+                np.nan_to_num(np.ptp(drawable(values), axis=0)) if len(values) else np.zeros(count)
+            )
+        chosen = sorted(np.argsort(-span, kind="stable")[:HIGHLIGHTED].tolist())
+    marker = "o" if len(time) == 1 else None
+    most = min(MOST_POINTS, max(400, PANEL_POINTS // max(count, 1)))
+    for k in range(count):
+        if k not in chosen:
+            x, y = thin(time, drawable(values[:, k]), most)
+            axes.plot(x, y, color=style.FAINT, alpha=0.6, linewidth=0.7, marker=marker, zorder=1)
+    for place, k in enumerate(chosen):
+        x, y = thin(time, drawable(values[:, k]), most)
+        dash = style.DASHES[place // len(colors) % len(style.DASHES)]
+        color = colors[place % len(colors)]
+        axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]), zorder=2)
+    legend(axes, room, hidden=count - len(chosen))
+
+
+def legend(axes: Axes, room: float, hidden: int = 0) -> None:
+    """Name the lines above the upper right corner, as many as fit into two rows."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not any(labels):
+        return
+    shown, columns = _fitting(labels, room, hidden)
+    rest = hidden + len(labels) - shown
+    handles, labels = handles[:shown], labels[:shown]
+    if rest:
+        from matplotlib.lines import Line2D
+
+        handles.append(Line2D([], [], color=style.FAINT, linewidth=0.8))
+        labels.append(f"+{rest}")
+    axes.legend(
+        handles,
+        labels,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=columns,
+        borderaxespad=0.1,
+        borderpad=0.2,
+        columnspacing=1.0,
+        handlelength=1.3,
+        handletextpad=0.45,
+        labelspacing=0.25,
+        labelcolor=style.MUTED,
+    )
+
+
+def _fitting(labels: Sequence[str], room: float, hidden: int) -> tuple[int, int]:
+    """Return how many labels fit into that room [in], and in how many columns."""
+
+    def width(count: int, rows: int) -> float:
+        names = [*labels[:count], *(["+99"] if hidden or count < len(labels) else [])]
+        columns = [names[i : i + rows] for i in range(0, len(names), rows)]
+        return sum(0.33 + 0.068 * max(map(len, column)) for column in columns)
+
+    for rows in (1, 2):
+        if width(len(labels), rows) <= room:
+            break
+    count = next((n for n in range(len(labels), 1, -1) if width(n, rows) <= room), 1)
+    entries = count + bool(hidden or count < len(labels))
+    return count, -(-entries // rows)
+
+
+def fit(axes: Axes, values: Array) -> None:
+    """Set the y axis so that all finite values show and a constant looks constant."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    span = max(high - low, 2e-3 * max(abs(low), abs(high)), 1e-12)
+    if low == high == 0.0:
+        span = 1.0  # else the axis would count in 1e-13
+    middle = 0.5 * (low + high)
+    axes.set_ylim(middle - 0.56 * span, middle + 0.56 * span)
+
+
+def log_scale(axes: Axes, values: Array, axis: Literal["x", "y"] = "y") -> None:
+    """Give an axis decades, down to what the curves reach without their needle-thin dips."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    positive = values[np.isfinite(values) & (values > 0.0)]
+    limits, ticks = (
+        (axes.set_ylim, axes.set_yticks) if axis == "y" else (axes.set_xlim, axes.set_xticks)
+    )
+    if positive.size == 0:
+        limits(-0.5, 0.5)
+        ticks([0.0], ["0"])
+        return
+    (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
+    high = float(positive.max())
+    low = max(float(np.quantile(positive, 0.01)), high * 1e-15)
+    limits(10.0 ** np.floor(np.log10(0.6 * low)), 10.0 ** np.ceil(np.log10(1.1 * high)))
+    side = axes.yaxis if axis == "y" else axes.xaxis
+    side.set_major_locator(LogLocator(numticks=7))
+    side.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
+    side.set_minor_locator(NullLocator())
+
+
+def decade(value: float) -> str:
+    """Return `10⁻⁹` for 1e-9."""
+    power = round(np.log10(value)) if value > 0.0 else 0
+    return f"10{str(power).translate(_SUPERSCRIPTS)}" if power not in (0, 1) else number(value)
+
+
+def drawable(values: Array) -> Array:
+    """Return the values with NaN for what cannot be placed on paper."""
+    return np.where(np.abs(values) < 1e100, values, np.nan)
+
+
+def thin(time: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Return about that many points of a series at most, keeping every peak."""
+    n = len(time)
+    if n <= most:
+        return time, values
+    bins = most // 2
+    length = -(-n // bins)
+    index = np.minimum(np.arange(bins * length), n - 1).reshape(bins, length)
+    blocks = values[index]
+    rows = np.arange(bins)
+    lowest, highest = index[rows, blocks.argmin(axis=1)], index[rows, blocks.argmax(axis=1)]
+    picked = np.unique(np.concatenate([[0, n - 1], lowest, highest]))
+    return time[picked], values[picked]
+
+
+def short(name: str, limit: int = 22) -> str:
+    """Return a name on one line that fits into a legend, with no underscore in front to hide it."""
+    text = " ".join(name.split())
+    text = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return f"\u200b{text}" if text.startswith("_") else text

@@ -1,0 +1,273 @@
+"""Everything over time: motion, inputs, errors, energy, passive rows, grip, own signals."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.number_text import prefixed, unit_text
+from ukctrl.reports.plot import marks, panels, reaction_panel, style
+from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.samples import FIELDS, common_unit, per_second
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+
+@style.styled
+def motion(result: Result) -> Figure:
+    """Draw the configuration on the left and the velocity on the right, a row for each unit."""
+    labels = result.labels
+    left, right = _groups(labels.coordinate_units), _groups(labels.dof_units)
+    pairs: list[tuple[str | None, str | None]] = [
+        (unit, per_second(unit)) for unit in left if per_second(unit) in right
+    ]
+    matched = {unit for pair in pairs for unit in pair}
+    alone = [[unit for unit in groups if unit not in matched] for groups in (left, right)]
+    pairs.extend(itertools.zip_longest(alone[0], alone[1]))  # quaternions, cosines and sines
+    drawn = []
+    for at_position, at_velocity in pairs:
+        columns = 1 if at_position is not None and at_velocity is not None else 2
+        if at_position is not None:
+            panel = _group(result, "q", at_position, left[at_position], labels.coordinates)
+            drawn.append(panel._replace(columns=columns))
+        if at_velocity is not None:
+            panel = _group(result, "v", at_velocity, right[at_velocity], labels.dofs)
+            drawn.append(panel._replace(columns=columns))
+    return panels.grid(drawn)
+
+
+@style.styled
+def inputs(result: Result) -> Figure:
+    """Draw the inputs, a panel for each unit, with finite limits and the times at a limit."""
+    labels = result.labels
+    groups = _groups(labels.actuator_units)
+    wide = len(groups) % 2  # an odd number of panels: the first takes both columns
+    drawn = []
+    for k, (unit, columns) in enumerate(groups.items()):
+
+        def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
+            values = panels.drawable(result["u"][:, columns])
+            marks.saturation(axes, result, columns)
+            marks.commands(axes, result, columns)
+            panels.lines(axes, result.time, values, [labels.actuators[i] for i in columns], room)
+            axes.set_ylabel(f"u [{unit_text(unit)}]")
+            panels.fit(axes, values)
+            marks.limits_near(axes, values, [labels.effort_limit[i] for i in columns])
+            marks.switches(axes, result)
+
+        title = {"N m": "torques", "N": "forces"}.get(unit, "inputs")
+        drawn.append(panels.Panel(title, draw, columns=2 if wide and k == 0 else 1))
+    return panels.grid(drawn, height=2.2)
+
+
+@style.styled
+def errors(result: Result) -> Figure:
+    """Draw the error of each servo block on a log scale, and of each row on a linear one."""
+    labels = result.labels
+    drawn = []
+    for name, symbol, meaning in (("phi", "φ", "position level"), ("beta", "β", "velocity level")):
+        norms = {block: measures.error_norm(result.samples, name, block) for block in labels.blocks}
+        norms = {block: norm for block, norm in norms.items() if np.isfinite(norm).any()}
+        if norms:
+            drawn.append(_norms(result, norms, name, f"|{symbol}| at {meaning}"))
+    if len(drawn) == 1:
+        drawn = [drawn[0]._replace(columns=2)]
+    with_phi = measures.holonomic(result.samples)
+    shown = [("phi", "φ", i) for i in with_phi] or [
+        ("beta", "β", i) for i in range(len(labels.rows))
+    ]
+    rows = _groups([labels.row_units[i] for _, _, i in shown])
+    for k, (unit, columns) in enumerate(rows.items()):
+        picked = [shown[c] for c in columns]
+        name, symbol = picked[0][:2]
+        wide = len(rows) % 2 and k == len(rows) - 1
+        panel = _scaled_rows(result, name, symbol, unit, [int(i) for _, _, i in picked])
+        drawn.append(panel._replace(columns=2 if wide else 1))
+    return panels.grid(drawn)
+
+
+@style.styled
+def energy(result: Result) -> Figure:
+    """Draw the total energy beside what was fed in, and what remains unaccounted for."""
+    total = result["energy"]
+    imbalance = measures.energy_imbalance(result.samples)
+
+    def balance(axes: Axes, room: float) -> None:
+        curves = {"E(t)": total, "E(0) + energy fed in": total - imbalance}
+        known = {name: y for name, y in curves.items() if np.isfinite(y).any()}
+        values = np.stack(list(known.values()), axis=1)
+        for k, (name, y) in enumerate(known.items()):
+            x, shown = panels.thin(result.time, panels.drawable(y))
+            width, dash = ((4.0, "-"), (1.2, "--"))[k]
+            color = (style.PALETTE[5], style.INK)[k]
+            axes.plot(x, shown, dash, color=color, linewidth=width, label=name)
+        axes.set_ylabel("energy [J]")
+        panels.fit(axes, panels.drawable(values))
+        panels.legend(axes, room)
+
+    def residual(axes: Axes, room: float) -> None:
+        factor, unit = prefixed(marks.largest(imbalance), "J")
+        values = panels.drawable(imbalance)[:, None] * factor
+        panels.lines(axes, result.time, values, [""], room)
+        axes.set_ylabel(f"imbalance [{unit}]")
+        panels.fit(axes, values)
+
+    if np.isfinite(imbalance).any():
+        return panels.grid(
+            [panels.Panel("energy", balance), panels.Panel("unaccounted energy", residual)]
+        )
+    return panels.grid([panels.Panel("energy", balance, columns=2)])
+
+
+@style.styled
+def passive(result: Result) -> Figure:
+    """Draw how far the passive constraints drift from where physics holds them."""
+    units = result.labels.passive_row_units
+    drawn = []
+    for name, symbol, level in (
+        ("passive_phi", "φ", "position level"),
+        ("passive_beta", "β", "velocity level"),
+    ):
+        norm = measures.error_norm(result.samples, name)
+        if np.isfinite(norm).any():
+            unit = common_unit(units if name == "passive_phi" else map(per_second, units))
+
+            text = f"|{symbol}| [{unit_text(unit) or '1'}]"
+
+            def draw(axes: Axes, room: float, norm: Array = norm, text: str = text) -> None:
+                _log_lines(axes, result.time, norm[:, None], [""], room)
+                axes.set_ylabel(text)
+
+            drawn.append(panels.Panel(f"passive drift at {level}", draw))
+    if "reaction" in result.samples:
+        return panels.grid([*drawn, *reaction_panel.drawn(result)])
+    names = result.labels.dofs
+    force = result["passive_force"]
+    for unit, columns in _groups(FIELDS["passive_force"].units(result.labels)).items():
+        if np.nan_to_num(force[:, columns]).any():
+            panel = _group(result, "passive_force", unit, columns, names)
+            drawn.append(panel._replace(title="force of the passive rows"))
+    return panels.grid(drawn)
+
+
+@style.styled
+def grip(result: Result) -> Figure:
+    """Draw rank and smallest singular value of `H = A G`, and what was out of reach."""
+    drawn = []
+    for name, title, log in (
+        ("rank", "rank of H", False),
+        ("sigma_min", "smallest singular value of H", True),
+        ("reach", "demand out of reach", True),
+    ):
+        if name in result.samples and np.isfinite(result[name]).any():
+
+            def draw(axes: Axes, room: float, name: str = name, log: bool = log) -> None:
+                values = panels.drawable(result[name])[:, None]
+                if log:
+                    _log_lines(axes, result.time, values, [""], room)
+                else:
+                    axes.step(result.time, values[:, 0], where="post", color=style.PALETTE[0])
+                    axes.set_ylim(-0.3, len(result.labels.rows) + 0.3)
+                    axes.locator_params(axis="y", integer=True, nbins=6)
+                unit = unit_text(FIELDS[name].units(result.labels)[0])
+                axes.set_ylabel(f"[{unit}]" if unit else "rank")
+
+            drawn.append(panels.Panel(title, draw))
+    return panels.grid(drawn)
+
+
+@style.styled
+def signals(result: Result) -> Figure:
+    """Draw what the controller recorded about itself; an error in one panel with its bound."""
+    drawn = []
+    shown = [name for name in result.samples.signals if np.isfinite(result[name]).any()]
+    errors = [name for name in shown if name.endswith("_error")]
+    bounds = {name: name.removesuffix("_error") + "_bound" for name in errors}
+    for name in shown:
+        if name in bounds.values():
+            continue
+
+        def draw(axes: Axes, room: float, name: str = name) -> None:
+            signal = result.samples.signals[name]
+            values = panels.drawable(result[name])
+            values = values[:, None] if values.ndim == 1 else values
+            names = list(signal.components) or [""]
+            if bounds.get(name) in shown:
+                bound = panels.drawable(result[bounds[name]])
+                values, names = np.column_stack([values, bound]), ["error", "bound"]
+            panels.lines(axes, result.time, values, names, room)
+            unit = unit_text(signal.units)
+            axes.set_ylabel(panels.short(f"{name} [{unit}]" if unit else name, 30))
+            panels.fit(axes, values)
+            marks.switches(axes, result)
+
+        drawn.append(
+            panels.Panel(panels.short(result.samples.signals[name].long_name or name, 34), draw)
+        )
+    return panels.grid(drawn)
+
+
+def _groups(units: Sequence[str]) -> dict[str, list[int]]:
+    """Return each unit with the columns that have it, in order of appearance."""
+    found: dict[str, list[int]] = {}
+    for i, unit in enumerate(units):
+        found.setdefault(unit, []).append(i)
+    return found
+
+
+_TITLES = {"rad": "angles", "m": "positions", "1": "orientation", "rad/s": "angular velocities"}
+
+
+def _group(
+    result: Result, name: str, unit: str, columns: list[int], names: Sequence[str]
+) -> panels.Panel:
+    def draw(axes: Axes, room: float) -> None:
+        values = panels.drawable(result[name][:, columns])
+        panels.lines(axes, result.time, values, [names[i] for i in columns], room)
+        symbol = {"q": "q ", "v": "v "}.get(name, "")
+        axes.set_ylabel(f"{symbol}[{unit_text(unit) or '1'}]")
+        panels.fit(axes, values)
+        marks.switches(axes, result)
+
+    return panels.Panel(_TITLES.get(unit, "velocities" if name == "v" else "forces"), draw)
+
+
+def _norms(result: Result, norms: dict[str, Array], name: str, title: str) -> panels.Panel:
+    def draw(axes: Axes, room: float) -> None:
+        _log_lines(axes, result.time, np.stack(list(norms.values()), axis=1), list(norms), room)
+        units = [
+            result.labels.row_units[i] for block in norms for i in result.labels.block_rows(block)
+        ]
+        unit = common_unit(units if name == "phi" else map(per_second, units))
+        axes.set_ylabel(f"error [{unit_text(unit) or '1'}]")
+
+    return panels.Panel(title, draw)
+
+
+def _log_lines(axes: Axes, time: Array, values: Array, names: Sequence[str], room: float) -> None:
+    panels.log_scale(axes, values)
+    panels.lines(axes, time, np.where(values > 0.0, values, 1e-300), names, room)
+
+
+def _scaled_rows(
+    result: Result, name: str, symbol: str, unit: str, rows: list[int]
+) -> panels.Panel:
+    def draw(axes: Axes, room: float) -> None:
+        values = panels.drawable(result[name][:, rows])
+        factor, text = prefixed(marks.largest(values), unit if name == "phi" else per_second(unit))
+        panels.lines(
+            axes, result.time, factor * values, [result.labels.rows[i] for i in rows], room
+        )
+        axes.set_ylabel(f"{symbol} [{text or '1'}]")
+        panels.fit(axes, factor * values)
+
+    return panels.Panel("error of each row", draw)

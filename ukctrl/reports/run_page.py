@@ -1,0 +1,271 @@
+"""The report of one run: a single HTML page that needs nothing beside it, and its figures.
+
+Everything comes from the [`Result`][ukctrl.simulation.result.result.Result], so the page can be
+made again from a saved directory: `write_report(Result.load("out"), "out")`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
+from ukctrl.reports import plot, web_page
+from ukctrl.simulation import verdicts
+from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.storage import toml_text, write_atomically
+from ukctrl.simulation.verdicts import Level, Verdict
+
+__all__ = ["html", "pictures", "write_report"]
+
+REPLAY_POINTS = 600
+"""Points of each path in the view that can be turned by hand."""
+
+_STATUS_LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
+_AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
+
+
+class Tile(NamedTuple):
+    """One key number."""
+
+    name: str
+    value: str
+    unit: str
+    aside: str = ""
+
+
+class Row(NamedTuple):
+    """One line of the table of metrics."""
+
+    name: str
+    value: str
+    unit: str
+    meaning: str
+
+
+def write_report(result: Result, directory: str | Path) -> Path:
+    """Write `report.html` and its figures as PNG files, each in one atomic step.
+
+    Figures of an earlier run that this one does not have are removed.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: The directory cannot be written to.
+    """
+    folder = Path(directory)
+    images = pictures(result)
+    target = folder / "report.html"
+    with web_page.folder_for("the report", folder):
+        web_page.write_pictures(images, folder, plot.FIGURES)
+        write_atomically(target, html(result, images).encode())
+    return target
+
+
+def pictures(result: Result) -> list[web_page.Picture]:
+    """Draw every figure that has something to show."""
+    return [
+        web_page.picture(name, plot.FIGURES[name].title, plot.FIGURES[name].caption, figure)
+        for name in plot.available(result)
+        for figure in (plot.draw(result, name),)
+    ]
+
+
+def html(result: Result, images: Sequence[web_page.Picture]) -> str:
+    """Return the page.
+
+    Args:
+        result: The run.
+        images: Its figures, from [`pictures`][ukctrl.reports.run_page.pictures].
+    """
+    audit = _audit(result.provenance)
+    scenario = toml_text(result.scenario)
+    replay = _replay(result)
+    contents = [("verdicts", "Verdicts"), *((image.name, image.title) for image in images)]
+    contents.append(("metrics", "Metrics"))
+    contents += [("audit", "Audit")] if audit else []
+    contents += [("scenario", "Scenario")] if scenario else []
+    contents.append(("provenance", "Provenance"))
+    context = {
+        "title": result.title,
+        "names": result.names,
+        "status": result.status,
+        "status_level": _STATUS_LEVELS.get(result.status, "bad"),
+        "headline": verdicts.headline(result),
+        "source": str(result.scenario.get("source") or "").rstrip("."),
+        "contents": contents,
+        "tiles": _tiles(result),
+        "verdicts": verdicts.judge(result),
+        "figures": images,
+        "metrics": _metric_rows(result),
+        "block_metrics": [name for name, metric in metrics.METRICS.items() if metric.per_block],
+        "blocks": _block_rows(result),
+        "audit": audit,
+        "scenario": web_page.highlight_toml(scenario),
+        "provenance": web_page.provenance_entries(result.provenance),
+        "replay": web_page.inline_json(replay) if replay else "",
+    }
+    return web_page.render("report.html.j2", context, "replay.js" if replay else "")
+
+
+def _tiles(result: Result) -> list[Tile]:
+    """Return the six numbers that a reader wants first."""
+    if len(result.samples) == 0:
+        return []
+    if not result.labels.rows:
+        return _free_tiles(result)
+    level = "phi" if math.isfinite(result.metric("peak_phi")) else "beta"
+    settled = result.metric("settling_time")
+    after = number(settled) if math.isfinite(settled) else "not yet"
+    tiles = [
+        _motion_tile(result),
+        _error_tile(result, "largest error", f"peak_{level}"),
+        _error_tile(result, "error at the end", f"final_{level}"),
+        Tile("settled after", after, "s" if after != "not yet" else "", "to 2 % of its start"),
+        _input_tile(result),
+        _tile("work", result.metric("work"), "J", "without recuperation"),
+    ]
+    return [tile for tile in tiles if tile.value != "–"]
+
+
+def _free_tiles(result: Result) -> list[Tile]:
+    """Return what matters where there is no task: whether the motion can be believed."""
+    unit = metrics.unit_in("peak_passive_phi", result.labels)
+    tiles = [
+        _motion_tile(result),
+        _tile("energy", float(result["energy"][0]), "J", "at the start"),
+        _tile("energy drift", result.metric("energy_drift"), "J", "at worst"),
+        _tile("closures open by", result.metric("peak_passive_phi"), unit, "at worst"),
+    ]
+    return [tile for tile in tiles if tile.value != "–"]
+
+
+def _motion_tile(result: Result) -> Tile:
+    timing = result.provenance.get("timing")
+    wall = timing.get("wall_seconds") if isinstance(timing, Mapping) else None
+    took = f"simulated in {duration(float(wall))}" if isinstance(wall, int | float) else ""
+    return Tile("motion", number(float(result.time[-1] - result.time[0]), 4), "s", took)
+
+
+def _error_tile(result: Result, label: str, name: str) -> Tile:
+    """Return an error; of two servo blocks with units of their own, each by itself."""
+    labels = result.labels
+    named = {block: result.metrics.get(f"{name}.{block}", math.nan) for block in labels.blocks}
+    named = {block: value for block, value in named.items() if math.isfinite(value)}
+    unit = metrics.unit_in(name, labels)
+    if len(named) != 2 or "," not in unit:
+        return _tile(label, result.metric(name), unit, "norm of all rows")
+    (first, value), (second, other) = named.items()
+    units = [metrics.unit_in(f"{name}.{block}", labels) for block in named]
+    return _tile(label, value, units[0], f"in '{first}'; {si(other, units[1])} in '{second}'")
+
+
+def _input_tile(result: Result) -> Tile:
+    """Return the largest input, with the actuator that gave it."""
+    if result["u"].size == 0:
+        return Tile("largest input", "–", "")
+    peaks = np.nan_to_num(np.abs(result["u"])).max(axis=0)
+    k = int(peaks.argmax())
+    unit = result.labels.actuator_units[k]
+    return _tile("largest input", float(peaks[k]), unit, f"by '{result.labels.actuators[k]}'")
+
+
+def _tile(label: str, value: float, unit: str, aside: str) -> Tile:
+    if 1e-12 <= abs(value) < 0.1 and "," not in unit:
+        factor, text = prefixed(abs(value), unit)
+        return Tile(label, number(factor * value), text, aside)
+    return Tile(label, number(value), unit_text(unit), aside)
+
+
+def _metric_rows(result: Result) -> list[Row]:
+    """Return the metrics of the whole run for the table.
+
+    Without servo rows there is no task, and nothing to say about it.
+    """
+    labels = result.labels
+    return [
+        Row(
+            name,
+            number(result.metric(name), 4),
+            unit_text(metrics.unit_in(name, labels)),
+            sentence(metric.description.replace("`", "")),
+        )
+        for name, metric in metrics.METRICS.items()
+        if labels.rows or not metric.about_task
+    ]
+
+
+def _block_rows(result: Result) -> list[tuple[str, list[str]]]:
+    """Return the metrics of each servo block; nothing when a single block is the whole task."""
+    labels = result.labels
+    if len(labels.blocks) < 2:
+        return []
+    names = [name for name, metric in metrics.METRICS.items() if metric.per_block]
+    return [
+        (
+            block,
+            [
+                si(result.metric(f"{name}.{block}"), metrics.unit_in(f"{name}.{block}", labels))
+                for name in names
+            ],
+        )
+        for block in labels.blocks
+    ]
+
+
+def _audit(provenance: Mapping[str, Any]) -> list[Verdict]:
+    """Return what loading the robot found, worst first."""
+    found = []
+    for entry in provenance.get("audit") or []:
+        level = _AUDIT_LEVELS.get(str(entry.get("level")), "note")
+        subject = str(entry.get("subject") or entry.get("code") or "robot")
+        found.append(Verdict(level, subject, sentence(str(entry.get("message", "")))))
+    order = ("bad", "warning", "note")
+    return sorted(found, key=lambda verdict: order.index(verdict.level))
+
+
+def _replay(result: Result) -> dict[str, Any] | None:
+    """Return the thinned paths for the view that turns, or nothing to show."""
+    if "path" not in plot.available(result) or len(result.samples) < 2:
+        return None
+    position = result["frame_position"]
+    has_reference = "frame_reference" in result.samples
+    reference = result["frame_reference"] if has_reference else np.full_like(position, np.nan)
+    both = np.concatenate([position.reshape(-1, 3), reference.reshape(-1, 3)])
+    both = both[np.isfinite(both).all(axis=1) & (np.abs(both) < 1e6).all(axis=1)]
+    if len(both) == 0:
+        return None
+    low, high = both.min(axis=0), both.max(axis=0)
+    margin = np.maximum(0.5 * (0.3 * float((high - low).max()) - (high - low)), 1e-3)
+    n = len(result.samples)
+    picked = np.unique(np.linspace(0, n - 1, min(n, REPLAY_POINTS)).astype(int))
+    return {
+        "low": _rounded(low - margin),
+        "high": _rounded(high + margin),
+        "time": _rounded(result.time[picked]),
+        "frames": [
+            {
+                "name": name,
+                "position": _points(position[picked, k]),
+                "reference": _points(reference[picked, k]),
+            }
+            for k, name in enumerate(result.labels.frames)
+        ],
+    }
+
+
+def _points(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float] | None]:
+    drawable = np.isfinite(values).all(axis=1) & (np.abs(values) < 1e6).all(axis=1)
+    return [
+        _rounded(point) if shown else None for point, shown in zip(values, drawable, strict=True)
+    ]
+
+
+def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]

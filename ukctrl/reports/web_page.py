@@ -1,0 +1,180 @@
+"""Self-contained HTML pages: templates, figures inline, no request to anywhere.
+
+Titles and names come from files of strangers. Templates escape everything, and on top of that
+each page's content security policy allows no script but its own, known by its hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ukctrl.core.errors import InputError
+from ukctrl.reports.plot import style
+from ukctrl.simulation.result.storage import write_atomically
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Picture",
+    "folder_for",
+    "highlight_toml",
+    "inline_json",
+    "picture",
+    "provenance_entries",
+    "render",
+    "write_pictures",
+]
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_TOML = re.compile(
+    r"(?P<comment>\#[^\n]*)"
+    r'|(?P<text>"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
+    r"|(?P<table>^\s*\[\[?[^\]\n]+\]\]?[ \t]*$)"
+    r"|(?P<key>^[ \t]*[\w.\-]+(?=[ \t]*=)|(?<=[{,])[ \t]*[\w.\-]+(?=[ \t]*=))"
+    r"|(?P<number>(?<![\w.\-])[+-]?(?:\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?|inf|nan|true|false)\b)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Picture(NamedTuple):
+    """One figure, ready for a page and as a file beside it."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+    """An element whose texts are escaped: safe to stand in a page as it is."""
+    png: bytes
+
+
+def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
+    """Render a figure for the page (SVG) and for a file (PNG)."""
+    return Picture(name, title, caption, style.svg(figure), style.png(figure))
+
+
+@contextlib.contextmanager
+def folder_for(what: str, folder: Path) -> Iterator[None]:
+    """Make a folder, and say in one line what could not be written to it.
+
+    Args:
+        what: What is written, such as ``the report``.
+        folder: Where.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {what} to '{folder}': {error}.") from error
+
+
+def write_pictures(images: Sequence[Picture], folder: Path, known: Iterable[str] = ()) -> None:
+    """Write figures as PNG files.
+
+    Args:
+        images: The figures.
+        folder: Where.
+        known: Names of all that such a page may have; those of an earlier one are removed.
+    """
+    for image in images:
+        write_atomically(folder / f"{image.name}.png", image.png)
+    for name in set(known) - {image.name for image in images}:
+        (folder / f"{name}.png").unlink(missing_ok=True)
+
+
+def render(template: str, context: Mapping[str, object], script: str = "") -> str:
+    """Return the page.
+
+    Args:
+        template: Name of the template.
+        context: What it may use; texts are escaped.
+        script: Name of the one script that the page may run, if any.
+    """
+    code = (TEMPLATES / script).read_text(encoding="utf-8") if script else ""
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            context,
+            css=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+            script=code,
+            policy=policy,
+            version=_version(),
+        )
+    )
+
+
+@functools.cache
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("ukctrl")
+    except metadata.PackageNotFoundError:  # used from a source tree that is not installed
+        return ""
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def inline_json(value: object) -> str:
+    """Return JSON that may stand inside a script element as it is, whatever texts it holds."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def highlight_toml(text: str) -> str:
+    """Return TOML as HTML with its keys, texts, numbers and tables marked, everything escaped."""
+    parts, end = [], 0
+    for found in _TOML.finditer(text):
+        parts.append(escape(text[end : found.start()]))
+        parts.append(f'<span class="{found.lastgroup}">{escape(found[0])}</span>')
+        end = found.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def provenance_entries(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what is known of a run's origin as names and texts, nested tables flattened."""
+    entries = []
+    for key, value in provenance.items():
+        if key in ("audit", "scenario", "robot", "controller"):
+            continue
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{name} {_plain_text(entry)}" for name, entry in value.items())
+        entries.append((key.replace("_", " "), _plain_text(value)))
+    return entries
+
+
+def _plain_text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(_plain_text, value))
+    return "–" if value is None else str(value)

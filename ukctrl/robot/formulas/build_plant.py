@@ -1,0 +1,281 @@
+"""From the tables of a plant without a model file to a `Robot`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError, ModelError, UkctrlError, unknown_name
+from ukctrl.core.expression import DomainError, Vocabulary
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot import audit
+from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
+from ukctrl.robot.elastic import elastic
+from ukctrl.robot.forces import Forces, forces
+from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, plain_blocks
+from ukctrl.robot.formulas.functions import FunctionColumn, FunctionPlant, PlantFunctions
+from ukctrl.robot.formulas.lagrangian import Lagrangian
+from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.joint_limits import with_limits
+from ukctrl.robot.motor import MotorLimits
+from ukctrl.robot.probe import PROBES, folded
+from ukctrl.robot.robot import Robot
+from ukctrl.robot.schema import Extras, FormulaInput
+from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
+from ukctrl.robot.structure import Structure
+
+Vector = NDArray[np.float64]
+
+
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Recipe:
+    """What a robot of formulas or functions is made from."""
+
+    table: LagrangianTable | FunctionsTable
+    extras: Extras
+    functions: PlantFunctions | None
+    """The object that a ``[functions]`` table stands for."""
+    name: str
+    title: str
+    source: str
+    path: Path | None
+
+    def robot(self) -> Robot:
+        """Make the robot.
+
+        Raises:
+            InputError: A formula, a name or a function is not acceptable.
+        """
+        with blaming(self.path) if self.path is not None else contextlib.nullcontext():
+            return _assembled(self)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Recipe:
+        """Return the recipe with some parameters changed.
+
+        Raises:
+            UnknownName: There is no such parameter.
+        """
+        known = dict(_plant(self).parameters)
+        for name in values:
+            if name not in known:
+                raise unknown_name("parameter", name, known)
+        if isinstance(self.table, LagrangianTable):
+            table = dc.replace(self.table, parameters={**self.table.parameters, **values})
+            return dc.replace(self, table=table)
+        functions: Any = self.functions
+        return dc.replace(self, functions=dc.replace(functions, **values))
+
+
+def with_parameters(robot: Robot, values: Mapping[str, float]) -> Robot:
+    """Return a robot of formulas or functions with some parameters changed.
+
+    Raises:
+        InputError: The robot has no such parameter, or is not defined with this value.
+    """
+    structure = robot.structure
+    if not isinstance(structure, FormulaStructure):
+        raise InputError(
+            f"robot '{robot.name}' is a model of rigid bodies and has no parameters; use "
+            "mass_scale, inertia_scale, com_shift or payload."
+        )
+    recipe = structure.recipe
+    added = robot.forces.terms[len(recipe.robot().forces.terms) :]  # by earlier perturbations
+    made = recipe.with_parameters(values).robot()
+    return dc.replace(made, forces=Forces((*made.forces.terms, *added)))
+
+
+def _plant(recipe: Recipe) -> Lagrangian | FunctionPlant:
+    table = recipe.table
+    if isinstance(table, FunctionsTable):
+        assert recipe.functions is not None  # the loader put it there
+        return FunctionPlant(recipe.functions)
+    names = tuple(table.coordinates)
+    return Lagrangian(
+        kinetic=table.kinetic,
+        potential_energy=table.potential,
+        dissipation=table.dissipation,
+        words=Vocabulary(names, names, constants=tuple(table.parameters.items())),
+    )
+
+
+def _assembled(recipe: Recipe) -> Robot:
+    table, extras, plant = recipe.table, recipe.extras, _plant(recipe)
+    key = "functions" if isinstance(plant, FunctionPlant) else "lagrangian"
+    with blaming(key):
+        if isinstance(plant, Lagrangian):
+            _ = plant.motion  # derived now, so that its faults are the file's
+        structure = FormulaStructure(plain_blocks(table.coordinates), plant, _range(table), recipe)
+        probes = _probes(structure)
+        states = _tried(plant, structure, probes)
+
+    def made_inputs(structure: Structure, without: frozenset[str] = frozenset()) -> Actuation:
+        with blaming(key):
+            own = _inputs(table, plant, structure, states)
+        specs = extras.actuator if extras.actuator is not None or own is None else ()
+        return actuation(structure, specs, without, own or ())
+
+    inputs, joints = made_inputs(structure), None
+    whole: Structure = structure
+    findings = tuple(audit.actuation_findings(structure, inputs))
+    if extras.elastic is not None:
+        whole, inputs, joints = elastic(extras.elastic, structure, made_inputs)
+    whole = with_limits(whole, extras.limit)
+    pushes = Forces(
+        (*plant.terms(), *forces(whole, extras.force).terms, *((joints,) if joints else ()))
+    )
+    robot = Robot(
+        name=recipe.name,
+        title=recipe.title,
+        source=recipe.source,
+        structure=whole,
+        actuation=inputs,
+        forces=pushes,
+        passive=extras.passive,
+        path=recipe.path,
+        elastic=joints,
+    )
+    rotors = whole.neutral[structure.nv :]
+    tried = [np.concatenate([q, rotors]) for q in states]
+    _refuse_singular_mass(robot, key, tried)
+    return dc.replace(robot, actuation=folded(robot, tried), audit=findings)
+
+
+def _range(table: LagrangianTable | FunctionsTable) -> Range:
+    names = list(table.coordinates)
+    neutral, lower, upper = np.zeros(len(names)), *np.full((2, len(names)), [[-np.inf], [np.inf]])
+    for name, value in table.neutral.items():
+        neutral[names.index(name)] = value
+    for name, (low, high) in table.limits.items():
+        lower[names.index(name)], upper[names.index(name)] = low, high
+    return Range(neutral, lower, upper)
+
+
+def _probes(structure: FormulaStructure) -> list[Vector]:
+    """Return configurations at which to try the plant out, the neutral one first."""
+    rng, where = np.random.default_rng(0), structure.range
+    reach = np.where([unit == "rad/s" for unit in structure.dof_units], np.pi, 1.0)
+    lower = np.where(np.isfinite(where.lower), where.lower, where.neutral - reach)
+    upper = np.where(np.isfinite(where.upper), where.upper, where.neutral + reach)
+    return [where.neutral, *(rng.uniform(lower, np.maximum(lower, upper)) for _ in range(PROBES))]
+
+
+def _tried(plant: Plant, structure: FormulaStructure, probes: list[Vector]) -> list[Vector]:
+    """Return the configurations at which the plant is defined.
+
+    Raises:
+        ModelError: It is not defined at the neutral one, or a function is wrong.
+    """
+    n = len(probes[0])
+    good = []
+    for number, q in enumerate(probes):
+        M, nle = np.empty((n, n)), np.empty(n)
+        try:
+            if isinstance(plant, FunctionPlant):
+                plant.check(q, np.ones(n))
+            plant.fill(q, np.zeros(n), 0.0, M, nle)
+            plant.potential(q, 0.0)
+        except DomainError as error:
+            fault: Exception = error
+        except (UkctrlError, MemoryError):
+            raise
+        except Exception as error:  # a user's function may raise anything
+            fault = error
+            if number == 0 or not isinstance(error, ArithmeticError):
+                raise ModelError(f"it fails at {_shown(structure, q)}: {_told(error)}") from error
+        else:
+            if np.isfinite(M).all() and np.isfinite(nle).all():
+                good.append(q)
+                continue
+            fault = ArithmeticError("a value is not finite")
+        if number == 0:
+            raise ModelError(
+                f"it has no finite value at {_shown(structure, q)}: {_told(fault)} Give a neutral "
+                "configuration where it has, such as neutral = { "
+                f"{structure.coordinates[0]} = 1.0 }}."
+            )
+    return good
+
+
+def _told(error: Exception) -> str:
+    said = str(error).strip().rstrip(".")
+    return f"{said}." if isinstance(error, UkctrlError) else f"{type(error).__name__}: {said}."
+
+
+def _shown(structure: Structure, q: Vector) -> str:
+    return ", ".join(f"{name} = {x:.3g}" for name, x in zip(structure.coordinates, q, strict=True))
+
+
+def _inputs(
+    table: LagrangianTable | FunctionsTable,
+    plant: Plant,
+    structure: Structure,
+    states: list[Vector],
+) -> Sequence[Input] | None:
+    """Return the inputs that the plant itself defines; None where it leaves them open."""
+    if isinstance(plant, FunctionPlant):
+        assert isinstance(table, FunctionsTable)
+        return _columns(table, plant, structure, states)
+    assert isinstance(table, LagrangianTable)
+    if table.inputs is None:
+        return None
+    made = []
+    for name, text in table.inputs.items():
+        with blaming(f"inputs.{name}"):
+            if not text:
+                raise InputError("must name at least one velocity that it pushes.")
+            made.append(formula_input(structure, FormulaInput(name=name, column=text)))
+    return made
+
+
+def _columns(
+    table: FunctionsTable, plant: FunctionPlant, structure: Structure, states: list[Vector]
+) -> Sequence[Input] | None:
+    """Return the inputs that the columns of ``B(q)`` are."""
+    B = plant.actuation(states[0])
+    if B is None:
+        if table.inputs is not None:
+            raise InputError("inputs needs a method B(q); without it every coordinate has a motor.")
+        return None
+    units = table.inputs or {f"u{i + 1}": "1" for i in range(B.shape[1])}
+    if len(units) != B.shape[1]:
+        raise InputError(
+            f"inputs must have one entry for each of the {B.shape[1]} columns of B(q); "
+            f"got {len(units)}."
+        )
+    own = np.arange(structure.nv) < len(states[0])
+    varies = np.zeros(B.shape[1], dtype=bool)
+    for q in states[1:]:
+        varies |= (np.asarray(plant.actuation(q)) != B).any(axis=0)
+    made = []
+    for index, (name, unit) in enumerate(units.items()):
+        constant = np.zeros(structure.nv)
+        constant[own] = B[:, index]
+        column = FunctionColumn(plant, index, own) if varies[index] else constant
+        made.append(Input(name, unit, MotorLimits(), column))
+    return made
+
+
+def _refuse_singular_mass(robot: Robot, key: str, states: list[Vector]) -> None:
+    where = "kinetic" if key == "lagrangian" else "M"
+    structure = robot.structure
+    masses = [robot.snapshot(q).M for q in states]
+    for q, M in zip(states, masses, strict=True):
+        diagonal = np.diag(M)
+        worst = int(np.argmin(diagonal))
+        if diagonal[worst] < 0.0:
+            raise ModelError(
+                f"{key}: {where} must be positive definite; at "
+                f"{_shown(structure, q)} moving '{robot.dofs[worst]}' has the inertia "
+                f"{diagonal[worst]:.3g}."
+            )
+    found = audit.mass_findings(
+        structure, masses, where, "an absurd number", f"Add what it moves to {where}."
+    )
+    for finding in found:
+        raise ModelError(f"{key}: {where}: {finding.message}")

@@ -1,0 +1,110 @@
+"""One robot made of several model files: arms on a table, an arm on a vehicle.
+
+The URDFs are joined as text, with a prefix on every name, so that all that holds for one file
+(checks, audit, mimic joints) holds for their union.
+"""
+
+from __future__ import annotations
+
+import copy
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from ukctrl.core.errors import ModelError, unknown_name
+from ukctrl.core.fields import Angles3, Position, spec
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot.models.model_file import ModelFile
+from ukctrl.robot.models.source import Source, read
+
+GROUND = "ground"
+"""The link that carries the parts that stand on nothing else."""
+KEPT = ("inertial",)
+"""What of a link is kept: shapes do not enter the dynamics, and their materials would clash."""
+
+
+@spec
+class Part:
+    """A model file that is part of a robot."""
+
+    model: ModelFile
+    """URDF file, relative to this one; or ``zoo:NAME``."""
+    prefix: str = ""
+    """Put before the names of its links and joints, such as ``"left_"``."""
+    parent: str | None = None
+    """Link, of a part further up, that carries it; absent: the ground."""
+    position: Position = (0.0, 0.0, 0.0)
+    """Origin of its root link in the parent's axes [m]."""
+    rpy: Angles3 = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw of its root link in the parent's axes [rad]."""
+
+
+def joined(parts: Sequence[Part], name: str, floating_base: bool) -> Source:
+    """Return the model text of all parts together.
+
+    Where the base floats, the root link of the first part is the one that does.
+
+    Raises:
+        ModelError: A part is no URDF, or two links or joints have one name.
+        UnknownName: No part further up has the link that shall carry a part.
+    """
+    whole = ET.Element("robot", name=name)
+    links: list[str] = []
+    if not floating_base:
+        ET.SubElement(whole, "link", name=GROUND)
+        links.append(GROUND)
+    for number, part in enumerate(parts):
+        with blaming(f"part[{number}]"):
+            floats = floating_base and number == 0
+            links += _add(whole, part, links, floats)
+    joints = [joint.get("name", "") for joint in whole.findall("joint")]
+    for what, names in (("link", links), ("joint", joints)):
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ModelError(
+                f"two parts have a {what} named '{twice}'; give one of them a prefix, such as "
+                'prefix = "left_".'
+            )
+    return read(ET.tostring(whole, encoding="unicode"))
+
+
+def _add(whole: ET.Element, part: Part, known: Sequence[str], floats: bool) -> list[str]:
+    """Append the links and joints of one part; return the names of its links."""
+    source = read(part.model)
+    if source.format != "URDF":
+        raise ModelError(f"{source.label}: a part must be a URDF; got {source.format}.")
+    names = [part.prefix + link.get("name", "") for link in source.root.findall("link")]
+    for link in source.root.findall("link"):
+        body = ET.SubElement(whole, "link", name=part.prefix + link.get("name", ""))
+        body.extend(copy.deepcopy(child) for child in link if child.tag in KEPT)
+    children = set()
+    for joint in source.root.findall("joint"):
+        own = copy.deepcopy(joint)
+        own.set("name", part.prefix + own.get("name", ""))
+        for tag, key in (("parent", "link"), ("child", "link"), ("mimic", "joint")):
+            end = own.find(tag)
+            if end is not None:
+                end.set(key, part.prefix + end.get(key, ""))
+                if tag == "child":
+                    children.add(end.get(key, ""))
+        whole.append(own)
+    roots = [name for name in names if name not in children]
+    if len(roots) != 1:
+        raise ModelError(
+            f"{source.label}: must have one root link; got {', '.join(roots) or 'none'}."
+        )
+    if floats:
+        if part.parent is not None or any(part.position) or any(part.rpy):
+            raise ModelError(
+                "with floating_base the first part is the base that floats; leave out its parent, "
+                "position and rpy, and say in the scenario's start where it is."
+            )
+        return names
+    parent = part.parent or (known[0] if known else "")
+    if parent not in known:
+        raise unknown_name("link", parent, known)
+    mount = ET.SubElement(whole, "joint", name=f"{roots[0]}_mount", type="fixed")
+    ET.SubElement(mount, "parent", link=parent)
+    ET.SubElement(mount, "child", link=roots[0])
+    xyz, rpy = (" ".join(map(repr, values)) for values in (part.position, part.rpy))
+    ET.SubElement(mount, "origin", xyz=xyz, rpy=rpy)
+    return names

@@ -1,0 +1,231 @@
+"""What a robot is asked for most: sizes, names, limits, and how its configurations move."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ukctrl.core.errors import ShapeError
+from ukctrl.robot.actuators import Actuation
+from ukctrl.robot.home import configuration
+from ukctrl.robot.layout import Block
+from ukctrl.robot.structure import Structure
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class Face(abc.ABC):
+    """The face of a structure and its inputs, which `Robot` shows."""
+
+    structure: Structure
+    actuation: Actuation
+
+    # Sizes and names
+
+    @property
+    def model(self) -> Any:
+        """The ``pinocchio.Model``.
+
+        Raises:
+            ModelError: The robot is not made of one, but of formulas or functions.
+        """
+        return self.structure.model
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Names, units and kinematics joint by joint."""
+        return self.structure.blocks
+
+    @cached_property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.structure.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.structure.nv
+
+    @cached_property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.actuation.names)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the entries of ``q``, as written in formulas."""
+        return self.structure.coordinates
+
+    @property
+    def dofs(self) -> tuple[str, ...]:
+        """Names of the entries of ``v``; a formula writes ``v.<name>``."""
+        return self.structure.dofs
+
+    @cached_property
+    def rates(self) -> tuple[str, ...]:
+        """Text of the time derivative of every coordinate."""
+        return tuple(rate for block in self.blocks for rate in block.rates)
+
+    @cached_property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the entries of ``q``."""
+        return tuple(unit for block in self.blocks for unit in block.coordinate_units)
+
+    @property
+    def dof_units(self) -> tuple[str, ...]:
+        """Units of the entries of ``v``."""
+        return self.structure.dof_units
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.actuation.names
+
+    @property
+    def actuator_units(self) -> tuple[str, ...]:
+        """Units of the inputs."""
+        return self.actuation.units
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joints in the model file."""
+        return self.structure.joints
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of the frames; ``world`` is always one of them."""
+        return self.structure.frames
+
+    @cached_property
+    def is_euclidean(self) -> bool:
+        """Whether ``nq == nv`` and configurations are integrated by plain addition."""
+        return all(block.shape == "line" for block in self.blocks)
+
+    @property
+    def gravity(self) -> Vector:
+        """Gravitational acceleration in the world, shape ``(3,)`` [m/s^2]."""
+        return self.structure.gravity
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters of a plant of formulas or functions; a model file has none."""
+        return dict(self.structure.parameters)
+
+    # Limits
+
+    @property
+    def effort_limit(self) -> Vector:
+        """Largest absolute input, shape ``(nu,)``; infinite where unlimited."""
+        bounds = self.actuation.bounds
+        return np.maximum(np.abs(bounds.lower), np.abs(bounds.upper))
+
+    @property
+    def input_rate_limit(self) -> Vector:
+        """Largest rate of change of the inputs, shape ``(nu,)``; infinite where unlimited."""
+        return self.actuation.bounds.rate_limit.copy()
+
+    def input_bounds(self, rate: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the lowest and the highest input that the motors can give at a speed.
+
+        Args:
+            rate: Rates of the inputs, ``v @ B``, shape ``(nu,)`` [rad/s or m/s].
+
+        Returns:
+            Both of shape ``(nu,)`` [N m or N]; infinite where unlimited.
+
+        Raises:
+            ShapeError: ``rate`` does not have one entry for each input.
+        """
+        rate_ = np.asarray(rate, dtype=np.float64)
+        if rate_.shape != (self.nu,):
+            raise ShapeError(f"rate must have shape ({self.nu},); got {rate_.shape}.")
+        return self.actuation.bounds.at(rate_)
+
+    @property
+    def velocity_limit(self) -> Vector:
+        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
+        return self.structure.velocity_limit.copy()
+
+    @property
+    def q_lower(self) -> Vector:
+        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
+        return self.structure.q_lower.copy()
+
+    @property
+    def q_upper(self) -> Vector:
+        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
+        return self.structure.q_upper.copy()
+
+    # Configurations
+
+    @property
+    def neutral(self) -> Vector:
+        """The configuration with every joint at zero, shape ``(nq,)``."""
+        return self.structure.neutral
+
+    def configuration(self, table: Mapping[str, float]) -> Vector:
+        """Return the configuration with some coordinates given by name, the others neutral.
+
+        A continuous joint may be given by its angle: ``{"pole": np.pi}``.
+
+        Raises:
+            InputError: A coordinate does not exist, or is beyond its limits.
+        """
+        return configuration(self.structure, table)
+
+    def integrate(self, q: Vector, dv: Vector) -> Vector:
+        """Return the configuration reached from ``q`` by the tangent step ``dv``."""
+        return self.structure.integrate(q, dv)
+
+    def difference(self, q0: Vector, q1: Vector) -> Vector:
+        """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
+        return self.structure.difference(q0, q1)
+
+    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
+        r"""Return the right Jacobian $J_r$ of `integrate` in ``dv``, shape ``(nv, nv)``.
+
+        Along $q(t) = q_0 \oplus \xi(t)$ the velocity is $v = J_r(\xi)\,\dot\xi$.
+        """
+        return self.structure.integrate_jacobian(q, dv)
+
+    def normalize(self, q: Vector) -> Vector:
+        """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
+        return self.structure.normalize(q)
+
+    def random(self, rng: np.random.Generator) -> Vector:
+        """Draw a configuration: uniform within limits, or within one half turn or metre."""
+        q = self.neutral
+        step = rng.uniform(-1.0, 1.0, self.nv)
+        step[[unit == "rad/s" for unit in self.dof_units]] *= np.pi
+        q = self.integrate(q, step)
+        bounded = np.isfinite(self.q_lower) & np.isfinite(self.q_upper)
+        share = rng.uniform(0.0, 1.0, self.nq)[bounded]
+        q[bounded] = self.q_lower[bounded] * (1.0 - share) + self.q_upper[bounded] * share
+        return q
+
+    def coordinate_rate(self, q: Vector, v: Vector) -> Vector:
+        """Return ``q_dot``, shape ``(nq,)``, of the motion with velocity ``v``."""
+        if self.is_euclidean:
+            return np.array(v)
+        q_dot = np.empty(self.nq)
+        for block in self.blocks:
+            iq, iv = slice(block.iq, block.iq + block.nq), slice(block.iv, block.iv + block.nv)
+            q_dot[iq] = block.rate(q[iq], v[iv])
+        return q_dot
+
+    def bracket(self, v: Vector) -> Matrix:
+        """Return the matrix of the Lie bracket with a velocity, shape ``(nv, nv)``.
+
+        Zero but for joints whose freedoms do not commute; see `Block.bracket`.
+        """
+        whole = np.zeros((self.nv, self.nv))
+        for block in self.blocks:
+            part = slice(block.iv, block.iv + block.nv)
+            whole[part, part] = block.bracket(v[part])
+        return whole

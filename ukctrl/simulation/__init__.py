@@ -1,0 +1,1 @@
+"""One run: a scenario in, a result out."""

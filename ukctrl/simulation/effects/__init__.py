@@ -1,0 +1,87 @@
+"""Effects: what stands between the ideal loop and the bench."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ukctrl.simulation.effects.backlash import Backlash, EncoderPlay
+from ukctrl.simulation.effects.effect import (
+    Bench,
+    Bounds,
+    ClockEffect,
+    Drive,
+    Effect,
+    InputEffect,
+    PlantEffect,
+    Sensor,
+    SensorEffect,
+)
+from ukctrl.simulation.effects.friction import JointFriction
+from ukctrl.simulation.effects.input_effects import DeadZone, InputDelay, RateLimit, Saturation
+from ukctrl.simulation.effects.mismatch import Mismatch
+from ukctrl.simulation.effects.payload import CarriedPayload
+from ukctrl.simulation.effects.push import Disturbance, Push
+from ukctrl.simulation.effects.sensors import (
+    Bias,
+    Differentiation,
+    MeasurementDelay,
+    Noise,
+    Quantisation,
+)
+from ukctrl.simulation.effects.ticks import Jitter, MissedTicks
+
+AnyEffect = Annotated[
+    CarriedPayload
+    | JointFriction
+    | Mismatch
+    | Push
+    | Disturbance
+    | Backlash
+    | Noise
+    | Bias
+    | Quantisation
+    | EncoderPlay
+    | Differentiation
+    | MeasurementDelay
+    | Saturation
+    | DeadZone
+    | RateLimit
+    | InputDelay
+    | Jitter
+    | MissedTicks,
+    Field(discriminator="kind"),
+]
+"""Any effect of the catalogue, told apart by its ``kind``."""
+
+__all__ = [
+    "AnyEffect",
+    "Backlash",
+    "Bench",
+    "Bias",
+    "Bounds",
+    "CarriedPayload",
+    "ClockEffect",
+    "DeadZone",
+    "Differentiation",
+    "Disturbance",
+    "Drive",
+    "Effect",
+    "EncoderPlay",
+    "InputDelay",
+    "InputEffect",
+    "Jitter",
+    "JointFriction",
+    "MeasurementDelay",
+    "Mismatch",
+    "MissedTicks",
+    "Noise",
+    "PlantEffect",
+    "Push",
+    "Quantisation",
+    "RateLimit",
+    "Saturation",
+    "Sensor",
+    "SensorEffect",
+]

@@ -1,0 +1,154 @@
+"""Play between a motor and its joint, and between a joint and its encoder."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from ukctrl.control import Signal
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.fields import spec
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot import ElasticJoints, Robot, Snapshot
+from ukctrl.robot.forces import Forces
+from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
+from ukctrl.simulation.effects.settings_by_joint import Encoders, Steps, encoders
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class SpringsWithPlay:
+    """The springs of elastic joints, with a gap in which they are loose."""
+
+    springs: ElasticJoints
+    half: Vector
+    """Half the gap of each joint, shape ``(k,)``."""
+
+    def torque(self, snapshot: Snapshot) -> Vector:
+        """Return the torque on the joints, shape ``(k,)``."""
+        springs, v = self.springs, snapshot.v
+        squeezed = self._squeezed(snapshot.q)
+        torque: Vector = springs.stiffness * squeezed
+        rate = springs.damping * (v[springs.motors] - v[springs.links])
+        pressed = torque + rate
+        # The flanks push and never pull: damping cannot hold them together.
+        pressed[(pressed * squeezed <= 0.0) & (self.half > 0.0)] = 0.0
+        return pressed
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        torque = self.torque(snapshot)
+        f[self.springs.links] += torque
+        f[self.springs.motors] -= torque
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.5 * float(self.springs.stiffness @ self._squeezed(snapshot.q) ** 2)
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        springs, v = self.springs, snapshot.v
+        rate = v[springs.motors] - v[springs.links]
+        return float((springs.stiffness * self._squeezed(snapshot.q)) @ rate)
+
+    def _squeezed(self, q: Vector) -> Vector:
+        stretch = self.springs.stretch(q)
+        squeezed: Vector = stretch - np.clip(stretch, -self.half, self.half)
+        return squeezed
+
+
+@final
+@spec
+class Backlash(PlantEffect):
+    r"""Play in the gears of elastic joints: the spring is loose within a gap.
+
+    With the motor ahead of its joint by $s = \theta - q$ and a gap $g$, the joint feels
+
+    $$ \tau = K\,(|s| - g/2)\,\mathrm{sign}(s) + D\,\dot s \quad\text{where } |s| > g/2, $$
+
+    never pulling, and nothing within the gap. A rigid joint has no room for a gap.
+    """
+
+    kind: Literal["backlash"] = "backlash"
+    alone: ClassVar[bool] = True
+    gap: Steps
+    """Free play from flank to flank, of all elastic joints or by joint [rad or m]."""
+
+    def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
+        play = self._play(robot)
+        terms = tuple(play if term is robot.elastic else term for term in robot.forces.terms)
+        return dc.replace(robot, forces=Forces(terms), path=None)
+
+    def _play(self, robot: Robot) -> SpringsWithPlay:
+        springs = robot.elastic
+        if springs is None:
+            raise InputError(_rigid(f"every joint of robot '{robot.name}' is rigid"))
+        if not isinstance(self.gap, dict):
+            return SpringsWithPlay(springs, np.full(len(springs.joints), 0.5 * self.gap))
+        half = np.zeros(len(springs.joints))
+        with blaming("gap"):
+            for name, gap in self.gap.items():
+                if name in springs.joints:
+                    half[springs.joints.index(name)] = 0.5 * gap
+                elif name in (*robot.dofs, *robot.joints):
+                    raise InputError(_rigid(f"joint '{name}' is rigid"))
+                else:
+                    raise unknown_name("elastic joint", name, springs.joints)
+        return SpringsWithPlay(springs, half)
+
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
+        springs = snapshot.robot.elastic
+        if springs is None:
+            return {}
+        units = {snapshot.robot.dof_units[i].removesuffix("/s") for i in springs.links}
+        stretch = springs.stretch(snapshot.q)
+        text = "lead of the motor over its joint"
+        return {"lead": Signal(stretch, ", ".join(sorted(units)), text, springs.joints)}
+
+
+def _rigid(what: str) -> str:
+    return (
+        f"{what}: its motor moves with it, and a gap has no room. Give the robot an [elastic] "
+        'table, or use kind = "encoder_play" for play between a joint and its encoder.'
+    )
+
+
+@final
+@spec
+class EncoderPlay(SensorEffect):
+    """Play between a joint and its encoder: the reading stays until the joint has crossed the gap.
+
+    At the first tick the joint is in the middle of the gap. While the reading stays, so does the
+    velocity: it reads zero.
+    """
+
+    kind: Literal["encoder_play"] = "encoder_play"
+    sampled: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    gap: Steps
+    """Free play, of all joints with one freedom or by joint [rad or m]."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
+        return _LooseEncoder(bench.robot, encoders(bench.robot, "gap", self.gap))
+
+
+class _LooseEncoder(Sensor):
+    def __init__(self, robot: Robot, joints: Encoders) -> None:
+        self._robot, self._joints = robot, joints
+        self._last: Vector | None = None  # the true configuration at the last tick
+        self._behind: Vector = np.zeros(len(joints.values))  # of the reading, within the gap
+
+    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        robot, at = self._robot, self._joints.freedoms
+        half = 0.5 * self._joints.values
+        moved = np.zeros(robot.nv) if self._last is None else robot.difference(self._last, q)
+        behind = self._behind - moved[at]
+        stays = np.abs(behind) < half
+        self._behind = np.clip(behind, -half, half)
+        self._last = q.copy()
+        offset = np.zeros(robot.nv)
+        offset[at] = self._behind
+        v = v.copy()
+        v[at[stays]] = 0.0
+        return robot.integrate(q, offset), v

@@ -1,0 +1,292 @@
+"""All the effects of a scenario, bound to one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.control import Signal
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError, NotFinite
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot import Robot, Snapshot
+from ukctrl.simulation.effects.effect import (
+    Bench,
+    Bounds,
+    ClockEffect,
+    Drive,
+    Effect,
+    InputEffect,
+    PlantEffect,
+    Sensor,
+    SensorEffect,
+    generator,
+    kind_of,
+    labels,
+)
+
+SAME_TIME = 1e-12
+"""Instants this close, relatively, are one [s]."""
+WHAT = ("coordinates", "velocities")
+"""What a sensor reads."""
+
+
+class Plant(NamedTuple):
+    """The true robot from a time on."""
+
+    start: float
+    robot: Robot
+
+
+def refuse_contradictions(effects: Sequence[Effect], sampled: bool) -> None:
+    """Refuse effects that contradict each other or the timing, before any robot is loaded.
+
+    Args:
+        effects: The effects of a scenario.
+        sampled: Whether its law ticks (``timing.control``).
+
+    Raises:
+        InputError: Two of one kind contradict each other, two have one name, or one acts at the
+            ticks of a loop that has none.
+    """
+    named = labels(effects)
+    for number, (effect, label) in enumerate(zip(effects, named, strict=True)):
+        kind, where = kind_of(effect), f"effect[{number}]"
+        first = next(i for i, other in enumerate(effects) if kind_of(other) == kind)
+        if effect.alone and first < number:
+            raise InputError(
+                f"{where}: a scenario must have one effect of kind '{kind}'; effect[{first}] is "
+                "one already. Put both into one, or remove one."
+            )
+        if label in named[:number]:
+            raise InputError(
+                f"{where}: effects must have names of their own; '{label}' is that of "
+                f"effect[{named.index(label)}] too."
+            )
+        if effect.sampled and not sampled:
+            raise InputError(
+                f"{where}: '{kind}' acts at the ticks of a sampled controller, and this one has "
+                "none; give timing.control, such as control = 1e-3, or remove the effect."
+            )
+
+
+class _Named(NamedTuple):
+    """A drive and the effect that it belongs to."""
+
+    label: str
+    drive: Drive
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        """Return the input that the drive gives, which must be as finite as what it got."""
+        if np.shape(u) != rate.shape:
+            return u  # the law's fault, as the robot will say
+        given = self.drive.apply(t, u, rate)
+        if np.shape(given) != u.shape or (not np.isfinite(given).all() and np.isfinite(u).all()):
+            raise NotFinite(
+                f"effect '{self.label}' must apply {len(u)} finite inputs; got {given} "
+                f"at t = {t:.6g} s."
+            )
+        return given
+
+
+class _Reader(NamedTuple):
+    """A sensor and the effect that it belongs to."""
+
+    label: str
+    sensor: Sensor
+
+    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Return the reading, which must be as finite as what was to be read."""
+        given = self.sensor.read(t, q, v)
+        for name, what, made, real in zip("qv", WHAT, given, (q, v), strict=True):
+            if np.shape(made) != real.shape or (
+                not np.isfinite(made).all() and np.isfinite(real).all()
+            ):
+                raise NotFinite(
+                    f"effect '{self.label}' must read {len(real)} finite {what} '{name}'; got "
+                    f"{made} at t = {t:.6g} s."
+                )
+        return given
+
+
+@final
+class Conditions:
+    """What a run meets: plants over time, and the ways to the law and back from it.
+
+    Args:
+        effects: The effects of the scenario, in order.
+        bench: The run.
+        seed: The scenario's seed.
+
+    Raises:
+        InputError: An effect does not fit the robot or the timing; the message names it.
+    """
+
+    def __init__(self, effects: Sequence[Effect], bench: Bench, seed: int) -> None:
+        self._bench, self._seed = bench, seed
+        self._lent: list[tuple[str, np.random.Generator]] = []
+        self._effects = tuple(zip(labels(effects), effects, strict=True))
+        sensors: list[_Reader] = []
+        drives: list[tuple[bool, _Named]] = []
+        for number, (label, effect) in enumerate(self._effects):
+            with blaming(f"effect[{number}]"):
+                if isinstance(effect, SensorEffect):
+                    sensor: Sensor | None = effect.attach(bench, self._numbers(label))
+                    if sensor is None:
+                        raise InputError("attach must return a Sensor; got None.")
+                    sensors.append(_Reader(label, sensor))
+                elif isinstance(effect, InputEffect):
+                    drive: Drive | None = effect.attach(bench, self._numbers(label))
+                    if drive is None:
+                        raise InputError("attach must return a Drive; got None.")
+                    drives.append((effect.sampled, _Named(label, drive)))
+                elif isinstance(effect, PlantEffect):
+                    _refuse_past(effect, bench.start)
+                elif not isinstance(effect, ClockEffect):
+                    raise InputError(
+                        f"'{kind_of(effect)}' must be derived from PlantEffect, SensorEffect, "
+                        "InputEffect or ClockEffect."
+                    )
+        self._sensors = tuple(sensors)
+        # What follows the last drive that acts at ticks has no state and acts all the time.
+        last = max((k + 1 for k, (sampled, _) in enumerate(drives) if sampled), default=0)
+        self._at_ticks = tuple(drive for _, drive in drives[:last])
+        self._always = tuple(drive for _, drive in drives[last:])
+        self.delay = sum(named.drive.delay for _, named in drives)
+        """By how much inputs arrive late [s]."""
+        self.ticks([bench.start], np.inf)  # refused now rather than when the run has begun
+        self.plants = tuple(self._plants())
+        """The true robot, piece by piece; the scenario's own where no effect acts on it."""
+
+    def _numbers(self, label: str) -> np.random.Generator:
+        """Return the random numbers of an effect, the same ones at every call."""
+        rng = generator(self._seed, label)
+        self._lent.append((label, rng))
+        return rng
+
+    @property
+    def random(self) -> bool:
+        """Whether some effect has drawn a random number so far."""
+        return any(_used(rng, generator(self._seed, label)) for label, rng in self._lent)
+
+    @property
+    def senses(self) -> bool:
+        """Whether the law measures anything but the true state."""
+        return bool(self._sensors)
+
+    @property
+    def drives(self) -> bool:
+        """Whether anything but the command of the law is applied."""
+        return bool(self._at_ticks or self._always) or self.delay > 0.0
+
+    @property
+    def acts_on_plant(self) -> bool:
+        """Whether the true robot is not that of the scenario."""
+        return any(isinstance(effect, PlantEffect) for _, effect in self._effects)
+
+    def sense(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Return what the law measures; once a tick, because sensors have state."""
+        for sensor in self._sensors:
+            q, v = sensor.read(t, q, v)
+        return q, v
+
+    def accept(self, t: float, u: Vector, rate: Vector) -> Vector:
+        """Return what becomes of a command at a tick, before any delay."""
+        for named in self._at_ticks:
+            u = named.apply(t, u, rate)
+        return u
+
+    def applied(self, t: float, u: Vector, rate: Vector) -> Vector:
+        """Return what of an accepted command acts at a state."""
+        for named in self._always:
+            u = named.apply(t, u, rate)
+        return u
+
+    def bounds(self, rate: Vector) -> Bounds | None:
+        """Return the bounds of the input in force; None where there are none."""
+        for named in (*self._at_ticks, *self._always):
+            found = named.drive.bounds(rate)
+            if found is not None:
+                return found
+        return None
+
+    def ticks(self, times: Sequence[float], stop: float) -> Sequence[float]:
+        """Return when the law ticks, given when it should, before the end of the run [s]."""
+        for number, (label, effect) in enumerate(self._effects):
+            if isinstance(effect, ClockEffect):
+                with blaming(f"effect[{number}]"):
+                    rng = self._numbers(label)
+                    made = effect.ticks(np.asarray(times), self._bench, rng)
+                    if not len(made) or made[0] != times[0] or not (np.diff(made) > 0.0).all():
+                        raise InputError("ticks must increase, and the first one must stay.")
+                times = made[made < stop].tolist()
+        return times
+
+    def _plants(self) -> Iterator[Plant]:
+        begin, end = self._bench.start, self._bench.start + self._bench.duration
+        moments = [begin]
+        for _, effect in self._effects:
+            if isinstance(effect, PlantEffect):
+                moments += [t for t in effect.instants() if begin < t < end]
+        moments.sort()
+        for k, at in enumerate(moments):
+            if k + 1 < len(moments) and moments[k + 1] - at <= SAME_TIME * max(1.0, abs(at)):
+                continue  # the later of two that are one: there both effects have changed
+            yield Plant(begin if k == 0 else at, self._robot(at))
+
+    def _robot(self, at: float) -> Robot:
+        robot = self._bench.robot
+        for number, (label, effect) in enumerate(self._effects):
+            if isinstance(effect, PlantEffect):
+                with blaming(f"effect[{number}]"):
+                    robot = effect.altered(robot, at, self._numbers(label))
+        return robot
+
+    def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Signal]]:
+        """Yield what the effects on the plant want recorded, by name.
+
+        Args:
+            snapshot: The true robot.
+            since: When the plant last changed [s].
+        """
+        for label, effect in self._effects:
+            if isinstance(effect, PlantEffect):
+                for name, reading in effect.signals(snapshot, since).items():
+                    yield f"{label}.{name}", reading
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Return which effects there were, and what was drawn for them."""
+        found = []
+        end = self._bench.start + self._bench.duration
+        for label, effect in self._effects:
+            entry: dict[str, Any] = {"name": label, "kind": kind_of(effect)}
+            if isinstance(effect, PlantEffect):
+                drawn = effect.facts(self._bench.robot, self._numbers(label))
+                entry |= {"drawn": dict(drawn)} if drawn else {}
+                instants = effect.instants()
+                if instants and min(instants) >= end:
+                    entry["never"] = f"it begins at {min(instants):g} s, after the run."
+            found.append(entry)
+        return found
+
+
+def _refuse_past(effect: PlantEffect, start: float) -> None:
+    """Refuse what is over before the run starts; what is to come after its end is told instead.
+
+    The length of a run is changed for a trial, and its later events should not stand in the way.
+    """
+    instants = effect.instants()
+    if instants and max(instants) <= start and not effect.lasts(start):
+        raise InputError(
+            f"'{kind_of(effect)}' never acts: it ends at {max(instants):g} s, and the run starts "
+            f"at {start:g} s. Move it, or remove the effect."
+        )
+
+
+def _used(rng: np.random.Generator, fresh: np.random.Generator) -> bool:
+    """Tell whether numbers were drawn from a generator, or others split from it."""
+    sequence = rng.bit_generator.seed_seq
+    split = isinstance(sequence, np.random.SeedSequence) and sequence.n_children_spawned > 0
+    return split or rng.bit_generator.state != fresh.bit_generator.state

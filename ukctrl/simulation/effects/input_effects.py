@@ -1,0 +1,142 @@
+"""What is applied of what the law commands: saturation, rate limit, delay, dead zone."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import spec
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects.delay import Late, late
+from ukctrl.simulation.effects.effect import Bench, Bounds, Drive, InputEffect
+from ukctrl.simulation.effects.settings_by_joint import Bounding, Slopes, by_actuator
+
+
+@final
+@spec
+class Saturation(InputEffect):
+    r"""Motors that give no more than they can: $u = \min(\max(u_c, u_{\min}), u_{\max})$.
+
+    The bounds are those of the robot's actuators at their speed, `Robot.input_bounds`, and tighter
+    ones where they are given here. Between the ticks of a law they follow the speed.
+    """
+
+    kind: Literal["saturation"] = "saturation"
+    alone: ClassVar[bool] = True
+    limit: Bounding | None = None
+    """Largest absolute input beside the robot's own bounds, for all or by actuator [N m or N]."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        robot = bench.robot
+        own = np.full(robot.nu, np.inf)
+        if self.limit is not None:
+            own = by_actuator(robot, "limit", self.limit, np.inf)
+        elif not np.isfinite(robot.input_bounds(np.zeros(robot.nu))).any():
+            raise InputError(
+                f"no actuator of robot '{robot.name}' has a limit; give one here, such as "
+                "limit = 10.0, or one for each actuator in the robot's file."
+            )
+        return _Saturated(robot, own)
+
+
+class _Saturated(Drive):
+    def __init__(self, robot: Robot, own: Vector) -> None:
+        self._robot, self._own = robot, own
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        low, high = self.bounds(rate)
+        return np.minimum(np.maximum(u, low), high)
+
+    def bounds(self, rate: Vector) -> Bounds:
+        low, high = self._robot.input_bounds(rate)
+        return Bounds(np.maximum(low, -self._own), np.minimum(high, self._own))
+
+
+@final
+@spec
+class DeadZone(InputEffect):
+    r"""Drives that answer nothing to little: $u = u_c - \mathrm{clip}(u_c, -w, w)$."""
+
+    kind: Literal["dead_zone"] = "dead_zone"
+    alone: ClassVar[bool] = True
+    width: Bounding
+    """Largest command without an effect, $w$, for all or by actuator [N m or N]."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        return _Dead(by_actuator(bench.robot, "width", self.width, 0.0))
+
+
+class _Dead(Drive):
+    def __init__(self, width: Vector) -> None:
+        self._width = width
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        return u - np.clip(u, -self._width, self._width)
+
+
+@final
+@spec
+class RateLimit(InputEffect):
+    r"""Drives that cannot jump: from tick to tick an input changes by at most $r\,(t_k - t_{k-1})$.
+
+    It starts from the first command.
+    """
+
+    kind: Literal["rate_limit"] = "rate_limit"
+    sampled: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+    rate: Slopes | None = None
+    """Fastest change $r$, for all or by actuator [N m/s or N/s]; absent: the robot's own limits."""
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        robot = bench.robot
+        if self.rate is not None:
+            return _Slow(by_actuator(robot, "rate", self.rate, np.inf))
+        if not np.isfinite(robot.input_rate_limit).any():
+            raise InputError(
+                f"no actuator of robot '{robot.name}' has a rate_limit; give one here, such as "
+                "rate = 100.0, or one for each actuator in the robot's file."
+            )
+        return _Slow(robot.input_rate_limit)
+
+
+class _Slow(Drive):
+    def __init__(self, fastest: Vector) -> None:
+        self._fastest = fastest
+        self._last: tuple[float, Vector] | None = None
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        if self._last is not None:
+            before, old = self._last
+            most = self._fastest * (t - before)
+            u = np.minimum(np.maximum(u, old - most), old + most)
+        self._last = (t, u.copy())
+        return u
+
+
+@final
+@spec
+class InputDelay(InputEffect, Late):
+    """Inputs that arrive late; until the first one arrives the input is zero.
+
+    The delay may be any length. One that is no whole number of control periods changes the input
+    between the ticks, and the integration restarts there.
+    """
+
+    kind: Literal["input_delay"] = "input_delay"
+    sampled: ClassVar[bool] = True
+    alone: ClassVar[bool] = True
+
+    def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
+        return _Late(late(self, bench))
+
+
+class _Late(Drive):
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+
+    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
+        return u

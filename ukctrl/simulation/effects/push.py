@@ -1,0 +1,211 @@
+r"""Forces from outside: a push, a periodic disturbance.
+
+Both act either at the origin of a frame, as $J^\top [F; T]$, or on one joint. Their power is
+counted as energy fed to the robot.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses as dc
+import math
+from collections.abc import Mapping
+from typing import Annotated, Literal, final
+
+import numpy as np
+from pydantic import model_validator
+
+from ukctrl.control import Signal
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Hertz, Listed, Quantity, Radians, Seconds, Text, Time, spec
+from ukctrl.robot import Robot, Site, Snapshot
+from ukctrl.robot.forces import Forces, Term
+from ukctrl.simulation.effects.effect import PlantEffect
+from ukctrl.simulation.effects.payload import Window
+
+_Newtons = Annotated[float, Quantity("N")]
+_NewtonMetres = Annotated[float, Quantity("N m")]
+Forces3 = Annotated[tuple[_Newtons, _Newtons, _Newtons], Listed(3, 3)]
+"""Force along three axes [N]."""
+Torques3 = Annotated[tuple[_NewtonMetres, _NewtonMetres, _NewtonMetres], Listed(3, 3)]
+"""Torque about three axes [N m]."""
+
+
+@dc.dataclass(frozen=True)
+class Course:
+    r"""How strong a force is over time: $\sin(\omega (t - t_0) + \varphi)$."""
+
+    omega: float = 0.0
+    """[rad/s]."""
+    origin: float = 0.0
+    """[s]."""
+    phase: float = 0.5 * math.pi
+    """[rad]."""
+
+    def __call__(self, t: float) -> float:
+        return math.sin(self.omega * (t - self.origin) + self.phase)
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class FrameForce:
+    """A force and a torque at the origin of a frame."""
+
+    site: Site
+    force: Vector
+    torque: Vector
+    turns: bool
+    """Whether both turn with the frame."""
+    course: Course
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        scale = self.course(snapshot.t)
+        force, torque = scale * self.force, scale * self.torque
+        if self.turns:
+            rotation = snapshot.rotations[self.site.joint] @ self.site.rotation
+            force, torque = rotation @ force, rotation @ torque
+        f += snapshot.pushed(self.site, force, torque)
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class JointForce:
+    """A generalised force on one freedom."""
+
+    dof: int
+    effort: float
+    course: Course
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        f[self.dof] += self.effort * self.course(snapshot.t)
+
+    def potential(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        return 0.0
+
+
+@spec
+class Applied(PlantEffect):
+    """Where a force from outside acts: at a frame, or on a joint."""
+
+    frame: Text | None = None
+    """Frame at whose origin it acts."""
+    force: Forces3 | None = None
+    """Force at its largest [N]."""
+    torque: Torques3 | None = None
+    """Torque at its largest [N m]."""
+    axes: Literal["world", "frame"] = "world"
+    """Axes of both: fixed in the world, or turning with the frame."""
+    joint: Text | None = None
+    """Joint, or one freedom of a joint with several, on which it acts instead."""
+    effort: Annotated[float, Quantity("N m or N")] | None = None
+    """Effort on the joint at its largest [N m or N]."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Applied:
+        at_frame = self.frame is not None and (any(self.force or ()) or any(self.torque or ()))
+        at_joint = self.joint is not None and bool(self.effort)
+        mixed = (self.frame, self.force, self.torque) != (None, None, None) and (
+            self.joint,
+            self.effort,
+        ) != (None, None)
+        if mixed or not (at_frame or at_joint):
+            raise InputError(
+                "needs either a frame with a force or a torque that is not zero, or a joint with "
+                "an effort that is not zero, and not both."
+            )
+        return self
+
+    @abc.abstractmethod
+    def lasts(self, at: float) -> bool:
+        """Return whether it acts at a time."""
+
+    @abc.abstractmethod
+    def course(self) -> Course:
+        """Return how strong it is over time."""
+
+    def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:
+        term = self._term(robot)
+        if not self.lasts(at):
+            return robot
+        return dc.replace(robot, forces=Forces((*robot.forces.terms, term)), path=None)
+
+    def _term(self, robot: Robot) -> Term:
+        if self.joint is not None:
+            return JointForce(robot.structure.dof(self.joint), self.effort or 0.0, self.course())
+        site = robot.site(self.frame or "")
+        if not site.support.any():
+            raise InputError(f"frame '{self.frame}' does not move; a force there does nothing.")
+        return FrameForce(
+            site,
+            np.array(self.force or (0.0,) * 3),
+            np.array(self.torque or (0.0,) * 3),
+            self.axes == "frame",
+            self.course(),
+        )
+
+    def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
+        scale = self.course()(snapshot.t) if self.lasts(since) else 0.0
+        found = {}
+        if self.joint is not None:
+            unit = snapshot.robot.dof_units[snapshot.robot.structure.dof(self.joint)]
+            effort = scale * (self.effort or 0.0)
+            units = "N" if unit == "m/s" else "N m"
+            return {"effort": Signal(effort, units, f"effort on '{self.joint}'")}
+        for name, units, given in (("force", "N", self.force), ("torque", "N m", self.torque)):
+            if any(given or ()):
+                text = f"{name} at '{self.frame}'"
+                found[name] = Signal(scale * np.array(given), units, text, ("x", "y", "z"))
+        return found
+
+
+@final
+@spec
+class Push(Applied):
+    r"""A push of a given length: of one strength, or swelling and falling as half a sine.
+
+    Its impulse is $F\,T$, or $2 F\,T / \pi$ for half a sine.
+    """
+
+    kind: Literal["push"] = "push"
+    start: Time
+    """When it begins [s]."""
+    duration: Seconds
+    """How long it lasts [s]."""
+    shape: Literal["constant", "half_sine"] = "constant"
+    """How it goes on."""
+
+    def instants(self) -> tuple[float, ...]:
+        return self.start, self.start + self.duration
+
+    def lasts(self, at: float) -> bool:
+        return self.start <= at < self.start + self.duration
+
+    def course(self) -> Course:
+        if self.shape == "constant":
+            return Course()
+        return Course(math.pi / self.duration, self.start, 0.0)
+
+
+@final
+@spec
+class Disturbance(Window, Applied):
+    r"""A periodic force, $F \sin(2 \pi f t + \varphi)$, all the time or for a while."""
+
+    kind: Literal["disturbance"] = "disturbance"
+    frequency: Hertz
+    """[Hz]."""
+    phase: Radians = 0.0
+    """At t = 0 [rad]."""
+
+    def course(self) -> Course:
+        return Course(math.tau * self.frequency, 0.0, self.phase)

@@ -1,0 +1,76 @@
+"""What a run records of its effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.control import Signal
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.robot import Robot, Snapshot
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.effects.effect import Bounds
+
+NOTHING: Vector = np.zeros(0)
+
+
+class Met(NamedTuple):
+    """What the effects made of a sample."""
+
+    q: Vector
+    """Measured configuration."""
+    v: Vector
+    """Measured velocity."""
+    u: Vector
+    """Input that the law commanded."""
+    since: float
+    """When the plant last changed [s]."""
+
+
+@final
+class Trail:
+    """Arrays of the measured state, the command and the bounds of the input, as far as there are.
+
+    Args:
+        conditions: The effects of the run.
+        robot: The true robot.
+        capacity: Number of samples.
+    """
+
+    def __init__(self, conditions: Conditions, robot: Robot, capacity: int) -> None:
+        self._conditions = conditions
+        self.met = Met(NOTHING, NOTHING, NOTHING, 0.0)
+        """What was made of the sample that is kept next."""
+        sizes: dict[str, int] = {}
+        if conditions.senses:
+            sizes |= {"q_measured": robot.nq, "v_measured": robot.nv}
+        if conditions.drives:
+            sizes |= {"u_commanded": robot.nu}
+        if self._bounds(robot, np.zeros(robot.nu)) is not None:
+            sizes |= {"u_lower": robot.nu, "u_upper": robot.nu}
+        self.arrays: dict[str, NDArray[np.float64]] = {
+            name: np.zeros((capacity, size)) for name, size in sizes.items()
+        }
+
+    def keep(self, k: int, snapshot: Snapshot) -> Iterator[tuple[str, Signal]]:
+        """Keep a sample, at a state of the true robot; yield the effects' own signals."""
+        arrays, met = self.arrays, self.met
+        if "q_measured" in arrays:
+            arrays["q_measured"][k], arrays["v_measured"][k] = met.q, met.v
+        if "u_commanded" in arrays:
+            arrays["u_commanded"][k] = met.u
+        if "u_lower" in arrays:
+            bounds = self._bounds(snapshot.robot, snapshot.v @ snapshot.B)
+            if bounds is not None:
+                arrays["u_lower"][k], arrays["u_upper"][k] = bounds
+        return self._conditions.signals(snapshot, met.since)
+
+    def _bounds(self, robot: Robot, rate: Vector) -> Bounds | None:
+        """Return the bounds of the input, where limits of one size and sign are not enough."""
+        found, limits = self._conditions.bounds(rate), robot.actuation.bounds
+        if found is None and (limits.falls or not np.array_equal(limits.lower, -limits.upper)):
+            return Bounds(*robot.input_bounds(rate))
+        return found

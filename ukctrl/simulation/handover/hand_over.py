@@ -1,0 +1,205 @@
+"""A folder with all that a designed controller needs outside of this library's own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.effects import ClockEffect
+from ukctrl.simulation.effects.effect import kind_of
+from ukctrl.simulation.handover.motion_table import (
+    column_units,
+    motion_table,
+    write_csv,
+    write_parquet,
+)
+from ukctrl.simulation.handover.replay import Replay, replay
+from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
+from ukctrl.simulation.handover.runtime import Runtime
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.storage import card_text, toml_text, write_atomically
+from ukctrl.simulation.scenario import Scenario
+
+POINT_SECONDS = 0.01
+"""Time between the points of a joint trajectory, unless asked otherwise [s]: drives interpolate."""
+
+
+class HandedOver(NamedTuple):
+    """What was written."""
+
+    folder: Path
+    files: Mapping[str, str]
+    """What each file is, by its name."""
+    replay: Replay
+    """The controller of the folder beside the run."""
+    notes: tuple[str, ...]
+    """What was left out, and why."""
+
+
+def hand_over(
+    scenario: Scenario,
+    result: Result,
+    folder: str | Path,
+    *,
+    points: float = POINT_SECONDS,
+    trust: bool = False,
+) -> HandedOver:
+    """Write a controller, as a card and as a class, and its run as tables.
+
+    | file | what it is |
+    |---|---|
+    | ``controller.toml`` | the controller with its gains, for ``--controller`` |
+    | ``scenario.toml`` | what it was designed on, fully resolved |
+    | ``controller.py`` | the class to call in one's own loop, and its self-check |
+    | ``motion.csv``, ``motion.parquet`` | states, accelerations and inputs, a row a sample |
+    | ``trajectory.yaml`` | the motion of the driven joints for ROS 2 |
+
+    Args:
+        scenario: What was run; with a sampled controller, and one output sample a tick.
+        result: Its run.
+        folder: Where to write; made when it does not exist.
+        points: Time between the points of the joint trajectory [s].
+        trust: Whether the scenario needs Python code that its files name.
+
+    Raises:
+        InputError: The scenario's controller is not sampled, or its samples are not its ticks;
+            the run has none; or the folder cannot be written to.
+    """
+    timing = scenario.timing
+    if timing.control is None or timing.sample != timing.control:
+        raise InputError(
+            "a controller is handed over with the period at which it is called: timing.control and "
+            f"timing.sample must be equal; got {timing.control} and {timing.sample:g} s. Give "
+            "--period, or set both."
+        )
+    shaken = [kind_of(effect) for effect in scenario.effect if isinstance(effect, ClockEffect)]
+    if shaken:
+        raise InputError(
+            f"effect '{shaken[0]}' moves the ticks away from the samples, so that no table of the "
+            "run can be compared; leave it out of what is handed over."
+        )
+    if not len(result.time):
+        raise InputError(f"the run has no samples to hand over: {result.message}")
+    runtime = Runtime(scenario)
+    if not runtime.inputs:
+        raise InputError(
+            f"robot '{runtime.robot.name}' must have motors for a controller to be handed over; it "
+            "has none."
+        )
+    folder, table = Path(folder), motion_table(result)
+    units = column_units(result.labels)
+    every = max(1, round(points / timing.sample))
+    files = {
+        "controller.toml": "the controller and its gains, for --controller",
+        "scenario.toml": "what it was designed on",
+        "controller.py": "the class for your own loop, and its self-check",
+        "motion.csv": f"states and inputs, {len(table)} rows of {timing.sample:g} s",
+        "motion.parquet": "the same, with units",
+    }
+    notes = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "controller.toml", _card(scenario))
+        _write(folder / "scenario.toml", toml_text(scenario.to_table()))
+        _write(folder / "controller.py", _script(scenario, runtime, trust))
+        write_csv(table, folder / "motion.csv")
+        write_parquet(table, units, folder / "motion.parquet")
+        if driven_joints(runtime.robot):
+            text = joint_trajectory(result, runtime.robot, every)
+            _write(folder / "trajectory.yaml", text)
+            files["trajectory.yaml"] = "ROS 2 trajectory_msgs/JointTrajectory of the driven joints"
+        else:
+            (folder / "trajectory.yaml").unlink(missing_ok=True)
+            notes.append("no trajectory.yaml: no motor acts on a joint of one freedom.")
+    except OSError as error:
+        raise InputError(f"cannot write to '{folder}': {error}.") from error
+    notes += [
+        f"scenario.toml reads '{path}': take it along, with the files that it names, and correct "
+        "the path."
+        for path in _outside(scenario.to_table())
+    ]
+    if result.status != "completed":
+        notes.append(f"the run ended as {result.status}: {result.message}")
+    return HandedOver(folder, files, replay(runtime, folder / "motion.csv"), tuple(notes))
+
+
+def _card(scenario: Scenario) -> str:
+    """Return the scenario's controller as the text of a card."""
+    table = scenario.to_table()["controller"]
+    title = table.get("title") or table.get("kind", "a controller")
+    return card_text(
+        table,
+        title=f"{title}, as designed on {scenario.name or scenario.title}",
+        source=table.get("source") or "ukctrl",
+    )
+
+
+def _outside(value: object) -> list[str]:
+    """Return the files of this machine that a scenario's table names."""
+    if isinstance(value, str):
+        return [value] if Path(value).is_absolute() and Path(value).is_file() else []
+    inner = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(inner, Iterable):
+        return []
+    return list(dict.fromkeys(path for part in inner for path in _outside(part)))
+
+
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, text.encode())
+
+
+def _script(scenario: Scenario, runtime: Runtime, trust: bool) -> str:
+    return SCRIPT.format(
+        title=_quoted(scenario.title),
+        robot=_quoted(runtime.robot.name),
+        version=version("ukctrl"),
+        period=f"{scenario.timing.control:g}",
+        q=", ".join(runtime.coordinates),
+        v=", ".join(runtime.dofs),
+        u=", ".join(runtime.inputs),
+        trust=", trust=True" if trust else "",
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return a text that can do no harm in a docstring."""
+    return text.replace("\\", "/").replace('"', "'").replace("\n", " ")
+
+
+SCRIPT = '''\
+"""Controller of robot '{robot}': {title}. Made by ukctrl {version}.
+
+    from controller import controller
+
+    loop = controller()             # reads the files beside this one, and compiles
+    u = loop.step(t, q, v)          # every {period} s; reads no file
+
+t   time since the start of the task [s]
+q   measured configuration: {q}
+v   measured velocity: {v}
+u   inputs to hold until the next tick: {u}
+
+As a program it steps through motion.csv and tells whether it answers what the simulation did.
+"""
+
+from pathlib import Path
+
+from ukctrl import Scenario
+from ukctrl.simulation.handover import Runtime, replay
+from ukctrl.threads import one_blas_thread
+
+HERE = Path(__file__).resolve().parent
+
+
+def controller() -> Runtime:
+    """Return the controller at the start of its task."""
+    return Runtime(Scenario.load(HERE / "scenario.toml"{trust}))
+
+
+if __name__ == "__main__":
+    with one_blas_thread():  # threads would only slow such small matrices down
+        print(replay(controller(), HERE / "motion.csv"))
+'''

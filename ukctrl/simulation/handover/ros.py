@@ -1,0 +1,124 @@
+"""A motion as a ROS 2 message `trajectory_msgs/msg/JointTrajectory`, in YAML."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError
+from ukctrl.robot import Robot
+from ukctrl.robot.layout import Block
+
+if TYPE_CHECKING:
+    from ukctrl.simulation.result.result import Result
+
+NANO = 1_000_000_000
+
+
+class Trajectory(NamedTuple):
+    """A motion of joints, by name."""
+
+    joints: tuple[str, ...]
+    time: NDArray[np.float64]
+    """Since the start, shape ``(n,)`` [s]."""
+    positions: NDArray[np.float64]
+    """Shape ``(n, k)`` [rad, m]; continuous joints count their turns."""
+    velocities: NDArray[np.float64]
+    accelerations: NDArray[np.float64]
+    effort: NDArray[np.float64]
+    """What the motors do at the joints, ``(B u)``, shape ``(n, k)`` [N m, N]."""
+
+
+def driven_joints(robot: Robot) -> tuple[Block, ...]:
+    """Return the joints of one freedom that a motor acts on, in the robot's order."""
+    snapshot = robot.snapshot(robot.neutral if robot.home is None else robot.home)
+    driven = np.abs(snapshot.B).max(axis=1, initial=0.0) > 0.0
+    return tuple(
+        block for block in robot.blocks if block.shape in ("line", "circle") and driven[block.iv]
+    )
+
+
+def trajectory(result: Result, robot: Robot, every: int = 1) -> Trajectory:
+    """Return the motion of the driven joints of a run.
+
+    Args:
+        result: The run.
+        robot: Its robot.
+        every: Take each so-manieth sample, from the first on.
+
+    Raises:
+        InputError: No joint of one freedom is driven, or there are no samples.
+    """
+    joints = driven_joints(robot)
+    if not joints:
+        raise InputError(
+            f"robot '{robot.name}' must have a driven joint of one freedom for a joint trajectory; "
+            "its motors act on none."
+        )
+    if not len(result.time):
+        raise InputError("the run must have samples for a joint trajectory; it has none.")
+    q, columns = result["q"], [block.iv for block in joints]
+    positions = np.hstack([block.angles(q) for block in joints])
+    efforts, snapshot = [], robot.snapshot(q[0])
+    for t, at, v, u in zip(result.time, q, result["v"], result["u"], strict=True):
+        snapshot.move(at, v, float(t))
+        efforts.append((snapshot.B @ u)[columns])
+    chosen = slice(None, None, every)
+    return Trajectory(
+        joints=tuple(block.name for block in joints),
+        time=(result.time - result.time[0])[chosen],
+        positions=positions[chosen],
+        velocities=result["v"][:, columns][chosen],
+        accelerations=result["a"][:, columns][chosen],
+        effort=np.array(efforts)[chosen],
+    )
+
+
+def joint_trajectory(result: Result, robot: Robot, every: int = 1) -> str:
+    """Return a run as a `trajectory_msgs/msg/JointTrajectory` in YAML.
+
+    It is what ``ros2 topic pub`` takes, and, below the key ``trajectory``, the goal of
+    ``control_msgs/action/FollowJointTrajectory``.
+
+    Args:
+        result: The run.
+        robot: Its robot.
+        every: Take each so-manieth sample, from the first on.
+
+    Raises:
+        InputError: No joint of one freedom is driven, or there are no samples.
+    """
+    return "\n".join(_lines(trajectory(result, robot, every))) + "\n"
+
+
+def _lines(motion: Trajectory) -> Iterator[str]:
+    yield "header:"
+    yield "  stamp: {sec: 0, nanosec: 0}"
+    yield '  frame_id: ""'
+    yield f"joint_names: [{', '.join(map(json.dumps, motion.joints))}]"
+    yield "points:"
+    for k, t in enumerate(motion.time.tolist()):
+        yield f"- positions: {_numbers(motion.positions[k])}"
+        yield f"  velocities: {_numbers(motion.velocities[k])}"
+        yield f"  accelerations: {_numbers(motion.accelerations[k])}"
+        yield f"  effort: {_numbers(motion.effort[k])}"
+        sec, nanosec = divmod(round(t * NANO), NANO)
+        yield f"  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}"
+
+
+def _numbers(values: NDArray[np.float64]) -> str:
+    return f"[{', '.join(_number(value) for value in values.tolist())}]"
+
+
+def _number(value: float) -> str:
+    """Return a number that every reader of YAML takes for one: ``1e-05`` is text to some."""
+    if not math.isfinite(value):
+        return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
+    text = repr(value)
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}{e}{exponent}" if e else text

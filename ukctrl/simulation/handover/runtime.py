@@ -1,0 +1,113 @@
+"""A designed controller as a plain class for one's own control loop."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ukctrl.core.errors import InputError, NotFinite
+from ukctrl.robot.snapshot import checked
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.spans import SAME
+from ukctrl.simulation.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+
+@final
+class Runtime:
+    """The controller of a scenario, to be called at every tick of one's own loop.
+
+    It is the law that a run of the scenario simulates, started on the same belief, task and
+    start; called with the measured states of that run it returns the same inputs, bit for bit.
+    All files are read here, none in `step`.
+
+    Args:
+        scenario: What the controller was designed on; of its robot only the belief is used.
+
+    Raises:
+        InputError: The scenario does not fit its robot.
+
+    Example:
+        >>> from ukctrl import Scenario
+        >>> runtime = Runtime(Scenario.load("two-mass-spring"))
+        >>> runtime.inputs
+        ('F',)
+        >>> runtime.step(0.0, runtime.q, runtime.v).shape
+        (1,)
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        loop = Loop(scenario)
+        self._law, self._begin = loop.law, loop.state.memory.copy()
+        robot = self._law.task.robot
+        self.scenario = scenario
+        """What it was designed on."""
+        self.robot = robot
+        """The robot that it believes in."""
+        self.coordinates = robot.coordinates
+        """Names of the entries of ``q``, length nq."""
+        self.dofs = robot.dofs
+        """Names of the entries of ``v``, length nv."""
+        self.inputs = robot.actuators
+        """Names of the entries of what `step` returns, length nu."""
+        self.q, self.v = loop.state.q.copy(), loop.state.v.copy()
+        """The state in which the task starts."""
+        self.t = loop.t0
+        """Time at which the task starts [s]."""
+        self.end = loop.t1 - SAME * scenario.timing.sample
+        """Time before which the last tick of a run of the scenario lies [s]."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was learnt and when the last tick was; the task starts anew."""
+        self._memory = self._begin.copy()
+        self._rate = np.zeros(len(self._memory))
+        self._at: float | None = None
+
+    @property
+    def memory(self) -> Array:
+        """What the law remembers, such as integrals, at the last tick."""
+        return self._memory.copy()
+
+    def step(self, t: float, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the input to hold until the next tick.
+
+        The law's memory advances by the time that has passed since the last call, as it does in a
+        simulation with `timing.control`.
+
+        Args:
+            t: Time since the task's zero, which grows from call to call [s].
+            q: Measured configuration, shape ``(nq,)`` [rad, m].
+            v: Measured velocity, shape ``(nv,)`` [rad/s, m/s].
+
+        Returns:
+            The inputs, shape ``(nu,)`` [N m, N].
+
+        Raises:
+            ShapeError: ``q`` or ``v`` does not have the shape of the robot.
+            NotFinite: The input would not be finite.
+            InfeasibleConstraint: The task asks for what the motors cannot give.
+            InputError: Time runs backwards.
+        """
+        q, v = checked("q", q, len(self.coordinates)), checked("v", v, len(self.dofs))
+        memory = self._memory
+        if self._at is not None:
+            if not t > self._at:
+                raise InputError(
+                    f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
+                    "Call restart() to begin the task anew."
+                )
+            memory = memory + (t - self._at) * self._rate
+        found = self._law.command(t, q, v, memory)
+        u = np.array(found.u, dtype=np.float64)
+        if not np.isfinite(u).all():  # of a law of one's own
+            raise NotFinite(
+                f"the controller must return finite inputs; got {u} at t = {t:.6g} s. "
+                "Check the measured state."
+            )
+        self._memory = memory if found.memory is None else found.memory
+        self._rate, self._at = np.array(found.memory_rate), t
+        return u

@@ -1,0 +1,385 @@
+"""The closed loop; the only place that sees both the true robot and the believed one."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+
+from ukctrl.control import Command, Law, Task, law_name
+from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite, ShapeError, UkctrlError
+from ukctrl.core.files.plugins import blame
+from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.relative_degree import explain
+from ukctrl.mechanics.start import Start
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects import Bench
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.effects.records import Met
+from ukctrl.simulation.loop.drift_limits import Drifted, Watch
+from ukctrl.simulation.loop.law_checks import Answers, started
+from ukctrl.simulation.loop.plants_over_time import Plants
+from ukctrl.simulation.loop.prepare import (
+    believed_robot,
+    grid,
+    passive_gains,
+    start_state,
+    true_robot,
+)
+from ukctrl.simulation.loop.recorder import Recorder
+from ukctrl.simulation.loop.spans import SAME, Span, spans
+from ukctrl.simulation.result.result import Status
+from ukctrl.simulation.scenario import Scenario
+
+Progress = Callable[[float, float], None]
+"""Called now and then with the time reached and the duration [s]."""
+
+
+CRAWLING = 1e-7
+"""Steps below this are those of a run that hardly moves on [s]."""
+STOPPED = "stopped by the user"
+"""How the message of a run begins that somebody has stopped."""
+
+
+class Loop:
+    """A scenario, made ready to run.
+
+    Args:
+        scenario: What to run.
+        robot: Its robot, where it has been loaded before.
+    """
+
+    def __init__(self, scenario: Scenario, robot: Robot | None = None) -> None:
+        self.scenario = scenario
+        self.robot = true_robot(scenario.robot) if robot is None else robot
+        timing = scenario.timing
+        self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
+        bench = Bench(self.robot, self.t0, timing.duration, timing.control)
+        self.conditions = met = Conditions(scenario.effect, bench, scenario.seed)
+        believed = believed_robot(self.robot, scenario.believed)
+        rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
+        self._plants = Plants(met.plants, rank, gains)
+        self.truth = self._plants.dynamics
+        same = believed is self.robot and not met.acts_on_plant and not met.senses
+        self.belief = self.truth if same else Dynamics(believed, rank, gains)
+        servo = Stack(scenario.servo, self.robot)
+        every = (*self.truth.passive.constraints, *scenario.servo)
+        q, v, self.moved = start_state(scenario.start, self.robot, every, scenario.seed)
+        task = Task(
+            robot=believed,
+            servo=scenario.servo,
+            q=q,
+            v=v,
+            start=self.t0,
+            duration=timing.duration,
+            period=timing.control,
+            rank=rank,
+            gains=gains,
+            planned=scenario.start.planned,
+        )
+        self.law: Law = started(scenario.controller, task)
+        if scenario.start.planned:
+            q, v, self.moved = self._planned(q, v)
+        self._answers = Answers(scenario.controller, self.law, self.robot.nu)
+        self.state = State(q, v, self.law.memory)
+        self.outputs = grid(self.t0, self.t1, timing.sample)
+        with blaming("monitor.frames"):
+            self.recorder = Recorder(
+                self.truth, servo, self.law, len(self.outputs), scenario.monitor.frames, met
+            )
+        self.switches: list[float] = []
+        """When the law switched [s]."""
+        self.held: Vector | None = None
+        """The input that a zero-order hold keeps; None under continuous control."""
+        self._sampled = timing.control is not None
+        self._direct = not met.drives
+        self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
+        """Whether the energy fed to the robot is integrated behind the law's memory."""
+        self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
+        alone = self._sampled and self._direct
+        self._plants.integrated_by(scenario, self, self._held_now if alone else None)
+
+    def _held_now(self) -> Vector:
+        """Return the input that a zero-order hold keeps."""
+        assert self.held is not None  # it is from the first tick on
+        return self.held
+
+    def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
+        """Return the start on the law's own motion, and how far that is from the given state."""
+        found = self.law.planned_state(self.t0)
+        if found is None:
+            raise InputError(
+                "start.planned: the controller must follow a motion that is worked out before the "
+                f"run; '{law_name(self.scenario.controller)}' has none. Use kind = 'tvlqr' or "
+                "'feedforward', or give the state."
+            )
+        moved = Start(*found, self.robot.difference(q, found[0]), found[1] - v)
+        return *found, moved.moved(self.robot)
+
+    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
+        """Return the acceleration and the memory's rate: the right-hand side of the loop."""
+        truth = self.truth
+        truth.move(t, q, v)
+        if self.held is not None:
+            u = self.held if self._direct else self._applied(t, self.held)
+            a = truth.acceleration(u)
+            return a, np.array([truth.power(a, u)])
+        if self._metered:
+            return self._metered_rates(t, q, v, memory)
+        if self.conditions.senses:
+            q, v = self.conditions.sense(t, q, v)
+        command = self.command(t, q, v, memory)
+        u = command.u if self._direct else self._applied(t, command.u)
+        try:
+            a = truth.acceleration(u)
+        except (ShapeError, NotFinite):
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = command.memory_rate
+        return a, self._answers.rate(t, q, v, command) if len(rate) else rate
+
+    def _metered_rates(
+        self, t: float, q: Vector, v: Vector, memory: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the same with the power fed to the robot as the memory's last rate."""
+        seen = self.conditions.sense(t, q, v)
+        command = self.command(t, *seen, memory[:-1])
+        u = self._applied(t, command.u)
+        try:
+            a = self.truth.acceleration(u)
+        except (ShapeError, NotFinite):
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = self._answers.rate(t, q, v, command)
+        return a, np.append(rate, self.truth.power(a, u))
+
+    def truth_at(self, t: float) -> Dynamics:
+        """Return the true robot of a time, as the effects on it have it then."""
+        return self._plants.at(t)
+
+    def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+        """Step the law at a measured state; the true robot must have been moved to the true one."""
+        if self.belief is not self.truth:
+            self.belief.move(t, q, v)
+        return self.law.step(self.belief, memory)
+
+    def _applied(self, t: float, u: Vector) -> Vector:
+        """Return what of an accepted command acts at the state of the true robot."""
+        s = self.truth.snapshot
+        return self.conditions.applied(t, u, s.v @ s.B)
+
+    def run(self, progress: Progress) -> tuple[Status, str]:
+        """Run to the end, or to whatever stops it; return the status and why."""
+        try:
+            self.state = self._settled(self.t0, self.state)
+            self.truth.move(self.t0, self.state.q, self.state.v)
+            command = self.command(self.t0, *self.state)  # untimed: it may have to compile
+            self._answers.typed(self.t0, command)
+            self._answers.signalled(self.law.signals(self.belief, self.state.memory))
+            if self.scenario.timing.control is None:
+                self._run_continuous(progress)
+            else:
+                self._run_sampled(self.scenario.timing.control, progress)
+        except KeyboardInterrupt:
+            return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
+        except InfeasibleConstraint as error:
+            return "infeasible", f"after t = {self._reached():.6g} s: {error}{self._why(error)}"
+        except Drifted as error:
+            return "drifted", str(error)
+        except (UkctrlError, ArithmeticError) as error:
+            return "diverged", f"after t = {self._reached():.6g} s: {error}"
+        except Exception as error:  # a fault in a user's law: keep what there is
+            why = blame(error) or f"{type(error).__name__}: {error}"
+            return "interrupted", f"after t = {self._reached():.6g} s: {why}"
+        return "completed", ""
+
+    def _crawling(self) -> str:
+        """Return why the run took so long, where the steps say it."""
+        step = self._plants.integrator.step
+        if step is None or step >= CRAWLING or self._sampled:
+            return ""
+        return (
+            f" The integrator was down to steps of {step:.1g} s; try timing.control, a stiff "
+            "method of the integrator such as Radau, or monitor.max_phi."
+        )
+
+    def _why(self, error: InfeasibleConstraint) -> str:
+        """Return what the relative degree says about the rows, where it says something."""
+        s = self.belief.snapshot  # where the law was asked last
+        t, q, v = s.t, s.q, s.v
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            # A trial step had left all bounds; the last sample is near where it began.
+            t, q, v = self.t0, self.state.q, self.state.v
+            if k := self.recorder.count:
+                kept = self.recorder.arrays
+                t, q, v = self._reached(), kept["q"][k - 1], kept["v"][k - 1]
+        told = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
+        return f" {told}" if told else ""
+
+    def _reached(self) -> float:
+        count = self.recorder.count
+        return float(self.recorder.time[count - 1]) if count else self.t0
+
+    def _run_continuous(self, progress: Progress) -> None:
+        state, guard = self.state, self._guard if self.law.switches else None
+        if self._metered:
+            state = State(state.q, state.v, np.append(state.memory, 0.0))
+            self.recorder.keep_supplied_energy()
+        near = SAME * self.scenario.timing.sample
+        for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
+            t, outputs = span.start, span.outputs
+            if span.changes:
+                state = self._changed(t, state)
+            if outputs and outputs[0] == t:
+                self._keep(t, state, progress)
+                outputs = outputs[1:]
+            targets, at = _targets(outputs, span), 0
+            while at < len(targets):
+                rest, advance = targets[at:], self._plants.integrator.advance
+                for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
+                    if t == targets[at]:
+                        if at < len(outputs):
+                            self._keep(t, state, progress)
+                        at += 1
+                state = self._settled(t, state)
+
+    def _guard(self, t: float, state: State) -> float:
+        """Return the law's guard at a state."""
+        q, v, memory = state
+        if self.conditions.senses and not self._sampled:
+            q, v = self.conditions.sense(t, q, v)
+        self.belief.move(t, q, v)
+        return self.law.guard(self.belief, memory[: len(self.law.memory)])
+
+    def _settled(self, t: float, state: State) -> State:
+        """Return the state after the switches of the law that are due."""
+        if not self.law.switches or self._guard(t, state) > 0.0:
+            return state
+        self.switches.append(t)
+        size = len(self.law.memory)
+        memory = self.law.settled(self.belief, state.memory[:size])
+        return State(state.q, state.v, np.append(memory, state.memory[size:]))
+
+    def _changed(self, t: float, state: State) -> State:
+        """Go on with the next plant; what it has more of energy was fed to it."""
+        state = self._plants.advance(t, state)
+        self.truth = self.recorder.truth = self._plants.dynamics
+        return state
+
+    def _run_sampled(self, period: float, progress: Progress) -> None:
+        """Hold the input from tick to tick; the law's memory advances at the ticks.
+
+        Between ticks the law has no memory to integrate; its place is taken by the energy fed to
+        the robot, which jumps too fast to be integrated from the samples.
+        """
+        met, near, law_memory = self.conditions, SAME * period, self.state.memory
+        plant = State(self.state.q, self.state.v, np.zeros(1))
+        self.recorder.keep_supplied_energy()
+        ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
+        arrivals = [t + met.delay for t in ticks] if met.delay else ()
+        late: deque[Vector] = deque()
+        command: Command | None = None
+        seen, ticked = (plant.q, plant.v), self.t0
+        asked = self.belief is self.truth or not self._direct  # of the true robot, at a tick
+        for span in spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes):
+            start, outputs = span.start, span.outputs
+            if span.changes:
+                plant = self._changed(start, plant)
+            if span.tick:
+                if command is not None:
+                    law_memory = law_memory + (start - ticked) * command.memory_rate
+                ticked, seen = start, met.sense(start, plant.q, plant.v)
+                law_memory = self._settled(start, State(*seen, law_memory)).memory
+                if asked:
+                    self.truth.move(start, plant.q, plant.v)
+                lent = self._timed(start, State(*seen, law_memory))
+                # The law may lend its own arrays, which its next step overwrites.
+                command = Command(lent.u.copy(), np.array(lent.memory_rate))
+                self.held = self._accepted(start, command.u, late)
+            for _ in range(span.arrivals):
+                self.held = late.popleft()
+            assert command is not None  # the first span begins with a tick
+            if outputs and outputs[0] == start:
+                self._keep_held(start, plant, law_memory, seen, command, progress)
+                outputs = outputs[1:]
+            advance = self._plants.integrator.advance
+            for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
+                if t in outputs:
+                    self._keep_held(t, plant, law_memory, seen, command, progress)
+
+    def _accepted(self, t: float, u: Vector, late: deque[Vector]) -> Vector:
+        """Return the input from this tick on; a delayed one waits among those that are late."""
+        if self._direct:
+            return u
+        s = self.truth.snapshot
+        accepted = self.conditions.accept(t, u, s.v @ s.B)
+        if not self.conditions.delay:
+            return accepted
+        late.append(accepted)
+        return np.zeros(len(u)) if self.held is None else self.held
+
+    def _timed(self, t: float, state: State) -> Command:
+        began = time.perf_counter()
+        command = self.command(t, state.q, state.v, state.memory)
+        self.recorder.tick_seconds += time.perf_counter() - began
+        self.recorder.ticks += 1
+        self._answers.check(t, state.q, state.v, command)
+        return command
+
+    def _keep(self, t: float, state: State, progress: Progress) -> None:
+        """Record a sample under continuous control."""
+        q, v, memory = state
+        if self._metered:
+            self.recorder.supply(memory[-1])
+            memory = memory[:-1]
+        self.truth.move(t, q, v)
+        seen = self.conditions.sense(t, q, v)
+        command = self._timed(t, State(*seen, memory))
+        if self.conditions.senses:  # its rows are those of another state
+            command = command._replace(demand=None)
+        self._record(t, State(q, v, memory), seen, command, command.u, progress)
+
+    def _keep_held(
+        self,
+        t: float,
+        plant: State,
+        memory: Vector,
+        seen: tuple[Vector, Vector],
+        command: Command,
+        progress: Progress,
+    ) -> None:
+        """Record a sample while an input is held."""
+        self.truth.move(t, plant.q, plant.v)
+        if self.conditions.senses:
+            self.belief.move(t, *seen)
+        elif self.belief is not self.truth:
+            self.belief.move(t, plant.q, plant.v)
+        self.recorder.supply(plant.memory[0])
+        accepted = command.u if self.held is None else self.held
+        self._record(t, State(plant.q, plant.v, memory), seen, command, accepted, progress)
+
+    def _record(
+        self,
+        t: float,
+        state: State,
+        seen: tuple[Vector, Vector],
+        command: Command,
+        accepted: Vector,
+        progress: Progress,
+    ) -> None:
+        recorder = self.recorder
+        if self.scenario.effect:
+            recorder.trail.met = Met(*seen, command.u, self._plants.since)
+            command = command._replace(u=self._applied(t, accepted))
+        recorder.keep(t, state, command, self.belief)
+        progress(t - self.t0, self.t1 - self.t0)
+        self._watch.check(recorder)
+
+
+def _targets(outputs: list[float], span: Span) -> list[float]:
+    """Return the times at which to stop in a span: its outputs, and its end."""
+    return outputs if outputs and outputs[-1] == span.stop else [*outputs, span.stop]

@@ -1,0 +1,118 @@
+"""Where a result comes from: versions, machine, seed, timing, what the model's audit said."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ukctrl.control import NoControl, law_name
+from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.mechanics.dynamics import Gains
+from ukctrl.robot import Robot
+from ukctrl.simulation.scenario import Scenario
+
+LIMIT_SLACK = 1e-9
+"""A joint beyond its limit by less than this, relatively, is at it."""
+PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
+
+
+def provenance(
+    scenario: Scenario,
+    robot: Robot,
+    *,
+    wall_seconds: float,
+    ticks: int,
+    tick_seconds: float,
+    moved: Mapping[str, float],
+    switches: Sequence[float],
+    effects: Sequence[Mapping[str, object]],
+    random: bool,
+    gains: Gains,
+    passive: Mapping[str, object],
+    beyond_limits: Sequence[str],
+    rows_demanded: bool | None,
+) -> dict[str, Any]:
+    """Return what a result records beside its numbers."""
+    controller = scenario.controller
+    timed = ticks > 0 and not isinstance(controller, NoControl)  # else there is no law to time
+    return {
+        "scenario": scenario.name or scenario.title,
+        "robot": robot.name,
+        "controller": law_name(controller),
+        **origin(),
+        "seed": scenario.seed,
+        "random": random or scenario.start.spread > 0.0,
+        "gains": "given",
+        "rank": dc.asdict(scenario.rank),
+        **_passive(scenario, gains, passive),
+        "start_moved": dict(moved),
+        **({"switches": list(switches)} if switches else {}),
+        **({"effects": list(effects)} if effects else {}),
+        "beyond_limits": list(beyond_limits),
+        **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
+        "timing": {
+            "wall_seconds": wall_seconds,
+            "ticks": ticks,
+            "mean_tick_us": 1e6 * tick_seconds / ticks if timed else float("nan"),
+        },
+        "audit": [finding._asdict() for finding in robot.audit],
+    }
+
+
+def origin() -> dict[str, Any]:
+    """Return which versions computed something, on what machine, and when."""
+    return {
+        "versions": {"python": platform.python_version(), **dict(_versions())},
+        "machine": f"{platform.system()} {platform.machine()}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _passive(
+    scenario: Scenario, gains: Gains, passive: Mapping[str, object]
+) -> dict[str, Mapping[str, object]]:
+    """Return what is to be known of passive constraints, where there are any."""
+    if not passive:
+        return {}
+    chosen = {"kind": scenario.stabilisation.kind, **gains._asdict()}
+    return {"stabilisation": chosen, "passive": passive}
+
+
+@functools.cache  # they take as long to look up as a short run
+def _versions() -> Mapping[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return MappingProxyType(found)
+
+
+def beyond_limits(robot: Robot, time: Vector, q: Matrix, v: Matrix) -> list[str]:
+    """Say which joints pass a limit of their position or speed, and when first.
+
+    A simulated joint has no stops: it runs through its limits as if there were none.
+    """
+    said = []
+    for names, units, values, lower, upper in (
+        (robot.coordinates, robot.coordinate_units, q, robot.q_lower, robot.q_upper),
+        (robot.dofs, robot.dof_units, v, -robot.velocity_limit, robot.velocity_limit),
+    ):
+        slack = LIMIT_SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
+        outside = (values < lower - slack) | (values > upper + slack)
+        for i in np.flatnonzero(outside.any(axis=0)):
+            k = int(np.argmax(outside[:, i]))
+            limit = upper[i] if values[k, i] > upper[i] else lower[i]
+            said.append(
+                f"'{names[i]}' passes its limit of {limit:.4g} {units[i]} at t = {time[k]:.4g} s."
+            )
+    return said

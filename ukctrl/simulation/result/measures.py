@@ -1,0 +1,220 @@
+r"""What a run does over time: the size of its errors, its energy balance, its reactions.
+
+A norm $\lVert\varphi\rVert$ is Euclidean over the rows **as numbers in SI units**: one metre
+counts as much as one radian. A servo block whose rows share one unit has a clean unit of its own.
+[`ukctrl.simulation.result.metrics`][] makes scalars of these curves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.simulation.result.samples import Labels, Samples, reaction_unit
+
+__all__ = [
+    "GroundForce",
+    "Peak",
+    "at_limit",
+    "energy_imbalance",
+    "error_norm",
+    "ground_forces",
+    "holonomic",
+    "integral",
+    "reaction_peaks",
+    "reaction_sizes",
+    "rows_of",
+    "running_integral",
+    "saturated",
+    "time_mean",
+]
+
+Array = NDArray[np.float64]
+
+ALONG_THE_GROUND = ("slip_x", "slip_y", "along", "across")
+"""Rows of contacts and of wheels whose reactions lie in the ground's plane."""
+LIMIT_RTOL = 1e-9
+"""An input this close to its limit, relatively, is at its limit."""
+
+
+def rows_of(labels: Labels, block: str | None) -> NDArray[np.intp]:
+    """Return the indices of the rows of a servo block, or of all."""
+    return np.arange(len(labels.rows)) if block is None else labels.block_rows(block)
+
+
+def time_mean(time: Array, values: Array) -> float:
+    r"""Return $\frac1T\int_0^T y\,dt$; the value itself when the samples span no time."""
+    if len(time) == 0:
+        return float("nan")
+    span = float(time[-1] - time[0])
+    return integral(time, values) / span if span > 0.0 else float(values[-1])
+
+
+def integral(time: Array, values: Array) -> float:
+    r"""Return $\int_0^T y\,dt$ by the trapezoidal rule; NaN without samples."""
+    return float(np.trapezoid(values, time)) if len(time) else float("nan")
+
+
+def running_integral(time: Array, values: Array) -> Array:
+    r"""Return $\int_0^t y\,dt$ at every sample, of order 4 in the sampling step.
+
+    The trapezoidal rule with its end correction $-\tfrac{h^2}{12}(\dot y_{k+1}-\dot y_k)$, the
+    derivatives taken from the samples themselves.
+    """
+    if len(time) < 2:
+        return np.zeros(len(time))
+    step = np.diff(time)
+    parts = 0.5 * step * (values[1:] + values[:-1])
+    if len(time) >= 3 and (step > 0.0).all():
+        slope = np.gradient(values, time, edge_order=2)
+        parts -= step**2 / 12.0 * np.diff(slope)
+    return np.concatenate([[0.0], np.cumsum(parts)])
+
+
+def holonomic(samples: Samples, block: str | None = None) -> NDArray[np.intp]:
+    """Return the indices of the rows that have a `phi`: not all of its samples are NaN."""
+    has_phi: NDArray[np.bool_] = np.any(~np.isnan(samples["phi"]), axis=0)
+    rows = rows_of(samples.labels, block)
+    return rows[has_phi[rows]]
+
+
+def error_norm(samples: Samples, name: str, block: str | None = None) -> Array:
+    r"""Return $\lVert\varphi\rVert$ or $\lVert\beta\rVert$ over time, shape `(n,)`.
+
+    Nonholonomic rows have no `phi` and count in `beta` alone. Without any row the norm is NaN.
+
+    Args:
+        samples: The arrays of the run.
+        name: `"phi"`, `"beta"`, `"passive_phi"` or `"passive_beta"`.
+        block: The servo block to restrict it to.
+    """
+    values = samples[name]
+    if name == "phi":
+        values = values[:, holonomic(samples, block)]
+    elif name == "beta":
+        values = values[:, rows_of(samples.labels, block)]
+    elif name == "passive_phi":
+        values = values[:, ~np.isnan(values).all(axis=0)]
+    if values.shape[1] == 0:
+        return np.full(len(samples), np.nan)
+    with np.errstate(over="ignore"):  # the last sample of a diverged run may be enormous
+        norm: Array = np.sqrt(np.sum(values * values, axis=1))
+    return norm
+
+
+def energy_imbalance(samples: Samples) -> Array:
+    r"""Return the energy that came from nowhere, $E(t) - E(0) - \int_0^t P\,dt$ [J], shape `(n,)`.
+
+    $P$ is the power of everything that may change the total energy: inputs, non-conservative
+    given forces, and passive constraints that move with time. Its integral is taken from the
+    integrator when the run recorded it (`supplied_energy`), else from the samples of `power`.
+    """
+    energy = samples["energy"]
+    if "supplied_energy" in samples:
+        supplied = samples["supplied_energy"]
+    elif "power" in samples:
+        supplied = running_integral(samples.time, samples["power"])
+    else:
+        return np.full(len(samples), np.nan)
+    return energy - energy[:1] - (supplied - supplied[:1])
+
+
+def at_limit(samples: Samples) -> NDArray[np.bool_]:
+    """Return for every sample which inputs are at or beyond a limit, shape `(n, nu)`.
+
+    Those are the bounds that the run recorded, or else the limits of the actuators. A limit of zero
+    means in most robot models that nobody set it, and does not count.
+    """
+    u = samples["u"]
+    if "u_upper" in samples:
+        low, high = samples["u_lower"], samples["u_upper"]
+        # A motor that turns at its no-load speed has no torque left: there both bounds meet.
+        size = np.maximum(
+            *(np.abs(np.nan_to_num(bound, posinf=0.0, neginf=0.0)) for bound in (low, high))
+        )
+        near = LIMIT_RTOL * size
+        reached: NDArray[np.bool_] = (u >= high - near) | (u <= low + near)
+        return reached
+    limit = np.array(samples.labels.effort_limit, dtype=np.float64)
+    limit[~(limit > 0.0)] = np.inf
+    beyond: NDArray[np.bool_] = np.abs(u) >= limit * (1.0 - LIMIT_RTOL)
+    return beyond
+
+
+def saturated(samples: Samples) -> NDArray[np.bool_]:
+    """Return for every sample whether some input is at or beyond its limit, shape `(n,)`.
+
+    A limit that the allocation kept, `binding`, counts too: it may be narrower than the motor's.
+    """
+    some: NDArray[np.bool_] = np.any(at_limit(samples), axis=1)
+    if "binding" in samples and samples["binding"].shape == samples["u"].shape:
+        some |= np.any(samples["binding"] != 0.0, axis=1)
+    return some
+
+
+class Peak(NamedTuple):
+    """The largest reaction of one passive constraint."""
+
+    block: str
+    """Name of the constraint."""
+    value: float
+    """Largest Euclidean norm over time of its rows of this unit."""
+    unit: str
+
+
+def reaction_sizes(samples: Samples) -> dict[tuple[str, str], Array]:
+    """Return the length of every passive constraint's reaction over time, by name and unit.
+
+    A constraint that transmits a force and a torque has an entry for each.
+    """
+    labels = samples.labels
+    if "reaction" not in samples or not len(samples):
+        return {}
+    units = [reaction_unit(unit) for unit in labels.passive_row_units]
+    of = list(zip(labels.passive_row_blocks, units, strict=True))
+    reaction = samples["reaction"]
+    return {
+        entry: np.linalg.norm(reaction[:, [i for i, row in enumerate(of) if row == entry]], axis=1)
+        for entry in dict.fromkeys(of)
+    }
+
+
+def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
+    """Return the largest force and the largest torque of every passive constraint."""
+    return tuple(
+        Peak(block, float(np.max(size)), unit)
+        for (block, unit), size in reaction_sizes(samples).items()
+    )
+
+
+class GroundForce(NamedTuple):
+    """What the ground does to one contact or wheel over time."""
+
+    block: str
+    """Name of the passive constraint."""
+    normal: Array
+    """Force along the ground's normal, below zero where it pulls, shape ``(n,)`` [N]."""
+    across: Array
+    """Size of the force along the ground, shape ``(n,)`` [N]; zero where it slides."""
+
+
+def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
+    """Return the forces of the ground: the reactions of `Contact` and `Rolling`.
+
+    Their rows are known by name: ``height`` has the force along the normal.
+    """
+    labels = samples.labels
+    if "reaction" not in samples or not len(samples):
+        return ()
+    row = {name: i for i, name in enumerate(labels.passive_rows)}
+    found = []
+    for block in dict.fromkeys(labels.passive_row_blocks):
+        height = row.get(f"{block}.height")
+        if height is not None:
+            names = (f"{block}.{name}" for name in ALONG_THE_GROUND)
+            across = [row[name] for name in names if name in row]
+            size = np.linalg.norm(samples["reaction"][:, across], axis=1)
+            found.append(GroundForce(block, samples["reaction"][:, height], size))
+    return tuple(found)

@@ -1,0 +1,80 @@
+r"""Named scalars of a run, each with its formula and unit.
+
+A norm adds metres to radians ([`ukctrl.simulation.result.measures`][]), so judge mixed tasks by the
+metrics of their blocks, `rms_phi.tool`.
+
+Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
+a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ukctrl.core.errors import unknown_name
+from ukctrl.simulation.result.measures import rows_of
+from ukctrl.simulation.result.metrics.metric_table import METRICS, Metric
+from ukctrl.simulation.result.samples import FIELDS, Labels, Samples, common_unit, per_second
+
+__all__ = [
+    "METRICS",
+    "Metric",
+    "compute",
+    "describe",
+    "unit_in",
+]
+
+
+def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dict[str, float]:
+    """Return every metric of a run, those of single servo blocks (`rms_phi.tool`) last.
+
+    Args:
+        samples: The arrays of the run.
+        timing: Wall-clock facts, of which `mean_tick_us` becomes a metric.
+    """
+    values: dict[str, float] = {}
+    for name, metric in METRICS.items():
+        if metric.function is None:
+            value = (timing or {}).get(name)
+            values[name] = float(value) if isinstance(value, int | float) else float("nan")
+        else:
+            values[name] = metric.function(samples, None)
+    for block in samples.labels.blocks:
+        for name, metric in METRICS.items():
+            if metric.per_block and metric.function is not None:
+                values[f"{name}.{block}"] = metric.function(samples, block)
+    return values
+
+
+def describe(name: str, labels: Labels | None = None) -> Metric:
+    """Return what a metric is, given its name with or without a servo block.
+
+    Args:
+        name: Such as `rms_phi` or `rms_phi.tool`.
+        labels: Where given, the unit is that for this robot and task.
+
+    Raises:
+        UnknownName: There is no such metric.
+    """
+    base, _, block = name.partition(".")
+    if base not in METRICS or (block and not METRICS[base].per_block):
+        raise unknown_name("metric", name, METRICS)
+    metric = METRICS[base]
+    return metric if labels is None else metric._replace(unit=unit_in(name, labels))
+
+
+def unit_in(name: str, labels: Labels) -> str:
+    """Return the unit of a metric for a robot and task with these labels: `m`, or `m, rad`."""
+    unit = describe(name).unit
+    rows = rows_of(labels, name.partition(".")[2] or None)
+    at_position = [labels.row_units[i] for i in rows]
+    known = {
+        "phi": common_unit(at_position),
+        "beta": common_unit(per_second(entry) for entry in at_position),
+        "passive_phi": common_unit(labels.passive_row_units),
+        "force": common_unit(FIELDS["reaction_residual"].units(labels)),
+        "u": common_unit(labels.actuator_units),
+        "u/s": common_unit(per_second(entry) for entry in labels.actuator_units),
+        "(u)^2 s": f"({common_unit(labels.actuator_units)})^2 s",
+    }
+    return known.get(unit, unit)

@@ -1,0 +1,28 @@
+"""One experiment: the typed schema of ``scenarios/*.toml``.
+
+The dataclasses are the file format, and their docstrings its documentation. Python users build
+the same objects directly; then ``robot`` may be a `Robot`, and a constraint or controller any
+subclass of `Constraint` or `Controller`.
+"""
+
+from __future__ import annotations
+
+from ukctrl.simulation.scenario.scenario import Scenario
+from ukctrl.simulation.scenario.scenario_tables import (
+    Believed,
+    Integrator,
+    Monitor,
+    Stabilisation,
+    StartState,
+    Timing,
+)
+
+__all__ = [
+    "Believed",
+    "Integrator",
+    "Monitor",
+    "Scenario",
+    "Stabilisation",
+    "StartState",
+    "Timing",
+]

@@ -1,0 +1,295 @@
+"""Scenarios and controller cards from files, and back to tables.
+
+A file becomes a scenario in three steps: its ``controller.use`` is replaced by the card it
+names, relative names become absolute, and the table is validated. Each step works on plain
+tables, so that ``--set``, `Scenario.replace` and a study's columns share one path language.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ukctrl.control import Allocation, Controller, Feedback
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import written
+from ukctrl.core.files import catalog, zoo
+from ukctrl.core.files.table_paths import Table, merged, set_path
+from ukctrl.core.files.toml import blaming, parse_toml, read_spec, read_toml
+from ukctrl.mechanics.constraints import Constraint
+from ukctrl.robot import Robot
+from ukctrl.robot.load import runs_code
+from ukctrl.simulation.effects import Effect
+from ukctrl.simulation.scenario import Scenario
+
+T = TypeVar("T")
+
+PARTS = (Controller, Feedback, Allocation, Constraint, Effect)
+"""What a user's own Python file may define."""
+MAX_USES = 8
+"""Longest chain of cards that use cards."""
+
+
+def load_scenario(
+    reference: str | Path, changes: Mapping[str, object], *, trust: bool = False
+) -> Scenario:
+    """Read, complete and validate a scenario; `Scenario.load` documents it."""
+    path = catalog.find("scenarios", reference).resolve()
+    table = read_toml(path)
+    return _scenario(table, changes, path, str(reference), trust)
+
+
+def parse_scenario(text: str, base: Path | None, *, trust: bool = False) -> Scenario:
+    """Read a scenario from TOML text; `Scenario.from_toml` documents it."""
+    label = "scenario"
+    table = parse_toml(text, label)
+    return _scenario(table, {}, (base or Path.cwd()) / "scenario.toml", label, trust)
+
+
+def changed_scenario(
+    scenario: Scenario, changes: Mapping[str, object], beside: Path | None, trust: bool
+) -> Scenario:
+    """Return a scenario with some values changed; `Scenario.replace` documents it."""
+    table = table_of(scenario, objects=True)
+    path = beside or Path.cwd() / "scenario.toml"
+    return _scenario(table, changes, path, "scenario", trust)
+
+
+def _scenario(
+    table: Table, changes: Mapping[str, object], path: Path, label: str, trust: bool
+) -> Scenario:
+    table = copy.copy(table)
+    if path.is_file() and not table.get("name"):
+        table["name"] = path.stem
+    _resolve_controller(table, path, label)
+    _open_robots(table, changes)
+    _open_states(table, changes)
+    for key, value in changes.items():
+        if key == "controller.use":  # another card; what overrode the old one does not fit it
+            table["controller"] = {"use": value}
+        else:
+            with blaming(label):
+                table = set_path(table, key, value)
+    _resolve_controller(table, path, label)  # a change may have named another card
+    controller = table.get("controller")
+    if isinstance(controller, dict):
+        table["controller"] = load_code(controller, path, label, trust)
+    for key, base in (("servo", Constraint), ("effect", Effect)):
+        if isinstance(table.get(key), list):
+            table[key] = [
+                _coded(entry, path, label, trust, base, f"{key}[{number}]")
+                for number, entry in enumerate(table[key])
+            ]
+    for key in ("robot", "believed.robot", "controller.links"):
+        with blaming(f"{label}: {key}"):
+            _make_absolute(table, key.split("."), path)
+    if trust:
+        _load_trusted_robot(table, path, label)
+    return read_spec(Scenario, table, path, label=label)
+
+
+def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
+    """Turn the name of a robot into a table where a change reaches into it."""
+    if any(key.startswith("believed.robot.") for key in changes):
+        believed = table.get("believed") or {}
+        table["believed"] = {"robot": table.get("robot"), **believed}
+        _open_robot(table["believed"])
+    if any(key.startswith("robot.") for key in changes):
+        _open_robot(table)
+
+
+def _open_states(table: Table, changes: Mapping[str, object]) -> None:
+    """Turn the empty list of a state that is left out into a table where a change names a joint."""
+    start = table.get("start")
+    for what in ("q", "v"):
+        named = any(key.startswith(f"start.{what}.") for key in changes)
+        if named and isinstance(start, Mapping) and not start.get(what):
+            table["start"] = start = {**start, what: {}}
+
+
+def _open_robot(holder: Table) -> None:
+    if isinstance(holder.get("robot"), str):
+        holder["robot"] = {"use": holder["robot"]}
+
+
+def _load_trusted_robot(table: Table, path: Path, label: str) -> None:
+    """Load a robot whose file names Python code; other robots stay names until they are needed."""
+    robot = table.get("robot")
+    override = {} if isinstance(robot, str) else copy.copy(robot)
+    if not isinstance(override, dict):
+        return
+    name = override.pop("use", robot)
+    with blaming(f"{label}: robot"):
+        if isinstance(name, str) and runs_code(name, path):
+            table["robot"] = Robot.load(name, beside=path, override=override, trust=True)
+
+
+def _resolve_controller(table: Table, path: Path, label: str) -> None:
+    controller = table.get("controller")
+    if isinstance(controller, dict):
+        table["controller"] = _resolve_modes(resolve_card(controller, path, label), path, label)
+    elif controller is not None and not isinstance(controller, Controller):
+        use = controller if isinstance(controller, str) else "servo-baumgarte"
+        raise InputError(
+            f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
+            f"got {written(controller)}."
+        )
+
+
+def _resolve_modes(controller: Table, path: Path, label: str) -> Table:
+    """Return a controller table in which the laws of its modes, if any, are completed too."""
+    modes = controller.get("modes")
+    if not isinstance(modes, list):
+        return controller
+    found = []
+    for number, mode in enumerate(modes):
+        law = mode.get("law") if isinstance(mode, dict) else None
+        if isinstance(law, dict):
+            mode = {**mode, "law": resolve_card(law, path, f"{label}: controller.modes[{number}]")}
+        found.append(mode)
+    return {**controller, "modes": found}
+
+
+def resolve_card(table: Table, path: Path, label: str) -> Table:
+    """Return a controller table with ``use`` replaced by what the card says.
+
+    Keys beside ``use`` override the card's; a sub-table is merged unless it names another kind.
+
+    Raises:
+        InputError: A card does not exist, or cards use each other in a circle.
+    """
+    overrides: list[Table] = []
+    seen: list[Path] = []
+    while "use" in table:
+        use = table["use"]
+        if not isinstance(use, str):
+            raise InputError(
+                f"{label}: controller.use: must be the name of a card; got {written(use)}."
+            )
+        overrides.append({key: value for key, value in table.items() if key != "use"})
+        with blaming(f"{label}: controller.use"):
+            card = catalog.find("controllers", use, path).resolve()
+        chain = [*seen, card]
+        if card in seen or len(seen) >= MAX_USES:
+            shown = " -> ".join(path.stem for path in chain)
+            fault = "in a circle" if card in seen else f"more than {MAX_USES} deep"
+            raise InputError(f"{label}: controller.use: cards use each other {fault}: {shown}.")
+        seen = chain
+        table, path = _anchored(read_toml(card), card.parent), card
+        table.setdefault("name", card.stem)
+    for override in reversed(overrides):
+        table = merged(table, override)
+    return table
+
+
+def _anchored(node: Any, folder: Path) -> Any:
+    """Return a card's table with the files that it names, data and code, relative to no folder."""
+    if isinstance(node, list):
+        return [_anchored(item, folder) for item in node]
+    if not isinstance(node, dict):
+        return node
+    table = {key: _anchored(value, folder) for key, value in node.items()}
+    kind, data = table.get("kind"), table.get("file")
+    if isinstance(kind, str) and ".py:" in kind:
+        file, _, name = kind.rpartition(":")
+        table["kind"] = f"{folder / file}:{name}"
+    if isinstance(data, str):
+        table["file"] = str(folder / data)
+    return table
+
+
+def load_code(table: Table, path: Path, label: str, trust: bool) -> Table | Controller:
+    """Return the controller that a user's Python file defines, or the table.
+
+    Its feedback and allocation may be defined by a user's file as well.
+
+    Raises:
+        InputError: The code is not trusted, does not exist, or is no controller.
+    """
+    table = copy.copy(table)
+    for key, base in (("feedback", Feedback), ("allocation", Allocation)):
+        if key in table:
+            table[key] = _coded(table[key], path, label, trust, base, f"controller.{key}")
+    return _coded(table, path, label, trust, Controller, "controller")
+
+
+def _coded(table: Any, path: Path, label: str, trust: bool, base: type[T], key: str) -> Table | T:
+    """Return what a user's Python file defines for one key, or what stands there unchanged."""
+    kind = table.get("kind") if isinstance(table, dict) else None
+    if not (isinstance(kind, str) and ".py:" in kind):
+        kept: Table = table
+        return kept
+    file, _, name = kind.rpartition(":")
+    if not trust:
+        raise InputError(
+            f"{label}: {key}.kind: '{kind}' is Python code, which a file may not run by "
+            "itself; read it, then say --trust (trust=True) to run it."
+        )
+    from ukctrl.core.files.plugins import load_class
+
+    with blaming(f"{label}: {key}.kind"):
+        made = load_class((path.parent / file).resolve(), name, base)
+    rest = {name: value for name, value in table.items() if name != "kind"}
+    return read_spec(made, rest, path, label=label, key=key)
+
+
+def table_of(scenario: Scenario, objects: bool = False) -> Table:
+    """Return the table of a scenario; ``objects`` keeps what only Python can hold."""
+    table: Table = _plain(scenario, objects)
+    return table
+
+
+def _plain(value: Any, objects: bool) -> Any:
+    if isinstance(value, Robot):
+        if objects:
+            return value
+        where = str(value.path or f"{value.name} (made in Python)")
+        return {"use": where, **_plain(value.override, objects)} if value.override else where
+    if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
+        fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
+        return {key: item for key, item in fields.items() if item is not None}
+    if isinstance(value, PARTS):
+        return value if objects else _code_of(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, objects) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, objects) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, str | int | float | bool) or value is None or objects:
+        return value
+    return repr(value)
+
+
+def _code_of(part: Any) -> Table:
+    """Return the table that names a user's own class and its fields."""
+    import inspect
+
+    file = inspect.getsourcefile(type(part))
+    fields = dc.fields(part) if dc.is_dataclass(part) else ()
+    gains = {f.name: _plain(getattr(part, f.name), False) for f in fields}
+    gains = {key: item for key, item in gains.items() if item is not None}
+    return {**gains, "kind": f"{file}:{type(part).__name__}"}
+
+
+def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
+    """Replace a robot that lies beside the file by its path; a catalogue or zoo name stays."""
+    head, *rest = keys
+    value = table.get(head)
+    if rest:
+        if isinstance(value, dict):
+            table[head] = dict(value)
+            _make_absolute(table[head], rest, path)
+        return
+    if isinstance(value, dict):
+        table[head] = dict(value)
+        _make_absolute(table[head], ["use"], path)
+        return
+    if not isinstance(value, str):
+        return
+    found = catalog.find("robots", value, path).resolve()
+    if not zoo.is_zoo(value) and not found.is_relative_to((catalog.root() / "robots").resolve()):
+        table[head] = str(found)

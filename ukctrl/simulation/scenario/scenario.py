@@ -1,0 +1,161 @@
+"""A scenario: the tables put together, and what they must not say together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self, final
+
+from pydantic import model_validator
+
+from ukctrl.control import AnyController, Controller, NoControl
+from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.errors import InputError
+from ukctrl.core.fields import Index, Instance, spec
+from ukctrl.mechanics.constraints import AnyConstraint, Constraint
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects import AnyEffect, Effect
+from ukctrl.simulation.effects.bound import refuse_contradictions
+from ukctrl.simulation.scenario.scenario_tables import (
+    Believed,
+    Integrator,
+    Monitor,
+    RobotChoice,
+    Stabilisation,
+    StartState,
+    Timing,
+)
+
+MAX_STEPS = 1e12
+"""More steps than this would never end, or would not even move the clock."""
+
+
+@final
+@spec
+class Scenario:
+    """One experiment: robot, task, controller, timing. Equal scenarios give identical numbers."""
+
+    title: str
+    """What the run shows, in a line."""
+    robot: RobotChoice | Annotated[Robot, Instance()]
+    """Name or path of a robot; or a table, in which ``use`` names it and other keys override its
+    file's: ``{ use = "scara", gravity = [0, 0, 0] }``."""
+    servo: tuple[AnyConstraint | Annotated[Constraint, Instance()], ...] = ()
+    """The constraints that the controller must enforce; none in a run without control."""
+    controller: AnyController | Annotated[Controller, Instance()] = NoControl()
+    """The controller; in a file ``use`` names a card, and other keys override it. Absent, where
+    there are no servo constraints: no control."""
+    timing: Timing
+    """How long, how often."""
+    name: str = ""
+    """Short name; absent: the file's."""
+    source: str = ""
+    """Where the experiment comes from."""
+    start: StartState = StartState()
+    """Where it starts."""
+    integrator: Integrator = Integrator()
+    """How the motion is integrated."""
+    believed: Believed | None = None
+    """What the controller believes; absent: the truth, before any effect."""
+    effect: tuple[AnyEffect | Annotated[Effect, Instance()], ...] = ()
+    """What stands between the ideal loop and the bench, in the order in which it acts."""
+    monitor: Monitor = Monitor()
+    """When to stop early."""
+    stabilisation: Stabilisation = Stabilisation()
+    """What keeps the robot's passive constraints from drifting apart."""
+    rank: RankPolicy = RUN_RANK
+    """When rows count as dependent or missed."""
+    seed: Index = 0
+    """Seed of everything random."""
+
+    @model_validator(mode="after")
+    def _some_task(self) -> Self:
+        if self.servo and not self.controller.needs_servo:
+            raise InputError(
+                "controller: is missing. Name one that enforces the servo constraints, such as "
+                "{ use = 'servo-baumgarte' }, or leave them out for motion without control."
+            )
+        if self.controller.needs_servo and not self.servo:
+            raise InputError(
+                "servo must have at least one constraint; got none. For motion without control, "
+                "leave out the controller too."
+            )
+        names = [constraint.name for constraint in self.servo if constraint.name]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise InputError(
+                f"servo blocks must have names of their own; '{repeated[0]}' names "
+                f"{names.count(repeated[0])} of them."
+            )
+        if self.stabilisation.kind == "projection" and self.integrator.method in ("BDF", "LSODA"):
+            raise InputError(
+                f'stabilisation.kind = "projection" needs a method that starts each step afresh; '
+                f"'{self.integrator.method}' goes by the history of past states, which projection "
+                "would contradict. Use DOP853, RK45, Radau or a fixed-step method."
+            )
+        refuse_contradictions(self.effect, sampled=self.timing.control is not None)
+        step = self.integrator.step
+        if step is not None and self.timing.duration / step > MAX_STEPS:
+            raise InputError(
+                f"integrator.step must be at least {self.timing.duration / MAX_STEPS:.1e} s; "
+                f"got {step:g} s."
+            )
+        return self
+
+    @staticmethod
+    def load(
+        reference: str | Path, changes: Mapping[str, object] | None = None, *, trust: bool = False
+    ) -> Scenario:
+        """Read a scenario by name or path.
+
+        Args:
+            reference: A name in the catalogue or the workspace, or a path.
+            changes: Values to change, by their path: ``{"controller.feedback.alpha": 5.0}``.
+            trust: Whether Python code that the files name (``"./law.py:MyLaw"``) may run.
+
+        Raises:
+            InputError: The file, or a file it names, is not acceptable.
+        """
+        from ukctrl.simulation.scenario.loading import load_scenario
+
+        return load_scenario(reference, changes or {}, trust=trust)
+
+    @staticmethod
+    def from_toml(text: str, *, base: Path | None = None, trust: bool = False) -> Scenario:
+        """Read a scenario from TOML text; relative file names start at ``base``.
+
+        ``trust`` is that of `load`.
+        """
+        from ukctrl.simulation.scenario.loading import parse_scenario
+
+        return parse_scenario(text, base, trust=trust)
+
+    def replace(
+        self, changes: Mapping[str, object], *, beside: Path | None = None, trust: bool = False
+    ) -> Scenario:
+        """Return a copy with values changed by their path, checked anew.
+
+        Args:
+            changes: Values by path, as for `load`.
+            beside: File that names among the changes are relative to; absent: the catalogue
+                and the working folder.
+            trust: As for `load`.
+
+        Raises:
+            InputError: The result is no scenario.
+        """
+        from ukctrl.simulation.scenario.loading import changed_scenario
+
+        return changed_scenario(self, changes, beside, trust)
+
+    def to_table(self) -> dict[str, Any]:
+        """Return the scenario as the table that its TOML file would hold, fully resolved."""
+        from ukctrl.simulation.scenario.loading import table_of
+
+        return table_of(self)
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML text."""
+        import tomli_w
+
+        return tomli_w.dumps(self.to_table())

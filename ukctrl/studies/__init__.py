@@ -1,0 +1,1 @@
+"""Many runs: compare, sweep, tune, and what they show."""

@@ -1,0 +1,172 @@
+"""One run of many: what to run, and what is kept of it when its arrays are not."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.files.plugins import blame
+from ukctrl.robot import Robot
+from ukctrl.simulation.loop import STOPPED
+from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.result import Result, Status
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import simulate
+from ukctrl.studies.batch.task import Watch
+
+Array = NDArray[np.float64]
+
+CURVE_POINTS = 240
+"""Instants at which the error of every run is kept, to draw bands over them."""
+
+
+class Curves(NamedTuple):
+    """The error norms of a run at a few instants."""
+
+    time: Array
+    """Instants, the same for all runs of one timing [s]."""
+    norms: Mapping[str, Array]
+    """By name: ``phi``, ``beta``, and of a servo block ``phi.tool``; NaN after an early end."""
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """What is kept of one run."""
+
+    entry: str
+    """Whose run it is."""
+    repeat: int
+    seed: int
+    level: float | None
+    """Mismatch between the true robot and the file's; None: the scenario as it is."""
+    status: Status
+    message: str
+    reached: float
+    """Time of the last sample since the start [s]."""
+    metrics: Mapping[str, float]
+    random: bool = False
+    """Whether a seed had a part in it."""
+    curves: Curves | None = None
+    result: Result | None = None
+    """All of it, where that was asked for."""
+
+    @property
+    def completed(self) -> bool:
+        """Whether the run reached its end."""
+        return self.status == "completed"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user has stopped it."""
+        return self.status == "interrupted" and self.message.startswith(STOPPED)
+
+    @staticmethod
+    def of(
+        result: Result,
+        entry: str,
+        *,
+        repeat: int = 0,
+        seed: int = 0,
+        level: float | None = None,
+        curves: bool = True,
+        keep: bool = True,
+    ) -> Outcome:
+        """Return what to keep of a result."""
+        time = result.time
+        return Outcome(
+            entry=entry,
+            repeat=repeat,
+            seed=seed,
+            level=level,
+            status=result.status,
+            message=result.message,
+            reached=float(time[-1] - time[0]) if len(time) else 0.0,
+            metrics=dict(result.metrics),
+            random=bool(result.provenance.get("random")),
+            curves=_curves(result) if curves and len(time) else None,
+            result=result if keep else None,
+        )
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run to make: a task for [`Crew.gather`][ukctrl.studies.batch.Crew.gather]."""
+
+    scenario: Scenario
+    entry: str
+    repeat: int = 0
+    level: float | None = None
+    curves: bool = True
+    keep: bool = False
+    """Whether the whole result is kept."""
+    robot: Robot | None = None
+    """The scenario's robot, where it has been loaded before."""
+    strict: bool = False
+    """Whether a scenario that does not fit its robot is an error, and no run that failed."""
+
+    def __call__(self, watch: Watch) -> Outcome:
+        """Simulate.
+
+        Raises:
+            InputError: It is strict, and the scenario does not fit its robot.
+        """
+        try:
+            result = simulate(
+                self.scenario,
+                progress=lambda at, duration: watch(at / duration),
+                robot=self.robot,
+            )
+        except UkctrlError as error:
+            if self.strict:
+                raise InputError(f"{self.entry}: {error}") from None
+            return self.failed("infeasible", str(error))
+        except Exception as error:  # a fault in a user's law must not cost the other runs
+            told = f"{type(error).__name__}: {error}"
+            return self.failed("interrupted", blame(error) or told)
+        return Outcome.of(
+            result,
+            self.entry,
+            repeat=self.repeat,
+            seed=self.scenario.seed,
+            level=self.level,
+            curves=self.curves,
+            keep=self.keep,
+        )
+
+    def failed(self, status: Status, message: str) -> Outcome:
+        """Return the outcome of a run that did not even start."""
+        return Outcome(
+            entry=self.entry,
+            repeat=self.repeat,
+            seed=self.scenario.seed,
+            level=self.level,
+            status=status,
+            message=message,
+            reached=0.0,
+            metrics={},
+        )
+
+
+def _curves(result: Result) -> Curves:
+    samples = result.samples
+    first = float(result.time[0])
+    timing = result.scenario.get("timing")
+    planned = timing.get("duration") if isinstance(timing, Mapping) else None
+    end = first + float(planned) if planned is not None else float(result.time[-1])
+    time = np.linspace(first, end, CURVE_POINTS)
+    # An early end leaves NaN, and no value that was never reached.
+    blocks = result.labels.blocks
+    wanted: list[str | None] = [None, *(blocks if len(blocks) > 1 else ())]
+    norms: dict[str, Array] = {}
+    for block in wanted:
+        for name in ("phi", "beta"):
+            norm = measures.error_norm(samples, name, block)
+            key = name if block is None else f"{name}.{block}"
+            with np.errstate(all="ignore"):
+                norms[key] = np.interp(time, result.time, norm, right=np.nan)
+    return Curves(time, norms)

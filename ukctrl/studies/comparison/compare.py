@@ -1,0 +1,286 @@
+"""Several controllers on one scenario: their gains, their repeats, their robustness."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import NamedTuple
+
+from ukctrl.control import Controller
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.effects import Mismatch
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.samples import Labels
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, repeat_seed
+from ukctrl.studies.comparison.comparison import Comparison, Conditions
+from ukctrl.studies.comparison.entry import Entry
+from ukctrl.studies.tuning import Budget, Journal, Tuning, mismatches, tune_all, with_mismatch
+
+MANY = 10
+"""Repeats where robustness is asked for and their number is not said."""
+MOST_REPEATS = 100_000
+"""More repeats than this are a typing error."""
+
+
+def compare(
+    scenario: Scenario,
+    controllers: Sequence[str | Controller | Entry],
+    *,
+    repeats: int | None = None,
+    mismatch: Sequence[float] = (),
+    tuning: Budget | None = None,
+    journal: Journal | None = None,
+    jobs: int | None = 1,
+    executor: Executor | None = None,
+    beside: Path | None = None,
+    trust: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run several controllers on the same plant, start, timing, effects and seeds.
+
+    Args:
+        scenario: What all of them run; its own controller does not take part.
+        controllers: Names of cards, controllers, or entries with a name and a belief of their own,
+            also as text: ``"light=servo-baumgarte{believed.mass_scale=0.8}"``.
+        repeats: Runs of each; the first has the scenario's seed, the others seeds made of it, the
+            same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
+        mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
+            up to that fraction, while beliefs stay: ``[0.1, 0.2]``.
+        tuning: What each may spend on its gains before the comparison; absent: they are given.
+        journal: Where every simulation of the search for gains is written down, with what an
+            earlier comparison has left there. That is not simulated again where it is of the same
+            scenario, controller and version, and the card, run anew, comes out the same.
+        jobs: How many runs at a time; None: as many as there are processors, where that pays. The
+            results do not depend on it. More than one starts processes: a script that asks for
+            them keeps its work under ``if __name__ == "__main__":``.
+        executor: Where to run instead, such as a cluster's executor.
+        beside: File that the names are relative to; absent: the catalogue and the working
+            folder.
+        trust: Whether Python code that a card names may run.
+        progress: Called with how many runs are done and how many there are.
+
+    Raises:
+        InputError: There is nothing to compare, two controllers share a name, options contradict
+            each other, or a controller does not fit the scenario.
+        KeyboardInterrupt: The user has stopped it before there was anything to compare; what was
+            tried for the gains until then is in the journal.
+    """
+    asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
+    variants = variants_of(scenario, controllers, beside=beside, trust=trust)
+    with Crew(jobs, executor) as crew:
+        return _compared(scenario, variants, _Plan(asked, levels, tuning, journal), crew, progress)
+
+
+class _Plan(NamedTuple):
+    """What is to be run, beside the first of each."""
+
+    repeats: int
+    levels: Sequence[float]
+    tuning: Budget | None
+    journal: Journal | None
+
+
+def _compared(
+    scenario: Scenario,
+    variants: dict[str, Scenario],
+    plan: _Plan,
+    crew: Crew,
+    progress: Progress | None,
+) -> Comparison:
+    budget = plan.tuning.simulations * len(variants) if plan.tuning else 0
+    first = [_Place(name, 0, None) for name in variants]
+    others = list(_others(variants, plan.repeats, plan.levels))
+    report = _Report(progress, budget + len(first) + len(others))
+    tunings: dict[str, Tuning] = {}
+    if plan.tuning is not None:
+        tunings = tune_all(
+            variants,
+            plan.tuning,
+            journal=plan.journal,
+            crew=crew,
+            progress=report.part(0, budget),
+        )
+        if not all(name in tunings and tunings[name].finished for name in variants):
+            raise KeyboardInterrupt
+        variants = {
+            name: variant.replace(tunings[name].best.gains) for name, variant in variants.items()
+        }
+    table = _Table(variants, mismatches(scenario, plan.levels))
+    finished = table.fill(first, crew, report.part(budget, len(first)))
+    random = any(run.random for run in table.outcomes)
+    if finished:
+        needed = [place for place in others if random or place.level is not None]
+        finished = table.fill(needed, crew, report.part(budget + len(first), len(others)))
+    conditions = Conditions(
+        random=random, asked=plan.repeats, stopped=not finished, levels=tuple(plan.levels)
+    )
+    return _summed_up(variants, table.outcomes, tunings, conditions)
+
+
+def variants_of(
+    scenario: Scenario,
+    controllers: Sequence[str | Controller | Entry],
+    *,
+    beside: Path | None = None,
+    trust: bool = False,
+) -> dict[str, Scenario]:
+    """Return the scenario with each controller in it, by name.
+
+    Raises:
+        InputError: There are none, one does not fit, or two share a name.
+    """
+    if not controllers:
+        raise InputError("compare needs at least one controller; got none.")
+    variants: dict[str, Scenario] = {}
+    for given in controllers:
+        entry = given if isinstance(given, Entry) else _entry(given)
+        variant = entry.apply(scenario, beside=beside, trust=trust)
+        name = entry.called(variant)
+        if name in variants:
+            raise InputError(
+                f"two controllers are named '{name}'; give each its own name, as in "
+                f"{entry.renamed(name, variants)}."
+            )
+        variants[name] = variant
+    return variants
+
+
+def _entry(given: str | Controller) -> Entry:
+    return Entry.parse(given) if isinstance(given, str) else Entry(controller=given)
+
+
+def _asked(repeats: int | None, mismatch: Sequence[float]) -> int:
+    """Return how many repeats are asked for, all arguments checked."""
+    if repeats is not None and not 1 <= repeats <= MOST_REPEATS:
+        raise InputError(f"repeats must be from 1 to {MOST_REPEATS}; got {repeats}.")
+    for level in mismatch:
+        if not (math.isfinite(level) and 0.0 <= level < 1.0):
+            raise InputError(
+                f"mismatch must be fractions from 0 to below 1, such as 0.1; got {level:g}."
+            )
+    return repeats if repeats is not None else MANY if mismatch else 1
+
+
+class _Place(NamedTuple):
+    """Where a run stands in the table."""
+
+    entry: str
+    repeat: int
+    level: float | None
+
+
+def _others(names: Mapping[str, object], repeats: int, levels: Sequence[float]) -> Iterator[_Place]:
+    """Yield the runs beside the first of each, in an order in which what is done when somebody
+    stops can be paired.
+    """
+    for repeat in range(repeats):
+        if repeat > 0:
+            yield from (_Place(name, repeat, None) for name in names)
+        for level in levels:
+            yield from (_Place(name, repeat, level) for name in names)
+
+
+class _Table:
+    """The outcomes of all runs, filled in as they come."""
+
+    def __init__(
+        self, variants: Mapping[str, Scenario], mismatches: Mapping[float, Mismatch]
+    ) -> None:
+        self._variants, self._mismatches = variants, mismatches
+        self.outcomes: list[Outcome] = []
+
+    def fill(
+        self,
+        places: Sequence[_Place],
+        crew: Crew,
+        progress: Progress | None,
+    ) -> bool:
+        """Make the runs of these places; return False where the user has stopped it."""
+        runs = [self._run(place) for place in places]
+        found: dict[int, Outcome] = {}
+
+        def take(k: int, value: Outcome | Lost) -> None:
+            if isinstance(value, Outcome):
+                outcome = value
+            else:
+                outcome = runs[k].failed("interrupted", value.message)
+            if runs[k].strict or not outcome.stopped:  # half a repeat is none
+                found[k] = outcome
+            if outcome.stopped:
+                raise KeyboardInterrupt
+
+        finished = crew.gather(runs, take, progress)
+        self.outcomes += [found[k] for k in sorted(found)]
+        return finished
+
+    def _run(self, place: _Place) -> Run:
+        variant = self._variants[place.entry]
+        scenario = variant.replace({"seed": repeat_seed(variant.seed, place.repeat)})
+        if place.level is not None:
+            scenario = with_mismatch(scenario, self._mismatches[place.level])
+        first = place.repeat == 0 and place.level is None
+        return Run(
+            scenario=scenario,
+            entry=place.entry,
+            repeat=place.repeat,
+            level=place.level,
+            curves=place.level is None,
+            keep=first,
+            strict=first,
+        )
+
+
+class _Report(NamedTuple):
+    """Progress of several parts as one."""
+
+    progress: Progress | None
+    total: int
+
+    def part(self, before: int, count: int) -> Progress | None:
+        """Return the progress of a part with so many runs before it."""
+        shown, total = self.progress, self.total
+        if shown is None:
+            return None
+        return lambda done, parts: shown(before + count * done / max(parts, 1.0), total)
+
+
+def _summed_up(
+    variants: Mapping[str, Scenario],
+    outcomes: Sequence[Outcome],
+    tunings: Mapping[str, Tuning],
+    conditions: Conditions,
+) -> Comparison:
+    firsts = {run.entry: run for run in outcomes if run.repeat == 0 and run.level is None}
+    if not firsts:
+        raise KeyboardInterrupt
+    labels = next((run.result.labels for run in firsts.values() if run.result), Labels())
+    results = {}
+    for name, variant in variants.items():
+        if name in firsts:
+            result = firsts[name].result or _nothing(firsts[name], variant, labels)
+            tuned = name in tunings and bool(tunings[name].gains)
+            origin = {**result.provenance, "gains": "tuned" if tuned else "given"}
+            results[name] = dc.replace(result, provenance=origin)
+    return Comparison(
+        results=results,
+        outcomes=tuple(dc.replace(run, result=None) for run in outcomes),
+        tunings=tunings,
+        conditions=conditions,
+    )
+
+
+def _nothing(outcome: Outcome, variant: Scenario, labels: Labels) -> Result:
+    """Return the result of a run that has recorded nothing."""
+    return Result.build(
+        time=[],
+        samples={},
+        labels=labels,
+        status=outcome.status,
+        message=outcome.message,
+        scenario=variant.to_table(),
+        provenance={"scenario": variant.name or variant.title, "seed": variant.seed},
+    )

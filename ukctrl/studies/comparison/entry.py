@@ -1,0 +1,119 @@
+"""One controller of a comparison: a card or a law, its name, and what it alone believes."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import itertools
+import json
+from collections.abc import Container, Mapping
+from pathlib import Path
+
+from ukctrl.control import Controller, law_name
+from ukctrl.core.errors import InputError, near_miss
+from ukctrl.core.files.table_paths import parse_value, split_list
+from ukctrl.simulation.scenario import Scenario
+
+OWN = ("controller", "believed")
+"""Parts of a scenario that belong to a controller; the others are the same for all."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One controller of a comparison.
+
+    As text it is a card, with changes in braces and a name before it where they are wanted:
+
+        servo-baumgarte
+        servo-baumgarte{believed.mass_scale=0.8}
+        light=servo-baumgarte{believed.mass_scale=0.8, controller.feedback.alpha=40}
+
+    The changes are paths and values as after `--set`. They reach into `controller` and
+    `believed` alone: everything else is the same for all.
+    """
+
+    controller: str | Controller
+    """Name or path of a card, or the law itself."""
+    name: str = ""
+    """What it is called on the page; absent: the card's name, with the changes, or the
+    law's kind."""
+    changes: Mapping[str, object] = dc.field(default_factory=dict)
+    """Values by their path."""
+
+    def __post_init__(self) -> None:
+        for path in self.changes:
+            part = path.split(".")[0]
+            if part not in OWN or path == "controller":
+                shown = self.name or self._spelt()
+                told = near_miss(part, OWN) if part not in OWN else "."
+                raise InputError(
+                    f"entry '{shown}' may change what is below controller and believed; got "
+                    f"'{path}'{told} What is the same for all is changed with --set, or in the "
+                    "scenario."
+                )
+
+    @staticmethod
+    def parse(text: str) -> Entry:
+        """Read an entry from text.
+
+        Raises:
+            InputError: It is not written as an entry is.
+        """
+        head, brace, rest = text.partition("{")
+        name, equals, card = (part.strip() for part in head.rpartition("="))
+        changes: dict[str, object] = {}
+        if brace:
+            if not rest.rstrip().endswith("}"):
+                raise InputError(f"entry '{text}': the brace '{{' is not closed.")
+            for pair in split_list(rest.rstrip()[:-1], ",", f"entry '{text}'"):
+                key, sign, value = (part.strip() for part in pair.partition("="))
+                if not (key and sign and value):
+                    raise InputError(f"entry '{text}': must have KEY=VALUE in its braces; got "
+                                     f"'{pair.strip()}'.")  # fmt: skip
+                if key in changes:
+                    raise InputError(f"entry '{text}': '{key}' is given twice.")
+                changes[key] = parse_value(value)
+        if not card or (equals and not name):
+            what = "a name before '='" if card else "the name of a card"
+            raise InputError(f"entry '{text}': {what} is missing; write NAME=CARD{{KEY=VALUE}}.")
+        return Entry(
+            controller=card, name=name or (text.strip() if changes else ""), changes=changes
+        )
+
+    def apply(
+        self, scenario: Scenario, *, beside: Path | None = None, trust: bool = False
+    ) -> Scenario:
+        """Return the scenario with this controller in it.
+
+        Raises:
+            InputError: There is no such card, or the changes do not fit.
+        """
+        use = self.controller
+        value = {"use": use} if isinstance(use, str) else use
+        changed: dict[str, object] = {"controller": value, **self.changes}
+        return scenario.replace(changed, beside=beside, trust=trust)
+
+    def called(self, variant: Scenario) -> str:
+        """Return what it is called, given the scenario with it."""
+        return self.name or law_name(variant.controller)
+
+    def renamed(self, name: str, taken: Container[str]) -> str:
+        """Return how this entry is written with a name of its own.
+
+        Args:
+            name: What it is called now.
+            taken: Names that others have.
+        """
+        stem = name.partition("{")[0]
+        free = next(new for k in itertools.count(2) if (new := f"{stem}-{k}") not in taken)
+        if not isinstance(self.controller, str):
+            return f"Entry(controller=..., name='{free}')"
+        changes = ", ".join(f"{key}={_inline(value)}" for key, value in self.changes.items())
+        return f"'{free}={self.controller}{f'{{{changes}}}' if changes else ''}'"
+
+    def _spelt(self) -> str:
+        return self.controller if isinstance(self.controller, str) else law_name(self.controller)
+
+
+def _inline(value: object) -> str:
+    """Return a value as text that `parse` reads again; dots for one of several parts."""
+    return json.dumps(value) if isinstance(value, bool | int | float | str) else "..."

@@ -1,0 +1,204 @@
+"""What a fair comparison keeps equal, checked on the resolved scenarios and on the arrays."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import json
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ukctrl.core.number_text import number, unit_text
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Believed
+from ukctrl.studies.tuning import Tuning
+
+__all__ = ["Fact", "belief_alone_differs", "facts", "quoted_list"]
+
+_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "robot": ("robot", "passive"),
+        "belief": ("believed",),
+        "task": ("servo",),
+        "start": ("start",),
+        "timing": ("timing",),
+        "integrator": ("integrator",),
+        "effects": ("effect", "effects"),
+        "seed": ("seed",),
+    }
+)
+"""Parts of a scenario that a fair comparison keeps equal."""
+_FREE = ("controller", "name", "title", "source", "description")
+"""Parts of a scenario that may differ."""
+
+
+_ABSENT: Mapping[str, str] = MappingProxyType(
+    {"belief": "the robot as its file has it", "effects": "none"}
+)
+"""What holds where a scenario says nothing about a part that a reader looks for."""
+
+
+class Fact(NamedTuple):
+    """One condition of the comparison, and whether it was equal for all."""
+
+    subject: str
+    equal: bool
+    text: str
+
+
+def facts(
+    results: Mapping[str, Result], tunings: Mapping[str, Tuning] = MappingProxyType({})
+) -> tuple[Fact, ...]:
+    """Return every condition, whether it was equal for all, and where the gains come from."""
+    known = {key for keys in _CONDITIONS.values() for key in keys} | set(_FREE)
+    others = sorted({key for run in results.values() for key in run.scenario} - known)
+    found = []
+    for subject, keys in {**_CONDITIONS, **{key: (key,) for key in others}}.items():
+        parts = {
+            name: {key: run.scenario[key] for key in keys if key in run.scenario}
+            for name, run in results.items()
+        }
+        if any(parts.values()) or subject in _ABSENT:
+            found.append(_fact(subject, parts))
+    return (*found, _limits(results), _same_start(results), _gains(results, tunings))
+
+
+def belief_alone_differs(found: tuple[Fact, ...]) -> bool:
+    """Tell whether controllers have beliefs of their own, which is allowed and worth saying."""
+    return any(fact.subject == "belief" and not fact.equal for fact in found)
+
+
+def _limits(results: Mapping[str, Result]) -> Fact:
+    """Check that all had the same motors, and say what these can give."""
+    known = {(run.labels.actuators, run.labels.effort_limit) for run in results.values()}
+    if len(known) > 1:
+        return Fact("limits", False, "the runs do not have the same motors")
+    labels = next(iter(results.values())).labels
+    entries = zip(labels.actuators, labels.effort_limit, labels.actuator_units, strict=True)
+    told = [
+        f"{name} {number(limit)} {unit_text(unit)}".rstrip()
+        for name, limit, unit in entries
+        if 0.0 < limit < math.inf
+    ]
+    text = "none known" if not told else _shortened(", ".join(told))
+    return Fact("limits", True, text)
+
+
+def _same_start(results: Mapping[str, Result]) -> Fact:
+    """Check on the arrays themselves that all runs started in the same state."""
+    starts = {
+        (run["q"][:1].tobytes(), run["v"][:1].tobytes(), run.time[:1].tobytes())
+        for run in results.values()
+        if len(run.samples)
+    }
+    same = len(starts) <= 1
+    text = "bit for bit the same in all runs" if same else "not the same in all runs"
+    return Fact("first sample", same, text)
+
+
+def _gains(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact:
+    if tunings:
+        return _tuned(results, tunings)
+    origin = {name: str(run.provenance.get("gains", "given")) for name, run in results.items()}
+    if len(set(origin.values())) == 1:
+        return Fact("gains", True, f"{next(iter(origin.values()))}, for every controller")
+    parts = ", ".join(f"{how} for '{name}'" for name, how in origin.items())
+    return Fact("gains", False, f"{parts}; tuned against given gains is no fair comparison")
+
+
+def _tuned(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact:
+    searched = {name: found for name, found in tunings.items() if found.gains}
+    fixed = tuple(name for name, found in tunings.items() if not found.gains)
+    apart = f"; {quoted_list(fixed)} {'has' if len(fixed) == 1 else 'have'} none" if fixed else ""
+    spent = {len(found.trials) for found in searched.values()}
+    if set(tunings) == set(results) and len(spent) <= 1:
+        any_one = next(iter(searched.values()), None)
+        if any_one is None:
+            return Fact("gains", True, "there are none to tune")
+        each = f"tuned with {spent.pop()} simulations each"
+        text = f"{each}, for {any_one.cost}, on a seed that no repeat has"
+        return Fact("gains", True, f"{text}{apart}")
+    parts = ", ".join(f"{len(found.trials)} for '{name}'" for name, found in searched.items())
+    return Fact("gains", False, f"tuned with unequal numbers of simulations: {parts}{apart}")
+
+
+def _fact(subject: str, parts: Mapping[str, Mapping[str, Any]]) -> Fact:
+    keys = {name: json.dumps(part, sort_keys=True) for name, part in parts.items()}
+    if len(set(keys.values())) == 1:
+        part = next(iter(parts.values()))
+        text = _DESCRIPTIONS.get(subject, _brief)(part) if part else _ABSENT.get(subject, "none")
+        return Fact(subject, True, text)
+    groups: dict[str, list[str]] = {}
+    for name, key in keys.items():
+        groups.setdefault(key, []).append(name)
+    absent, describe = _ABSENT.get(subject, "none"), _DESCRIPTIONS.get(subject, _brief)
+    texts = [
+        f"{describe(parts[names[0]]) or absent} for {quoted_list(tuple(names))}"
+        for names in groups.values()
+    ]
+    return Fact(subject, False, "; ".join(texts))
+
+
+def _brief(part: Mapping[str, Any]) -> str:
+    """Return a table of a scenario on one line, without the name of the only key."""
+    value = next(iter(part.values())) if len(part) == 1 else part
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = text.replace('"', "")
+    text = text[1:-1] if isinstance(value, Mapping) else text
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+_UNSET: tuple[object, ...] = ("", 0, None, [], {})
+"""Settings of an effect that say nothing."""
+
+
+def _effects(part: Mapping[str, Any]) -> str:
+    """Return each effect by its kind, with what it is set to."""
+    effects = [entry for value in part.values() for entry in value if isinstance(entry, Mapping)]
+    texts = []
+    for entry in effects:
+        settings = {k: value for k, value in entry.items() if k != "kind" and value not in _UNSET}
+        said = f" ({_brief({'': settings})})" if settings else ""
+        texts.append(f"{entry.get('kind', '?')}{said}")
+    return ", ".join(texts) or "none"
+
+
+def _belief(part: Mapping[str, Any]) -> str:
+    told = changed_belief(part.get("believed"))
+    return _brief({"": told}) if told else _ABSENT["belief"]
+
+
+def changed_belief(believed: object) -> dict[str, Any]:
+    """Return what a controller believes otherwise than the file says."""
+    known = believed if isinstance(believed, Mapping) else {}
+    plain = json.loads(json.dumps(dc.asdict(Believed())))
+    return {key: value for key, value in known.items() if key not in plain or value != plain[key]}
+
+
+def _robot(part: Mapping[str, Any]) -> str:
+    robot = part.get("robot")
+    if isinstance(robot, Mapping):
+        return str(robot.get("name") or robot.get("title") or robot.get("model") or "as given")
+    return str(robot or "as given")
+
+
+def _task(part: Mapping[str, Any]) -> str:
+    blocks = part.get("servo") or []
+    kinds = [str(block.get("kind", "?")) for block in blocks if isinstance(block, Mapping)]
+    return f"{len(blocks)} servo block{'s' * (len(blocks) != 1)}: {', '.join(kinds)}"
+
+
+_DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
+    {"robot": _robot, "belief": _belief, "task": _task, "effects": _effects}
+)
+
+
+def quoted_list(names: tuple[str, ...]) -> str:
+    """Return `'a', 'b' and 'c'`."""
+    texts = [f"'{name}'" for name in names]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -1,0 +1,129 @@
+"""Who is best at what: one row a metric, and what the repeats support.
+
+Only controllers whose every run completed are ranked: one that ended early has spent less of
+everything. A single run without chance is ranked by its values; of several repeats, a difference
+is claimed when Student's paired test supports it, corrected by Holm for all pairs of the row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
+from ukctrl.simulation.result import metrics
+from ukctrl.studies.batch import Outcome
+
+__all__ = ["Pair", "Row", "completed_names", "rank"]
+
+Array = NDArray[np.float64]
+
+TIE_RTOL = 0.01
+"""Values this close, relatively, are called equal."""
+TIE_ATOL: Mapping[str, float] = MappingProxyType({"phi": 1e-9, "beta": 1e-9, "passive_phi": 1e-9})
+"""Errors below this [m, rad and per second] are rounding, and equal; by unit of the metric."""
+
+
+class Pair(NamedTuple):
+    """Two controllers under one metric, repeat by repeat."""
+
+    lower: str
+    """Who has less of it on average."""
+    higher: str
+    difference: Difference
+    """How much more the higher one has."""
+    p: float
+    """Probability of such a difference by chance, corrected for all pairs of the row."""
+    supported: bool
+    """Whether the statistics support the difference, and it is more than a tie."""
+
+
+class Row(NamedTuple):
+    """One metric of every controller."""
+
+    metric: str
+    unit: str
+    values: dict[str, float]
+    """Mean over the completed repeats; of a single run its value, completed or not."""
+    best: tuple[str, ...]
+    """The controllers that tie for the lowest value, or cannot be told apart from it; none when
+    nothing sets them apart."""
+    spreads: Mapping[str, Spread] = MappingProxyType({})
+    """Over the completed repeats."""
+    pairs: tuple[Pair, ...] = ()
+    """Every two of those that are ranked; none for a single run."""
+
+    def pair(self, one: str, other: str) -> Pair | None:
+        """Return what the repeats say of two controllers, whichever is lower."""
+        return next((p for p in self.pairs if {p.lower, p.higher} == {one, other}), None)
+
+
+def completed_names(runs: Mapping[str, Sequence[Outcome]]) -> tuple[str, ...]:
+    """Return the controllers that are ranked: those whose every run completed."""
+    return tuple(
+        name for name, every in runs.items() if every and all(run.completed for run in every)
+    )
+
+
+def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
+    """Return the row of a metric.
+
+    Args:
+        name: The metric.
+        unit: Its unit.
+        runs: The runs of every controller, in the order of their repeats.
+    """
+    values = {key: _values(name, every) for key, every in runs.items()}
+    count = max((len(v) for v in values.values()), default=0)
+    done = {
+        key: values[key][[run.completed for run in every]] if count > 1 else values[key]
+        for key, every in runs.items()
+    }
+    spreads = {key: spread(array) for key, array in done.items()}
+    means = {key: found.mean for key, found in spreads.items()}
+    ranked = completed_names(runs)
+    metric = metrics.describe(name)
+    finite = [key for key in ranked if len(values[key]) and np.isfinite(values[key]).all()]
+    if len(ranked) < 2 or not finite or not metric.about_controller:
+        return Row(name, unit, means, (), spreads)
+    pairs = _pairs({key: values[key] for key in finite}, metric.unit) if count > 1 else ()
+    leader = min(finite, key=lambda key: means[key])
+    if count > 1:
+        behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
+        best = tuple(key for key in finite if key not in behind)
+    else:
+        bound = means[leader] + _tie(means[leader], metric.unit)
+        best = tuple(key for key in finite if means[key] <= bound)
+    return Row(name, unit, means, best if len(best) < len(ranked) else (), spreads, pairs)
+
+
+def _pairs(values: Mapping[str, Array], unit: str) -> tuple[Pair, ...]:
+    found = []
+    for one, other in itertools.combinations(values, 2):
+        lower, higher = sorted((one, other), key=lambda key: float(np.mean(values[key])))
+        found.append((lower, higher, paired_difference(values[higher], values[lower])))
+    corrected = holm([difference.p for _, _, difference in found])
+    return tuple(
+        Pair(
+            lower,
+            higher,
+            difference,
+            p,
+            p < 1.0 - CONFIDENCE and difference.mean > _tie(float(np.mean(values[lower])), unit),
+        )
+        for (lower, higher, difference), p in zip(found, corrected, strict=True)
+    )
+
+
+def _tie(lowest: float, unit: str) -> float:
+    return max(TIE_RTOL * abs(lowest), TIE_ATOL.get(unit, 0.0))
+
+
+def _values(metric: str, runs: Sequence[Outcome]) -> Array:
+    return np.array([run.metrics.get(metric, math.nan) for run in runs], dtype=np.float64)

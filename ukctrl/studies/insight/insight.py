@@ -1,0 +1,275 @@
+"""What a study shows, worked out when it is first asked for."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError, UkctrlError, unknown_name
+from ukctrl.core.statistics import Estimate
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.result import STATUSES
+from ukctrl.simulation.result.samples import Labels
+from ukctrl.studies.insight.effective_samples import families, share
+from ukctrl.studies.insight.failures import Separation, separations
+from ukctrl.studies.insight.maps import Map, map_of
+from ukctrl.studies.insight.sensitivity import (
+    Quantity,
+    Sensitivity,
+    rank_correlation,
+    ranks,
+    sensitivities,
+)
+from ukctrl.studies.insight.study_runs import Array, Axis, Runs, worst_where_none
+from ukctrl.studies.insight.summary import Reason, Summary, reasons, summarise, summary_of
+from ukctrl.studies.sweep import Log, Study
+from ukctrl.studies.tuning.cost import Cost
+
+MOST_LISTED = 10
+"""Samples that a list of the worst, or of the failed, has."""
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Insight:
+    """What a study shows.
+
+    Make one with [`Insight.of`][ukctrl.studies.insight.Insight.of]. Less of a metric is better; a
+    sample that failed is worse than any other.
+    """
+
+    study: Study
+    runs: Runs
+    """Its table as arrays."""
+    cost: Cost
+    """By what samples are called better or worse."""
+    require: Mapping[str, float]
+    """The largest value of a metric with which a sample still succeeds."""
+    pairs: tuple[tuple[str, str], ...]
+    """Factors of the maps."""
+    labels: Labels | None
+    """Names and units of the robot and the task; None where the scenario cannot be loaded."""
+
+    @staticmethod
+    def of(
+        study: Study,
+        *,
+        cost: str | None = None,
+        require: Mapping[str, float] = MappingProxyType({}),
+        maps: Sequence[tuple[str, str]] = (),
+        trust: bool = False,
+    ) -> Insight:
+        """Look at a study.
+
+        Args:
+            study: Its samples, at least one of them finished.
+            cost: A metric or a weighted sum, as of a tuning: `rms_phi + 0.01*effort`; absent:
+                `rms_phi`, or `rms_beta` where no sample has it.
+            require: The largest value of a metric with which a sample still succeeds; absent:
+                every sample that completed does.
+            maps: Pairs of factors to draw maps over; absent: the two that matter most.
+            trust: Whether Python code that the scenario names may run.
+
+        Raises:
+            InputError: There is no finished sample, or a metric or a factor is unknown.
+        """
+        log = {factor.path for factor in study.factors if isinstance(factor.spread, Log)}
+        paths = [factor.path for factor in study.factors]
+        runs = Runs.of(study.table, paths, study.design, log=log, repeats=study.repeats)
+        for name, most in require.items():
+            runs.metric(name)
+            if not np.isfinite(most):
+                raise InputError(f"the requirement on '{name}' must be a number; got {most}.")
+        chosen = Cost.parse(cost or _usual_cost(runs))
+        for name in chosen.weights:
+            # Where nothing completed, no metric has a column.
+            if runs.completed.any() and name not in runs.metrics:
+                raise unknown_name("metric (in the cost)", name, runs.metrics, limit=40)
+        for pair in maps:
+            if pair[0] == pair[1]:
+                raise InputError(f"a map must have two factors; got '{pair[0]}' twice.")
+            for path in pair:
+                if not runs.axis(path).varies:
+                    raise InputError(f"a map needs factors that vary; '{path}' has one value.")
+        return Insight(
+            study=study,
+            runs=runs,
+            cost=chosen,
+            require=MappingProxyType(dict(require)),
+            pairs=tuple(maps),
+            labels=_labels(study, trust),
+        )
+
+    @functools.cached_property
+    def values(self) -> Array:
+        """The cost of every sample; NaN where it failed or has none, shape `(n,)`."""
+        parts = [
+            weight * self.runs.metric(name)
+            if name in self.runs.metrics
+            else np.full(len(self.runs), np.nan)
+            for name, weight in self.cost.weights.items()
+        ]
+        found: Array = np.sum(parts, axis=0)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    @functools.cached_property
+    def merit(self) -> Array:
+        """The cost with infinity for what is worst."""
+        return worst_where_none(self.values)
+
+    @functools.cached_property
+    def good(self) -> NDArray[np.bool_]:
+        """Which samples succeeded: completed, and within every requirement, shape `(n,)`."""
+        found = self.runs.completed.copy()
+        for name, most in self.require.items():
+            with np.errstate(invalid="ignore"):
+                found &= self.runs.metric(name) <= most
+        return found
+
+    @property
+    def unit(self) -> str:
+        """Unit of the cost; empty of a sum, whose weights make it a plain number."""
+        return self.unit_of(self.cost.text)
+
+    def unit_of(self, name: str) -> str:
+        """Return the unit of a metric for this robot and task; empty where it is not known."""
+        if self.labels is None or name.partition(".")[0] not in metrics.METRICS:
+            return ""
+        try:
+            return metrics.unit_in(name, self.labels)
+        except UkctrlError:  # a block that only some samples have
+            return ""
+
+    @functools.cached_property
+    def completed(self) -> Estimate:
+        """The share of samples that completed."""
+        return self._share(self.runs.completed)
+
+    @functools.cached_property
+    def succeeded(self) -> Estimate:
+        """The share that succeeded."""
+        return self._share(self.good)
+
+    def _share(self, chosen: NDArray[np.bool_]) -> Estimate:
+        found = share(chosen, families(self.runs))
+        # The points of a grid are chosen, not drawn.
+        return found._replace(low=np.nan, high=np.nan) if self.runs.design == "grid" else found
+
+    @functools.cached_property
+    def overall(self) -> Summary:
+        """The cost over the samples."""
+        return summary_of(self.runs, self.cost.text, self.values)
+
+    @functools.cached_property
+    def summaries(self) -> tuple[Summary, ...]:
+        """Every metric over the samples, without those that no sample has."""
+        found = (summarise(self.runs, name) for name in self.runs.metrics)
+        return tuple(one for one in found if one.known)
+
+    @functools.cached_property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why samples did not complete, the commonest first."""
+        return reasons(self.runs)
+
+    @functools.cached_property
+    def separations(self) -> tuple[Separation, ...]:
+        """What each factor has to do with failing; empty where all end alike."""
+        return separations(self.runs.varied, self.good, families(self.runs))
+
+    @functools.cached_property
+    def sensitivities(self) -> Mapping[Quantity, Sensitivity]:
+        """What the cost depends on: by value where no sample failed, by rank, and the success."""
+        outputs: dict[Quantity, Array] = {}
+        if np.isfinite(self.values).any():
+            if np.isfinite(self.values).all():
+                outputs["value"] = self.values
+            outputs["rank"] = ranks(self.merit)
+        if 0 < self.good.sum() < len(self.good):
+            outputs["success"] = self.good.astype(np.float64)
+        return {
+            of: found
+            for of, values in outputs.items()
+            for found in sensitivities(self.runs, {self.cost.text: values}, of).values()
+        }
+
+    @functools.cached_property
+    def dependence(self) -> Mapping[str, Sensitivity]:
+        """What the rank of every metric depends on, without intervals."""
+        known = [one for one in self.summaries if one.worst > one.best or one.failed]
+        outputs = {one.metric: ranks(self.runs.merit(one.metric)) for one in known}
+        return sensitivities(self.runs, outputs, "rank", intervals=False)
+
+    @functools.cached_property
+    def correlations(self) -> Mapping[str, Estimate]:
+        """Spearman's rank correlation of every factor with the cost."""
+        return {axis.path: rank_correlation(axis, self.merit) for axis in self.runs.axes}
+
+    @functools.cached_property
+    def strongest(self) -> tuple[Axis, ...]:
+        """The factors that vary, those that matter most for the cost first.
+
+        By the shares of the cost's rank, in which what failed is last; of too few samples by rank
+        correlation.
+        """
+        found = self.sensitivities.get("rank") or self.sensitivities.get("success")
+        strength = (
+            {path: abs(rho.value) for path, rho in self.correlations.items()}
+            if found is None
+            else found.strength
+        )
+        strength = {path: float(np.nan_to_num(value)) for path, value in strength.items()}
+        return tuple(sorted(self.runs.varied, key=lambda axis: -strength[axis.path]))
+
+    @functools.cached_property
+    def maps(self) -> tuple[Map, ...]:
+        """The cost and the share of success over pairs of factors."""
+        pairs = self.pairs
+        if not pairs and len(self.strongest) > 1:
+            first, second = self.strongest[:2]
+            order = [axis.path for axis in self.runs.axes]
+            x, y = sorted((first.path, second.path), key=order.index)
+            pairs = ((x, y),)
+        grid = self.runs.design == "grid"
+        return tuple(
+            map_of(self.runs.axis(x), self.runs.axis(y), self.merit, self.good, grid=grid)
+            for x, y in pairs
+        )
+
+    @functools.cached_property
+    def worst(self) -> tuple[int, ...]:
+        """The completed samples with the highest cost, the worst first; places in the table."""
+        known = np.flatnonzero(np.isfinite(self.values))
+        order = known[np.argsort(-self.values[known], kind="stable")]
+        return tuple(int(place) for place in order[:MOST_LISTED])
+
+    @functools.cached_property
+    def failed(self) -> tuple[int, ...]:
+        """The first samples that did not complete; places in the table."""
+        return tuple(int(place) for place in np.flatnonzero(~self.runs.completed)[:MOST_LISTED])
+
+
+def _usual_cost(runs: Runs) -> str:
+    for name in ("rms_phi", "rms_beta", *runs.metrics):
+        if name in runs.metrics and np.isfinite(runs.metric(name)).any():
+            return name
+    return "rms_phi"
+
+
+def _labels(study: Study, trust: bool) -> Labels | None:
+    """Return what the scenario's rows and actuators are called, without running it.
+
+    Asked is a sample that has run: one that took its process along would take this one, too.
+    """
+    table = study.table[study.table["status"].isin(STATUSES)]
+    if not len(table):
+        return None
+    sample = int(table.sort_values("reached", ascending=False, kind="stable")["sample"].iloc[0])
+    try:
+        return Loop(study.scenario_of(sample, trust=trust)).recorder.labels()
+    except Exception:  # such as in a user's code that the folder does not bring along
+        return None

@@ -1,0 +1,154 @@
+"""What a study shows, as `summary.json` holds it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ukctrl.core.statistics import CONFIDENCE, Estimate
+from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.studies.insight.command import command_of
+from ukctrl.studies.insight.insight_verdicts import headline, verdicts
+from ukctrl.studies.insight.maps import Map, Side
+from ukctrl.studies.insight.sample_replay import Replay
+from ukctrl.studies.insight.sensitivity import Sensitivity
+from ukctrl.studies.insight.summary import Summary, statuses
+
+if TYPE_CHECKING:
+    from ukctrl.studies.insight.insight import Insight
+
+
+def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[str, Any]:
+    """Return everything as data for JSON; what is not finite is None.
+
+    A percentile that lies among failed samples is None, with `failed` true.
+    """
+    study, runs = insight.study, insight.runs
+    found: dict[str, Any] = {
+        "headline": headline(insight),
+        "scenario": _named(study.scenario),
+        "design": runs.design,
+        "factors": [factor.to_dict() for factor in study.factors],
+        "repeats": runs.repeats,
+        "seed": study.seed,
+        "confidence": CONFIDENCE,
+        "samples": {
+            "planned": study.about.plan.count,
+            "finished": len(runs),
+            "completed": int(runs.completed.sum()),
+            "completed_share": _estimate(insight.completed),
+            "succeeded": int(insight.good.sum()),
+            "succeeded_share": _estimate(insight.succeeded),
+            "statuses": statuses(runs),
+        },
+        "cost": {"text": insight.cost.text, "unit": insight.unit, **_summary(insight.overall)},
+        "require": dict(insight.require),
+        "metrics": {
+            one.metric: {"unit": insight.unit_of(one.metric), **_summary(one)}
+            for one in insight.summaries
+        },
+        "failures": {
+            "reasons": [reason._asdict() for reason in insight.reasons],
+            "factors": {
+                one.path: {
+                    "score": one.score,
+                    "clear": one.clear,
+                    "ranges": [
+                        {
+                            "range": rate.label,
+                            "samples": rate.samples,
+                            "succeeded": rate.good,
+                            **_estimate(rate.share),
+                        }
+                        for rate in one.rates
+                    ],
+                    "split": None if one.split is None else one.split.at,
+                }
+                for one in insight.separations
+            },
+        },
+        "sensitivity": {of: _shares(one) for of, one in insight.sensitivities.items()},
+        "rank_correlation": {
+            path: _estimate(share) for path, share in insight.correlations.items()
+        },
+        "dependence": {name: one.strength for name, one in insight.dependence.items()},
+        "maps": [_map(one) for one in insight.maps],
+        "worst": [_sample(insight, place, folder) for place in insight.worst],
+        "failed": [_sample(insight, place, folder) for place in insight.failed],
+        "replays": [replay._asdict() for replay in replays],
+        "verdicts": [verdict._asdict() for verdict in verdicts(insight, replays)],
+        "versions": dict(study.about.versions),
+    }
+    plain: dict[str, Any] = finite_or_none(found)
+    return plain
+
+
+def _named(scenario: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(scenario.get(key) or "") for key in ("name", "title")}
+
+
+def _estimate(estimate: Estimate) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def _summary(one: Summary) -> dict[str, Any]:
+    percentiles = {
+        f"p{round(100.0 * entry.level)}": {
+            **_estimate(entry.at),
+            "failed": math.isinf(entry.at.value),
+        }
+        for entry in one.percentiles
+    }
+    return {
+        "known": one.known,
+        "failed": one.failed,
+        "without": one.without,
+        "mean": one.mean,
+        "deviation": one.deviation,
+        "best": one.best,
+        "worst": one.worst,
+        "worst_sample": one.worst_sample if one.known else None,
+        "percentiles": percentiles,
+    }
+
+
+def _shares(one: Sensitivity) -> dict[str, Any]:
+    return {
+        "method": one.method,
+        "samples": one.used,
+        "first": {path: _estimate(share) for path, share in one.first.items()},
+        "total": {path: _estimate(share) for path, share in one.total.items()} or None,
+    }
+
+
+def _map(one: Map) -> dict[str, Any]:
+    median = np.where(np.isinf(one.middle), np.nan, one.middle)
+    return {
+        "x": _side(one.x),
+        "y": _side(one.y),
+        "samples": one.samples.tolist(),
+        "succeeded_share": one.share.tolist(),
+        "median": median.tolist(),
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    values = "values" if side.single else "edges"
+    return {"factor": side.path, values: list(side.labels) if side.named else side.edges.tolist()}
+
+
+def _sample(insight: Insight, place: int, folder: Path) -> dict[str, Any]:
+    runs, number = insight.runs, int(insight.runs.number[place])
+    return {
+        "sample": number,
+        "status": runs.status[place],
+        "message": runs.message[place],
+        "reached": float(runs.reached[place]),
+        "cost": float(insight.values[place]),
+        "changes": insight.study.about.plan.changes(number),
+        "command": command_of(insight.study, number, folder),
+    }

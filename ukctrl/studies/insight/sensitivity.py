@@ -1,0 +1,291 @@
+r"""Which factors a metric depends on: shares of its variance.
+
+Three ways, never mixed; each result names its own.
+
+- `saltelli`: Sobol indices by SciPy, from a Saltelli design. Of first order they are
+  $S_i = \operatorname{Var} E[y \mid x_i] / \operatorname{Var} y$, the total ones
+  $S_{Ti} = E \operatorname{Var}[y \mid x_{\sim i}] / \operatorname{Var} y$.
+- `grid`: the same two, computed without any error over the points of a full grid, each as
+  likely as the others.
+- `binned`: an estimate of $S_i$ from any random samples: the variance between the means of ranges
+  of $x_i$. It cannot tell total indices; a factor that acts only together with others is missed.
+
+Failed samples have no metric. To leave them out would ask what matters where nothing fails, with
+factors that are no longer independent there. So where samples failed, `y` is the rank of the
+metric, and the failed ones share the highest: its indices exist, and use every sample.
+
+Where a point has repeats, `y` is their mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.statistics import CONFIDENCE, Estimate
+from ukctrl.studies.insight.bins import bins_of
+from ukctrl.studies.insight.study_runs import Axis, Runs
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+Method = Literal["saltelli", "grid", "binned"]
+Quantity = Literal["value", "rank", "success"]
+Shares = list[dict[str, Estimate]]
+
+LEAST = 20
+"""Of fewer points no share is estimated."""
+LEAST_ROWS = 4
+"""Of fewer rows of a Saltelli design, no index."""
+RESAMPLES, LEAST_RESAMPLES, MOST_DRAWS = 200, 40, 2_000_000
+"""Resamples of a bootstrap; of many samples fewer, which tell a deviation to a tenth."""
+MOST_BINS = 20
+_SEED = 0
+"""The bootstrap draws the same resamples every time, so that a report can be made again."""
+
+
+class Sensitivity(NamedTuple):
+    """How much of the variance of a quantity comes from each factor."""
+
+    metric: str
+    of: Quantity
+    """The metric itself, its rank with failed samples last, or whether a sample succeeded."""
+    method: Method
+    first: Mapping[str, Estimate]
+    """First-order indices by factor: what it does alone."""
+    total: Mapping[str, Estimate]
+    """Total indices: what it does alone and together with others; empty by method `binned`."""
+    used: int
+    """How many samples it is made of."""
+
+    @property
+    def strength(self) -> dict[str, float]:
+        """The factors with their total index where it is known, else that of first order."""
+        chosen = self.total or self.first
+        return {path: share.value for path, share in chosen.items()}
+
+    def ordered(self) -> list[str]:
+        """Return the factors, the strongest first."""
+        strength = self.strength
+        return sorted(strength, key=lambda path: -np.nan_to_num(strength[path], nan=-1.0))
+
+
+def method_for(runs: Runs) -> Method | None:
+    """Return how the samples allow to tell shares; None where they are too few.
+
+    A Saltelli design or a grid that was stopped in its middle has gaps, and is then no more than
+    some samples.
+    """
+    if not runs.varied:
+        return None
+    points = _Points.of(runs)
+    if runs.design == "saltelli" and points.rows >= LEAST_ROWS:
+        return "saltelli"
+    if runs.design == "grid" and points.full:
+        return "grid"
+    return "binned" if len(points.first) >= LEAST else None
+
+
+def sensitivities(
+    runs: Runs, outputs: Mapping[str, Array], of: Quantity, *, intervals: bool = True
+) -> dict[str, Sensitivity]:
+    """Return the shares of several quantities at once.
+
+    Args:
+        runs: Where the samples stood.
+        outputs: One finite value a sample, by the name of its metric.
+        of: What the values are.
+        intervals: Whether to bootstrap confidence intervals.
+    """
+    method = method_for(runs)
+    if method is None or not outputs:
+        return {}
+    points = _Points.of(runs)
+    y = np.array([points.means(values) for values in outputs.values()])
+    first: Shares
+    total: Shares = []
+    match method:
+        case "saltelli":
+            first, total = _saltelli(points, y, intervals)
+        case "grid":
+            first, total = _grid(points, y)
+        case _:
+            first = _binned(points, y, intervals)
+    return {
+        name: Sensitivity(name, of, method, first[k], total[k] if total else {}, len(runs))
+        for k, name in enumerate(outputs)
+    }
+
+
+def ranks(merit: Array) -> Array:
+    """Return the ranks of values from 0 to 1; equal ones, such as all that failed, share theirs."""
+    from scipy.stats import rankdata
+
+    found: Array = (rankdata(merit) - 0.5) / len(merit)
+    return found
+
+
+def rank_correlation(axis: Axis, merit: Array) -> Estimate:
+    r"""Return Spearman's $\rho$ of a factor and a metric, failed samples being the worst of all.
+
+    Its sign says in which direction the metric grows. The interval is Bonett and Wright's,
+    $\tanh(\operatorname{artanh}\rho \pm z \sqrt{(1 + \rho^2/2)/(n - 3)})$. NaN for names, and of
+    fewer than five samples.
+    """
+    nothing = Estimate(*[float("nan")] * 3)
+    if axis.names or not axis.varies or len(merit) < 5 or np.all(merit == merit[0]):
+        return nothing
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    rho = float(np.corrcoef(rankdata(axis.values), rankdata(merit))[0, 1])
+    z = float(ndtri(0.5 + 0.5 * CONFIDENCE))
+    middle = np.arctanh(np.clip(rho, -1.0 + 1e-12, 1.0 - 1e-12))
+    half = z * np.sqrt((1.0 + 0.5 * rho**2) / (len(merit) - 3))
+    return Estimate(rho, float(np.tanh(middle - half)), float(np.tanh(middle + half)))
+
+
+@dc.dataclass(frozen=True, eq=False)
+class _Points:
+    """The points of a design, each once."""
+
+    axes: tuple[Axis, ...]
+    number: Integers
+    """Their numbers, rising."""
+    first: Integers
+    """Place of each point's first sample."""
+    of_sample: Integers
+    """Place of each sample's point."""
+
+    @staticmethod
+    def of(runs: Runs) -> _Points:
+        number, first, of_sample = np.unique(runs.point, return_index=True, return_inverse=True)
+        axes = tuple(dc.replace(axis, values=axis.values[first]) for axis in runs.axes)
+        return _Points(axes, number, first, of_sample)
+
+    def means(self, values: Array) -> Array:
+        """Return the mean of every point's samples."""
+        found: Array = np.bincount(self.of_sample, values) / np.bincount(self.of_sample)
+        return found
+
+    @property
+    def rows(self) -> int:
+        """How many rows the matrices of a Saltelli design have; 0 with gaps."""
+        rows, rest = divmod(len(self.number), len(self.axes) + 2)
+        whole = not rest and np.array_equal(self.number, np.arange(len(self.number)))
+        return rows if whole and rows & (rows - 1) == 0 else 0
+
+    @property
+    def shape(self) -> list[int]:
+        """How many levels each factor has."""
+        return [len(axis.levels) for axis in self.axes]
+
+    @property
+    def cells(self) -> Integers:
+        """Which combination of levels every point is."""
+        found: Integers = np.ravel_multi_index([a.places() for a in self.axes], self.shape)
+        return found
+
+    @property
+    def full(self) -> bool:
+        """Whether every combination of levels is there, once."""
+        size = np.prod(np.array(self.shape, dtype=np.float64))
+        return bool(size == len(self.first)) and len(np.unique(self.cells)) == len(self.first)
+
+
+def _saltelli(points: _Points, y: Array, intervals: bool) -> tuple[Shares, Shares]:
+    from scipy.stats import sobol_indices
+
+    d, n = len(points.axes), points.rows
+    # SciPy cannot take a single output of a single factor: a copy makes it two.
+    rows = y if len(y) > 1 else np.repeat(y, 2, axis=0)
+    blocks = rows.reshape(len(rows), d + 2, n)
+
+    def indices(chosen: Array) -> Array:
+        f_A, f_B, f_AB = chosen[:, 0], chosen[:, 1], chosen[:, 2:].swapaxes(0, 1)
+        found = sobol_indices(func={"f_A": f_A, "f_B": f_B, "f_AB": f_AB}, n=n)
+        shape = (len(rows), d)
+        return np.array([found.first_order.reshape(shape), found.total_order.reshape(shape)])
+
+    middle = indices(blocks)
+    draws = _draws(n, intervals)
+    again = [indices(blocks[..., draw]) for draw in draws]
+    half = _half_width(np.array(again)) if again else np.full_like(middle, np.nan)
+    first, total = (
+        [
+            {
+                axis.path: _estimate(middle[order, k, i], half[order, k, i])
+                for i, axis in enumerate(points.axes)
+            }
+            for k in range(len(y))
+        ]
+        for order in (0, 1)
+    )
+    return first, total
+
+
+def _draws(n: int, intervals: bool) -> NDArray[np.int64]:
+    """Return the places of every bootstrap resample, shape `(resamples, n)`."""
+    count = int(np.clip(MOST_DRAWS // n, LEAST_RESAMPLES, RESAMPLES)) if intervals else 0
+    return np.random.default_rng(_SEED).integers(0, n, (count, n))
+
+
+def _half_width(resampled: Array) -> Array:
+    """Return the half-widths of the intervals: normal, with the bootstrap's deviation."""
+    from scipy.special import ndtri
+
+    found: Array = float(ndtri(0.5 + 0.5 * CONFIDENCE)) * np.std(resampled, axis=0, ddof=1)
+    return found
+
+
+def _estimate(middle: float, half: float) -> Estimate:
+    return Estimate(float(middle), float(middle - half), float(middle + half))
+
+
+def _grid(points: _Points, y: Array) -> tuple[Shares, Shares]:
+    shape, order = points.shape, np.argsort(points.cells)
+    first: Shares = []
+    total: Shares = []
+    for row in y:
+        box, variance = row[order].reshape(shape), float(np.var(row))
+        ones: dict[str, Estimate] = {}
+        alls: dict[str, Estimate] = {}
+        for i, axis in enumerate(points.axes):
+            others = tuple(k for k in range(len(shape)) if k != i)
+            alone, rest = float(np.var(box.mean(axis=others))), float(np.mean(np.var(box, axis=i)))
+            share = (alone / variance, rest / variance) if variance > 0.0 else (0.0, 0.0)
+            ones[axis.path], alls[axis.path] = (_estimate(value, 0.0) for value in share)
+        first.append(ones)
+        total.append(alls)
+    return first, total
+
+
+def _binned(points: _Points, y: Array, intervals: bool) -> Shares:
+    r"""Return $1 - (1 - \eta^2)(n - 1)/(n - m)$ of $m$ ranges."""
+    n = len(points.first)
+    most = int(np.clip(round(n ** (1.0 / 3.0)), 2, MOST_BINS))
+    draws = _draws(n, intervals)
+    found: Shares = [{} for _ in y]
+    for axis in points.axes:
+        bins = bins_of(axis, most)
+        for shares, row in zip(found, y, strict=True):
+            middle = _explained(bins.place, row, bins.size)
+            again = np.array([_explained(bins.place[d], row[d], bins.size) for d in draws])
+            half = float(_half_width(again)) if len(draws) else float("nan")
+            shares[axis.path] = _estimate(middle, half)
+    return found
+
+
+def _explained(place: NDArray[np.intp], y: Array, bins: int) -> float:
+    count = np.bincount(place, minlength=bins)
+    used = count > 0
+    n, m = len(y), int(used.sum())
+    total = float(np.var(y)) * n
+    if total <= 0.0 or n <= m:
+        return 0.0
+    sums = np.bincount(place, y - y.mean(), bins)[used]
+    between = float(np.sum(sums**2 / count[used]))
+    return 1.0 - (1.0 - between / total) * (n - 1) / (n - m)

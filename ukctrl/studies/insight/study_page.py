@@ -1,0 +1,218 @@
+"""The page of a study, and what else is written beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ukctrl.core.number_text import number, prefixed
+from ukctrl.reports import web_page
+from ukctrl.simulation.result.result import STATUSES
+from ukctrl.simulation.result.storage import toml_text, write_atomically
+from ukctrl.studies.insight import study_figures, study_page_tables
+from ukctrl.studies.insight.command import SCENARIO
+from ukctrl.studies.insight.insight import Insight
+from ukctrl.studies.insight.insight_record import to_dict
+from ukctrl.studies.insight.insight_verdicts import headline, sensitivity_words, verdicts
+from ukctrl.studies.insight.sample_replay import Replay, Role, replay
+from ukctrl.studies.sweep import Study
+
+PAGE, SUMMARY = "report.html", "summary.json"
+Progress = Callable[[float, float], None]
+"""Called with how much is done and how much there is to do."""
+
+
+class StudyReport(NamedTuple):
+    """What was written."""
+
+    page: Path
+    insight: Insight
+    """What the study shows."""
+    replays: tuple[Replay, ...]
+    """Samples that were run again."""
+
+
+def write_study_report(
+    study: Study,
+    folder: str | Path,
+    *,
+    cost: str | None = None,
+    require: Mapping[str, float] = MappingProxyType({}),
+    maps: Sequence[tuple[str, str]] = (),
+    again: bool = True,
+    trust: bool = False,
+    progress: Progress | None = None,
+) -> StudyReport:
+    """Write `report.html`, its figures, `summary.json` and `scenario.toml` to a study's folder.
+
+    The worst sample that completed and the first that failed are run again, each into a folder
+    with a report of its own, and compared with the table.
+
+    Args:
+        study: Its samples, at least one of them finished.
+        folder: Where to write, as a rule the study's own folder.
+        cost: By what samples are better or worse, as for
+            [`Insight.of`][ukctrl.studies.insight.Insight.of].
+        require: The largest value of a metric with which a sample still succeeds.
+        maps: Pairs of factors to draw maps over; absent: the two that matter most.
+        again: Whether to run samples again.
+        trust: Whether Python code that the scenario names may run.
+        progress: Called as samples are run again.
+
+    Raises:
+        InputError: There is no finished sample, a name is unknown, or the folder cannot be
+            written to.
+    """
+    home = Path(folder)
+    insight = Insight.of(study, cost=cost, require=require, maps=maps, trust=trust)
+    images = study_figures.pictures(insight)
+    with web_page.folder_for("the report", home):
+        write_atomically(home / SCENARIO, toml_text(study.scenario).encode())
+        replays = _replays(insight, home, trust, progress) if again else ()
+        web_page.write_pictures(images, home, [old.stem for old in home.glob("study_*.png")])
+        told = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
+        write_atomically(home / SUMMARY, f"{told}\n".encode())
+        write_atomically(home / PAGE, html(insight, images, replays, home).encode())
+    return StudyReport(home / PAGE, insight, replays)
+
+
+def _replays(
+    insight: Insight, home: Path, trust: bool, progress: Progress | None
+) -> tuple[Replay, ...]:
+    runs = insight.runs
+    chosen: list[tuple[Role, int]] = [("worst", place) for place in insight.worst[:1]]
+    # A sample that could not be run, or not to its end, teaches less than one that ran and failed.
+    failed = [place for place in range(len(runs)) if not runs.completed[place]]
+    ran = [place for place in failed if runs.status[place] in STATUSES]
+    chosen += [("failed", place) for place in (ran or failed)[:1]]
+    kept = {f"{role}-{int(runs.number[place])}" for role, place in chosen}
+    for role in ("worst", "failed"):
+        for old in home.glob(f"{role}-*"):
+            if old.is_dir() and old.name not in kept and (old / "result.nc").is_file():
+                shutil.rmtree(old)
+    found = []
+    for count, (role, place) in enumerate(chosen):
+        if progress is not None:
+            progress(count, len(chosen))
+        found.append(replay(insight.study, runs, place, role, home, trust))
+    if progress is not None and chosen:
+        progress(len(chosen), len(chosen))
+    return tuple(found)
+
+
+def html(
+    insight: Insight, images: Sequence[web_page.Picture], replays: Sequence[Replay], folder: Path
+) -> str:
+    """Return the page.
+
+    Args:
+        insight: What the study shows.
+        images: Its figures.
+        replays: Which samples were run again.
+        folder: Where the study is, as commands name it.
+    """
+    study, runs = insight.study, insight.runs
+    contents = [("verdicts", "What it shows"), ("metrics", "Metrics")]
+    contents += [(image.name, _anchor(image)) for image in images]
+    contents += [("factors", "Factors")] if runs.axes else []
+    contents += [("worst", "Worst samples")] if insight.worst else []
+    contents += [("failed", "Failed samples")] if insight.failed else []
+    contents += [("scenario", "Scenario"), ("provenance", "Provenance")]
+    context = {
+        "title": str(study.scenario.get("title") or study.scenario.get("name") or "A study"),
+        "names": {key: _name(study.scenario.get(key)) for key in ("robot", "controller")}
+        | {"scenario": str(study.scenario.get("name") or "")},
+        "design": runs.design,
+        "count": len(runs),
+        "headline": headline(insight),
+        "contents": contents,
+        "tiles": _tiles(insight),
+        "verdicts": verdicts(insight, replays),
+        "figures": images,
+        "words": [sensitivity_words(insight, one) for one in insight.sensitivities.values()],
+        "heads": study_page_tables.metric_heads(),
+        "metrics": study_page_tables.metric_lines(insight),
+        "intervals": runs.design != "grid" and len(runs) > 1,
+        "failures": int((~runs.completed).sum()),
+        "reasons": study_page_tables.reason_lines(insight),
+        "factors": study_page_tables.factor_lines(insight),
+        "dependence": study_page_tables.dependence_lines(insight),
+        "dependence_words": _dependence_words(insight),
+        "varied": [axis.path for axis in runs.varied],
+        "cost": insight.cost.text,
+        "worst": study_page_tables.sample_lines(insight, insight.worst, folder),
+        "failed": study_page_tables.sample_lines(insight, insight.failed, folder),
+        "replays": [entry for entry in replays if entry.folder],
+        "scenario": web_page.highlight_toml(toml_text(study.scenario)),
+        "provenance": web_page.provenance_entries(
+            {
+                "design": runs.design,
+                "samples": f"{len(runs)} of {study.about.plan.count}",
+                "repeats": study.repeats,
+                "seed": study.seed,
+                "versions": study.about.versions,
+            }
+        ),
+    }
+    return web_page.render("study.html.j2", context)
+
+
+def _anchor(image: web_page.Picture) -> str:
+    """Return a short label for the row of contents."""
+    place = image.name.removeprefix(study_figures.NAMES[4])
+    return f"Map{place.replace('_', ' ')}" if place != image.name else image.title
+
+
+def _dependence_words(insight: Insight) -> str:
+    method = next((one.method for one in insight.dependence.values()), "binned")
+    kind = "first-order" if method == "binned" else "total"
+    source = {
+        "saltelli": "Sobol indices",
+        "grid": "exact over the grid",
+        "binned": "estimated from ranges of the given samples",
+    }[method]
+    return (
+        "How much of the variance of each metric's rank a factor accounts for: "
+        f"{kind} shares, {source}."
+    )
+
+
+def _tiles(insight: Insight) -> list[dict[str, str]]:
+    share = insight.completed
+    aside = ""
+    if math.isfinite(share.low):
+        aside = f"95 % confidence: {number(100 * share.low)} to {number(100 * share.high)} %"
+    tiles = [
+        {"name": "completed", "value": number(100.0 * share.value), "unit": "%", "aside": aside}
+    ]
+    if insight.require:
+        value = number(100.0 * insight.succeeded.value)
+        told = ", ".join(f"{name} ≤ {number(most)}" for name, most in insight.require.items())
+        tiles.append({"name": "as required", "value": value, "unit": "%", "aside": told})
+    found = insight.overall
+    if found.known:
+        entries = [
+            ("median", found.percentile(0.5).value),
+            ("95 % have at most", found.percentile(0.95).value),
+            ("worst that completed", found.worst),
+        ]
+        for name, at in entries if found.known + found.failed > 1 else entries[:1]:
+            factor, unit = prefixed(abs(at), insight.unit)
+            text = "failed" if math.isinf(at) else number(factor * at)
+            aside = insight.cost.text if text != "failed" else "too many failed for a bound"
+            unit = unit if text != "failed" else ""
+            tiles.append({"name": name, "value": text, "unit": unit, "aside": aside})
+    return tiles
+
+
+def _name(entry: object) -> str:
+    if isinstance(entry, Mapping):
+        named = (str(entry[key]) for key in ("name", "use", "title", "kind") if entry.get(key))
+        return next(named, "")
+    text = str(entry or "")
+    return Path(text).stem if text.endswith(".toml") else text

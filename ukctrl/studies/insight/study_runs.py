@@ -1,0 +1,201 @@
+"""The table of a study as arrays: where its samples stood, and what came of them."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.intp]
+Design = Literal["grid", "random", "sobol", "saltelli"]
+
+PLAIN = ("sample", "seed", "status", "message", "reached")
+"""Columns of a study's table that are neither factors nor metrics."""
+FEW_LEVELS = 8
+"""A factor with no more values than this is looked at value by value."""
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Axis:
+    """One factor over the samples."""
+
+    path: str
+    """Which value of the scenario it changes."""
+    values: Array
+    """Its value in every sample, shape `(n,)`; of names, their place among `names`."""
+    names: tuple[str, ...] = ()
+    """What its values are called where they are no numbers, such as controllers."""
+    log: bool = False
+    """Whether it was spread over decades."""
+
+    @staticmethod
+    def of(column: Series[Any], *, log: bool = False) -> Axis:
+        """Read a column of a study's table; whatever is no number becomes a name."""
+        raw = column.tolist()
+        numbers = [_number(value) for value in raw]
+        path = str(column.name)
+        if all(value is not None for value in numbers):
+            return Axis(path, np.array(numbers, dtype=np.float64), log=log)
+        texts = [str(value) for value in raw]
+        names = tuple(dict.fromkeys(texts))
+        return Axis(path, np.array([names.index(text) for text in texts], dtype=np.float64), names)
+
+    @functools.cached_property
+    def levels(self) -> Array:
+        """Its different values, rising."""
+        return np.unique(self.values)
+
+    @property
+    def varies(self) -> bool:
+        """Whether it has more than one value."""
+        return len(self.levels) > 1
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it is looked at value by value, not in ranges."""
+        return bool(self.names) or len(self.levels) <= FEW_LEVELS
+
+    def places(self) -> Integers:
+        """Return the place of every sample's value among the levels."""
+        found: Integers = np.searchsorted(self.levels, self.values)
+        return found
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Runs:
+    """The samples of a study."""
+
+    design: Design
+    """How the samples were placed."""
+    axes: tuple[Axis, ...]
+    """The factors."""
+    number: Integers
+    """The samples' numbers, shape `(n,)`, rising."""
+    seed: tuple[int, ...]
+    """The seed of every sample."""
+    status: tuple[str, ...]
+    """How every sample ended."""
+    message: tuple[str, ...]
+    reached: Array
+    """How far it came [s]."""
+    metrics: Mapping[str, Array]
+    """By name; NaN where a sample has none."""
+    repeats: int = 1
+    """Samples of each point, which differ in their seeds; they have consecutive numbers."""
+
+    @staticmethod
+    def of(
+        table: DataFrame,
+        factors: Sequence[str],
+        design: str,
+        *,
+        log: Collection[str] = (),
+        repeats: int = 1,
+    ) -> Runs:
+        """Read a study's table.
+
+        Args:
+            table: One row a sample, with the columns of `Study.table`.
+            factors: The columns that are factors.
+            design: How the samples were placed: grid, random, sobol or saltelli.
+            log: Which factors are spread over decades.
+            repeats: Samples of each point.
+
+        Raises:
+            InputError: It has no sample, or lacks a column.
+        """
+        designs: tuple[Design, ...] = ("grid", "random", "sobol", "saltelli")
+        known = {str(name): name for name in designs}
+        if design not in known:
+            raise unknown_name("design", design, known)
+        missing = [name for name in (*PLAIN, *factors) if name not in table.columns]
+        if missing:
+            raise InputError(f"the table of a study must have a column '{missing[0]}'.")
+        if not len(table):
+            raise InputError("a study must have at least one finished sample; it has none.")
+        ordered = table.sort_values("sample", kind="stable")
+        skipped = {*PLAIN, *factors}
+        return Runs(
+            design=known[design],
+            axes=tuple(Axis.of(ordered[path], log=path in log) for path in factors),
+            number=ordered["sample"].to_numpy(dtype=np.intp),
+            seed=tuple(int(seed) for seed in ordered["seed"]),
+            status=tuple(str(status) for status in ordered["status"]),
+            message=tuple("" if m is None else str(m) for m in ordered["message"]),
+            reached=ordered["reached"].to_numpy(dtype=np.float64),
+            metrics={
+                str(name): ordered[name].to_numpy(dtype=np.float64)
+                for name in ordered.columns
+                if name not in skipped
+            },
+            repeats=repeats,
+        )
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @functools.cached_property
+    def completed(self) -> NDArray[np.bool_]:
+        """Which samples reached their end, shape `(n,)`."""
+        return np.array([status == "completed" for status in self.status], dtype=np.bool_)
+
+    @functools.cached_property
+    def point(self) -> Integers:
+        """At which point of the design every sample is, shape `(n,)`."""
+        return self.number // self.repeats
+
+    @functools.cached_property
+    def varied(self) -> tuple[Axis, ...]:
+        """The factors that have more than one value."""
+        return tuple(axis for axis in self.axes if axis.varies)
+
+    def axis(self, path: str) -> Axis:
+        """Return a factor.
+
+        Raises:
+            UnknownName: There is no such factor.
+        """
+        found = {axis.path: axis for axis in self.axes}
+        if path not in found:
+            raise unknown_name("factor", path, found)
+        return found[path]
+
+    def metric(self, name: str) -> Array:
+        """Return a metric of the completed samples; NaN in the others, however far they came.
+
+        Raises:
+            UnknownName: There is no such metric.
+        """
+        if name not in self.metrics:
+            raise unknown_name("metric", name, self.metrics, limit=40)
+        found: Array = np.where(self.completed, self.metrics[name], np.nan)
+        return found
+
+    def merit(self, name: str) -> Array:
+        """Return a metric with infinity for what is worst: a sample that failed or has none."""
+        return worst_where_none(self.metric(name))
+
+
+def worst_where_none(values: Array) -> Array:
+    """Return the values with infinity for what is not finite: no merit is the worst merit."""
+    found: Array = np.where(np.isfinite(values), values, np.inf)
+    return found
+
+
+def _number(value: object) -> float | None:
+    """Return a value of a factor as a number; None where it is none, or not a finite one."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None

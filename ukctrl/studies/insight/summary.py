@@ -1,0 +1,153 @@
+"""Each metric over the samples: its middle, its spread, and how bad it gets.
+
+A sample that failed has no merit. In percentiles it counts as the worst, so that a design that
+fails often cannot look better for it; means and standard deviations are of what completed, and
+say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.statistics import Estimate, quantile, quantile_interval
+from ukctrl.studies.insight.effective_samples import families, worth
+from ukctrl.studies.insight.study_runs import Runs, worst_where_none
+
+Array = NDArray[np.float64]
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Percentiles of every metric, as fractions."""
+_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
+
+
+class Percentile(NamedTuple):
+    """The value that a fraction of the samples does not exceed."""
+
+    level: float
+    """The fraction."""
+    at: Estimate
+    """Infinite where the samples there failed; ends of the interval are NaN where so few samples
+    do not bound it, or where the samples are no random draw."""
+
+
+class Summary(NamedTuple):
+    """One metric over the samples of a study."""
+
+    metric: str
+    known: int
+    """How many samples have it."""
+    failed: int
+    """How many did not complete."""
+    without: int
+    """How many completed and have none, such as no settling time; these count as worst, too."""
+    mean: float
+    """Of those that have it."""
+    deviation: float
+    """Standard deviation of those that have it; NaN of fewer than two."""
+    percentiles: tuple[Percentile, ...]
+    best: float
+    worst: float
+    """The largest of those that have it."""
+    worst_sample: int
+    """Number of the sample with the largest; -1 where none has it."""
+
+    def percentile(self, level: float) -> Estimate:
+        """Return one of the percentiles of [`LEVELS`][ukctrl.studies.insight.summary.LEVELS]."""
+        return next(entry.at for entry in self.percentiles if entry.level == level)
+
+
+class Reason(NamedTuple):
+    """Why samples failed."""
+
+    status: str
+    message: str
+    """The message of the first of them."""
+    samples: int
+    sample: int
+    """Number of the first of them."""
+
+
+def summarise(runs: Runs, name: str) -> Summary:
+    """Return one metric over all samples."""
+    return summary_of(runs, name, runs.metric(name))
+
+
+def summary_of(runs: Runs, name: str, values: Array) -> Summary:
+    """Return the summary of values that are NaN where a sample failed or has none."""
+    known = np.isfinite(values)
+    finite = values[known]
+    if not finite.size:
+        nothing = Estimate(*[float("nan")] * 3)
+        return Summary(
+            metric=name,
+            known=0,
+            failed=int((~runs.completed).sum()),
+            without=int(runs.completed.sum()),
+            mean=float("nan"),
+            deviation=float("nan"),
+            percentiles=tuple(Percentile(level, nothing) for level in LEVELS),
+            best=float("nan"),
+            worst=float("nan"),
+            worst_sample=-1,
+        )
+    with np.errstate(over="ignore"):
+        mean = float(np.mean(finite))
+        deviation = float(np.std(finite, ddof=1)) if finite.size > 1 else float("nan")
+    return Summary(
+        metric=name,
+        known=len(finite),
+        failed=int((~runs.completed).sum()),
+        without=int((runs.completed & ~known).sum()),
+        mean=mean,
+        deviation=deviation,
+        percentiles=percentiles(worst_where_none(values), runs),
+        best=float(finite.min()),
+        worst=float(finite.max()),
+        worst_sample=int(runs.number[int(np.argmax(np.where(known, values, -np.inf)))]),
+    )
+
+
+def percentiles(merit: Array, runs: Runs) -> tuple[Percentile, ...]:
+    """Return the percentiles of values that are infinite where a sample failed.
+
+    The points of a grid are chosen and not drawn: their percentiles describe the grid, and no
+    interval makes them say more. The blocks of a Saltelli design share values, and repeats share
+    all of them: how many independent samples they are worth is estimated from the spread between.
+    """
+    ordered = np.sort(merit)
+    family = families(runs)
+    found = []
+    for level in LEVELS:
+        value = quantile(ordered, level)
+        low = high = float("nan")
+        if runs.design != "grid" and len(ordered) > 1:
+            low, high = quantile_interval(ordered, level, worth(merit <= value, family))
+        found.append(Percentile(level, Estimate(value, low, high)))
+    return tuple(found)
+
+
+def reasons(runs: Runs) -> tuple[Reason, ...]:
+    """Return why samples failed, the commonest first; messages that differ in numbers are one."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for place in np.flatnonzero(~runs.completed):
+        key = (runs.status[place], _without_numbers(runs.message[place]))
+        found.setdefault(key, []).append(int(place))
+    ordered = sorted(found.items(), key=lambda entry: -len(entry[1]))
+    return tuple(
+        Reason(status, runs.message[places[0]], len(places), int(runs.number[places[0]]))
+        for (status, _), places in ordered
+    )
+
+
+def statuses(runs: Runs) -> dict[str, int]:
+    """Return how many samples ended in each status, the commonest first."""
+    return dict(Counter(runs.status).most_common())
+
+
+def _without_numbers(message: str) -> str:
+    return _NUMBER.sub("#", message)

@@ -1,0 +1,238 @@
+"""A study: many runs of one scenario, with some of its values varied, as a table and a folder."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.files import catalog
+from ukctrl.simulation.loop.provenance import origin
+from ukctrl.simulation.result.storage import plain, replacing, toml_text, write_atomically
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.sweep.factor import Factor
+from ukctrl.studies.sweep.journal import read_rows
+from ukctrl.studies.sweep.named_files import named_files
+from ukctrl.studies.sweep.plan import Design, Plan
+from ukctrl.studies.sweep.row import Row
+from ukctrl.studies.sweep.study_table import rows_of, table_of, write_csv, write_parquet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1
+"""Version of the folder's layout."""
+DESCRIPTION, JOURNAL, CSV, PARQUET = "study.json", "journal.jsonl", "study.csv", "study.parquet"
+RESULTS = "results"
+"""Folder of the results that are kept whole, one below it for each sample."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True)
+class About:
+    """What a study is of, before any of it has run."""
+
+    scenario: Mapping[str, Any]
+    """The base scenario as the table that its file would hold."""
+    plan: Plan
+    """Its samples."""
+    versions: Mapping[str, str]
+    """Versions of what computes it; other ones may give other last bits."""
+    beside: Path | None = None
+    """File that names among the values are relative to; None: there are none but of the catalogue.
+    """
+
+    files: Mapping[str, str] | None = None
+    """Files that the scenario names, each with a digest; None in a study of an earlier version."""
+
+    @staticmethod
+    def of(scenario: Scenario, plan: Plan, beside: Path | None = None) -> About:
+        """Describe a study that this version computes."""
+        table = plain(scenario.to_table(), "scenario")
+        named = any(factor.spread.column() == "text" for factor in plan.factors)
+        own = beside.resolve() if beside is not None and named else None
+        if own is not None and own.is_relative_to(catalog.root()):
+            own = None
+        return About(
+            scenario=table,
+            plan=plan,
+            versions=origin()["versions"],
+            beside=own,
+            files=named_files(table),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            "format": FORMAT,
+            "scenario": self.scenario,
+            **self.plan.to_dict(),
+            "versions": dict(self.versions),
+            **({} if self.beside is None else {"beside": str(self.beside)}),
+            **({} if self.files is None else {"files": dict(self.files)}),
+        }
+
+    def write(self, folder: Path) -> None:
+        """Write `study.json`."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=str)
+        write_atomically(folder / DESCRIPTION, f"{text}\n".encode())
+
+    @staticmethod
+    def read(folder: Path) -> About:
+        """Read a `study.json` back.
+
+        Raises:
+            InputError: There is none, or it cannot be read.
+        """
+        path = folder / DESCRIPTION
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(
+                f"no study at '{folder}'; it must be a folder with a {DESCRIPTION}."
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"'{path}' is no readable study: {error}.") from error
+        if data.get("format") != FORMAT:
+            raise InputError(
+                f"'{path}' must have format {FORMAT}; got {data.get('format')}. Read it with the "
+                "version of ukctrl that wrote it."
+            )
+        try:
+            plan, beside = Plan.from_dict(data), data.get("beside")
+            return About(
+                scenario=data["scenario"],
+                plan=plan,
+                versions=data["versions"],
+                beside=None if beside is None else Path(str(beside)),
+                files=data.get("files"),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"'{path}' is no readable study: {error!r}.") from error
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Study:
+    """Many runs of one scenario, finished or not.
+
+    Make one with [`sweep`][ukctrl.studies.sweep.sweep] or read one back with
+    [`Study.load`][ukctrl.studies.sweep.Study.load].
+    """
+
+    about: About
+    """What it is of."""
+    table: pd.DataFrame
+    """One row a finished sample, in order of their numbers. Columns: `sample`; one a factor, under
+    its path; `seed`, `status`, `message`, `reached` [s]; then the metrics by name, NaN where a run
+    has none."""
+    folder: Path | None = None
+    """Where it was read from or written to."""
+
+    def __repr__(self) -> str:
+        varied = ", ".join(factor.path for factor in self.factors) or "the seed"
+        return f"<Study of {varied}: {len(self.table)} of {self.about.plan.count} samples>"
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The base scenario as the table that its file would hold."""
+        return self.about.scenario
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """What is varied."""
+        return self.about.plan.factors
+
+    @property
+    def design(self) -> Design:
+        """How the points are chosen."""
+        return self.about.plan.design
+
+    @property
+    def n(self) -> int:
+        """Points of the design; for ``saltelli`` the rows of one matrix."""
+        return self.about.plan.n
+
+    @property
+    def repeats(self) -> int:
+        """Runs of each point."""
+        return self.about.plan.repeats
+
+    @property
+    def seed(self) -> int:
+        """What the points and the seeds of the samples are drawn from."""
+        return self.about.plan.seed
+
+    @property
+    def finished(self) -> bool:
+        """Whether all samples are there."""
+        return len(self.table) == self.about.plan.count
+
+    def scenario_of(self, sample: int, *, trust: bool = False) -> Scenario:
+        """Return the scenario of a sample, which run again gives the same numbers.
+
+        Args:
+            sample: Its number.
+            trust: Whether Python code that the scenario names may run.
+
+        Raises:
+            InputError: There is no such sample, or its values do not go together.
+        """
+        count = self.about.plan.count
+        if not 0 <= sample < count:
+            raise InputError(f"sample must be from 0 to {count - 1}; got {sample}.")
+        base = Scenario.from_toml(toml_text(self.scenario), trust=trust)
+        changes = self.about.plan.changes(sample)
+        return base.replace(changes, beside=self.about.beside, trust=trust)
+
+    @staticmethod
+    def load(folder: str | Path) -> Study:
+        """Read a study back from its folder, finished or not.
+
+        Raises:
+            InputError: There is no study, or it cannot be read.
+        """
+        folder = Path(folder)
+        about = About.read(folder)
+        try:
+            rows = read_rows(folder / JOURNAL, about.plan.count)
+        except OSError as error:
+            raise InputError(f"cannot read the study in '{folder}': {error}.") from error
+        table = table_of(about.plan.factors, rows.values(), len(rows))
+        return Study(about=about, table=table, folder=folder)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `study.json`, `journal.jsonl`, `study.csv` and `study.parquet`.
+
+        Returns:
+            The folder, which is made when it does not exist.
+
+        Raises:
+            InputError: The folder cannot be written to.
+        """
+        folder = Path(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.about.write(folder)
+            lines = "".join(row.to_line() for row in self._rows())
+            write_atomically(folder / JOURNAL, lines.encode())
+            write_tables(folder, self.table)
+        except OSError as error:
+            raise InputError(f"cannot write the study to '{folder}': {error}.") from error
+        return folder
+
+    def _rows(self) -> list[Row]:
+        plan = self.about.plan
+        found = rows_of(plan.factors, self.table)
+        return [row._replace(values=plan.values(row.sample)) for row in found]
+
+
+def write_tables(folder: Path, table: pd.DataFrame) -> None:
+    """Write `study.csv` and `study.parquet`, each in one atomic step."""
+    with replacing(folder / CSV) as target:
+        write_csv(table, target)
+    with replacing(folder / PARQUET) as target:
+        write_parquet(table, target)

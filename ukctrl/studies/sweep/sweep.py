@@ -1,0 +1,216 @@
+"""The sweep itself: from a scenario and what varies to a study."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses as dc
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import NamedTuple
+
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import Care, Crew, Lost
+from ukctrl.studies.sweep.factor import Factor
+from ukctrl.studies.sweep.journal import Journal
+from ukctrl.studies.sweep.keep import Keep
+from ukctrl.studies.sweep.plan import Plan
+from ukctrl.studies.sweep.sample import Base, Finished, Samples
+from ukctrl.studies.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study, write_tables
+from ukctrl.studies.sweep.study_folder import open_folder
+from ukctrl.studies.sweep.study_table import table_of
+from ukctrl.studies.sweep.try_out import rehearse
+
+RETRIES = 1
+"""A sample whose process died is tried once more: it may have been killed for another's fault."""
+BATCH_SECONDS = 1.0
+"""Short samples are handed over in batches that take about so long [s]."""
+
+LAST_SAVED = "scenario.toml"
+"""A result whose folder has this file is there with all its files."""
+
+
+class Tally(NamedTuple):
+    """How far a sweep is."""
+
+    done: float
+    """Samples that are finished, and parts of those in progress."""
+    total: int
+    """Samples that there are."""
+    finished: int
+    """Samples that are recorded."""
+    failed: int
+    """Those of them, in this process, that did not complete."""
+
+
+Progress = Callable[[Tally], None]
+"""Called now and then with how far it is."""
+
+
+def sweep(
+    scenario: Scenario,
+    factors: Sequence[Factor | str],
+    *,
+    design: str | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    repeats: int = 1,
+    jobs: int | None = 1,
+    executor: Executor | None = None,
+    room: int | None = None,
+    isolated: bool = False,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    keep: Keep | str = "none",
+    timeout: float | None = None,
+    beside: Path | None = None,
+    trust: bool = False,
+    progress: Progress | None = None,
+) -> Study:
+    """Run a scenario many times, with some of its values varied.
+
+    Args:
+        scenario: What all samples share.
+        factors: What varies, also as text: ``"controller.feedback.alpha=log:1:100"``; nothing
+            where only the seed is to.
+        design: How the points are chosen, one of ``grid``, ``random``, ``sobol``, ``saltelli``;
+            absent: a grid where every factor has so many values and ``n`` is not given, else a
+            Sobol sequence.
+        n: Points of the design; absent: 64. A grid has as many as there are combinations.
+        seed: What points and seeds are drawn from; absent: the scenario's.
+        repeats: Runs of each point, each with a seed of its own.
+        jobs: How many samples at a time; None: as many as there are processors. The table does not
+            depend on it. More than one starts processes: a script that asks for them keeps its
+            work under ``if __name__ == "__main__":``.
+        executor: Where to run instead, such as a cluster's executor.
+        room: How many samples the executor runs at a time; absent: as many as here.
+        isolated: Whether to start a process even for one job, so that a sample that crashes costs
+            nothing else, and one that never ends is ended from outside.
+        folder: Where to keep the study; absent: in memory alone.
+        resume: Whether to go on with the study in the folder, of which nothing is run again.
+        keep: Which results to keep whole in ``results/``: ``none``, ``failed``, ``all``, or
+            ``worst:N`` and ``worst:N:METRIC``, which runs the worst once more at the end.
+        timeout: How long a sample may take [s]; absent: for ever.
+        beside: File that names among the values are relative to.
+        trust: Whether Python code that the scenario names may run.
+        progress: Called now and then with how far it is.
+
+    Returns:
+        What was recorded; less than all samples where the user has stopped it.
+
+    Raises:
+        InputError: A factor does not fit the scenario, arguments contradict each other, or the
+            folder holds another study.
+    """
+    parsed = tuple(Factor.parse(each) if isinstance(each, str) else each for each in factors)
+    drawn = scenario.seed if seed is None else seed
+    plan = Plan.of(parsed, design=design, n=n, seed=drawn, repeats=repeats)
+    kept = Keep.parse(keep) if isinstance(keep, str) else keep
+    if timeout is not None and not 0.0 < timeout < math.inf:
+        raise InputError(f"timeout must be positive; got {timeout:g} s.")
+    if folder is None and kept.what != "none":
+        raise InputError("results can be kept in a folder only; give one, or keep none.")
+    base = Base(
+        scenario=scenario,
+        plan=plan,
+        beside=beside,
+        trust=trust,
+        timeout=timeout,
+        keep_all=kept.what == "all",
+        keep_failed=kept.what == "failed",
+    )
+    about = About.of(scenario, plan, beside)
+    care = Care(
+        isolated=isolated or jobs != 1, retries=RETRIES, timeout=timeout, batch=BATCH_SECONDS
+    )
+    crew = Crew(jobs, executor, room=room, care=care, shared=base)
+    if folder is None:
+        with tempfile.TemporaryDirectory() as temporary, crew:
+            rehearse(base, crew, _watching(progress, plan.count))
+            study = _swept(about, base, Path(temporary), crew, progress)
+            return dc.replace(study, folder=None)
+    home = Path(folder)
+    with crew:
+        if not (home / DESCRIPTION).exists():
+            rehearse(base, crew, _watching(progress, plan.count))
+        open_folder(home, about, resume)
+        study = _swept(about, base, home, crew, progress)
+        if study.finished:
+            _keep_worst(study, base, kept, crew)
+    return study
+
+
+def _watching(progress: Progress | None, count: int) -> Callable[[float, float], None]:
+    """Return a callback for what comes before the first sample."""
+
+    def watch(_: float, __: float) -> None:
+        if progress is not None:
+            progress(Tally(0.0, count, 0, 0))
+
+    return watch
+
+
+def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progress | None) -> Study:
+    plan = about.plan
+    with Journal(folder / JOURNAL, plan.count) as journal:
+        before, failed = journal.done, 0
+        tasks = Samples(base, journal.missing)
+
+        def take(k: int, value: Finished | Lost | None) -> None:
+            nonlocal failed
+            if value is None:
+                raise KeyboardInterrupt
+            if isinstance(value, Lost):
+                lost = tasks[k]
+                row = lost.overdue() if value.overdue else lost.failed(value.message)
+                value = Finished(row)
+            if value.result is not None:  # before the line that says that the sample is done
+                value.result.save(folder / RESULTS / str(value.row.sample))
+            with _writing(folder):
+                journal.write(value.row)
+            failed += not value.row.completed
+
+        def report(done: float, _: float) -> None:
+            if progress is not None:
+                progress(Tally(before + done, plan.count, journal.done, failed))
+
+        crew.gather(tasks, take, report)
+        table = table_of(plan.factors, journal.rows(), journal.done)
+        with _writing(folder):
+            write_tables(folder, table)
+    return Study(about=about, table=table, folder=folder)
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Say what is to be done where a file cannot be written.
+
+    Raises:
+        InputError: It cannot, such as on a full disk.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"cannot write the study to '{folder}': {error.strerror}. What is recorded there is "
+            "kept; see to it, and go on by --resume (resume=True)."
+        ) from error
+
+
+def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
+    """Run the worst samples again, which gives the same numbers, and keep all of them."""
+    assert study.folder is not None
+    results = study.folder / RESULTS
+    missing = [k for k in keep.worst(study.table) if not (results / str(k) / LAST_SAVED).exists()]
+    again = dc.replace(base, keep_all=True, timeout=None)
+
+    def take(k: int, value: Finished | Lost | None) -> None:
+        if value is None:
+            raise KeyboardInterrupt
+        if isinstance(value, Finished) and value.result is not None:
+            value.result.save(results / str(value.row.sample))
+
+    crew.gather(Samples(again, missing), take)

@@ -1,0 +1,140 @@
+"""Before a study starts: does every path exist, does every value fit, can some samples begin."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping
+from typing import final
+
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.fields import written
+from ukctrl.core.files.plugins import blame
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import Care, Crew, Lost, Progress, Watch
+from ukctrl.studies.sweep.factor import Factor
+from ukctrl.studies.sweep.sample import Base
+from ukctrl.studies.sweep.spread import Log, Normal, Uniform
+
+MOST_TRIALS = 200
+"""Values of one factor that are tried on the scenario."""
+INSIDE = 0.381966
+"""A place in a range that is neither an end nor the middle."""
+LONGEST_SECONDS = 60.0
+"""How long the samples that are tried may take to begin before nobody waits for them [s]."""
+
+
+def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
+    """Try what a study varies, without running anything.
+
+    Every value of a list and both ends of a range must fit the scenario as they were written,
+    units included. That a single sample cannot begin is a result; that none of some can is not.
+    Samples begin where they will run: one that takes its process along, or never ends, is a result
+    like another.
+
+    Args:
+        base: What all samples share.
+        crew: Whoever will run them.
+        progress: Called now and then; raises where the user wants to stop.
+
+    Raises:
+        InputError: A path does not exist, a value does not fit, or no sample can begin.
+        KeyboardInterrupt: The user has stopped it.
+    """
+    factors = base.plan.factors
+    first = {factor.path: factor.trials[0] for factor in factors}
+    last = {factor.path: factor.trials[-1] for factor in factors}
+    for factor in factors:
+        for value in factor.trials[:MOST_TRIALS]:
+            fault = _refusal(base, first | {factor.path: value})
+            if fault is not None:
+                at = "" if factor.path in fault else f" So with {factor.path} = {written(value)}."
+                raise InputError(f"{fault}{at}")
+        _check_inside(base, first, factor)
+    care = Care(isolated=crew.care.isolated, timeout=LONGEST_SECONDS)
+    if not crew.gather([_Beginnings(base, first, last)], _ignore, progress, care=care):
+        raise KeyboardInterrupt
+
+
+def _ignore(k: int, value: Lost | None) -> None:
+    """Take no notice of a process that was lost: its sample will say why."""
+
+
+@final
+@dc.dataclass(frozen=True)
+class _Beginnings:
+    """Whether some samples can begin: a task for `Crew.gather`."""
+
+    base: Base
+    first: Mapping[str, object]
+    last: Mapping[str, object]
+
+    def __call__(self, watch: Watch) -> None:
+        """Try it.
+
+        Raises:
+            InputError: A value does not fit, or no sample can begin.
+        """
+        _begin(self.base, self.first, self.last)
+
+
+def _begin(base: Base, first: Mapping[str, object], last: Mapping[str, object]) -> None:
+    for changes in (first, last):
+        _check_units(base, changes)
+    count = base.plan.count
+    faults = [_fault(base, base.plan.changes(k)) for k in sorted({0, count // 2, count - 1})]
+    told = [fault for fault in faults if fault is not None]
+    if len(told) == len(faults):
+        raise InputError(told[0])
+
+
+def _check_inside(base: Base, first: Mapping[str, object], factor: Factor) -> None:
+    """Refuse a range both ends of which fit, and nothing else but whole numbers."""
+    if not isinstance(factor.spread, Uniform | Log | Normal) or factor.spread.count is not None:
+        return
+    value = factor.spread.at(INSIDE)
+    fault = _refusal(base, {**first, factor.path: value})
+    if fault is not None and _refusal(base, {**first, factor.path: round(value)}) is None:
+        low, high = factor.trials[0], factor.trials[-1]
+        raise InputError(f"{fault} Write {factor.path}=whole:{low}:{high} for whole numbers alone.")
+
+
+def _refusal(base: Base, changes: Mapping[str, object]) -> str | None:
+    """Return why a scenario cannot have these values; None where it can."""
+    try:
+        _changed(base, changes)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _check_units(base: Base, written: Mapping[str, object]) -> None:
+    """Refuse text with a unit that the robot does not have there: the bare number would pass."""
+    if not any(isinstance(value, str) for value in written.values()):
+        return
+    fault = _fault(base, written)
+    plain = {
+        factor.path: value
+        for factor in base.plan.factors
+        for value, text in zip(factor.spread.ends(), factor.trials, strict=False)
+        if text == written[factor.path]
+    }
+    if fault is not None and _fault(base, {**written, **plain}) is None:
+        raise InputError(fault)
+
+
+def _changed(base: Base, changes: Mapping[str, object]) -> Scenario:
+    # Another card comes before what is changed in it.
+    ordered = dict(sorted(changes.items(), key=lambda item: not item[0].endswith(".use")))
+    return base.scenario.replace(ordered, beside=base.beside, trust=base.trust)
+
+
+def _fault(base: Base, changes: Mapping[str, object]) -> str | None:
+    """Return why a sample with these values could not begin; None where it can."""
+    try:
+        Loop(_changed(base, changes))
+    except UkctrlError as error:
+        return str(error)
+    except Exception as error:  # in a user's own code
+        return blame(error) or f"{type(error).__name__}: {error}"
+    return None

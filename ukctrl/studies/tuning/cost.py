@@ -1,0 +1,175 @@
+"""What a search makes small, and what it must keep to: metrics, and weighted sums of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files.table_paths import parse_value
+from ukctrl.simulation.result import metrics
+
+_TERM = re.compile(
+    r"\s*(?:(?P<weight>\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+)\s*\*\s*)?(?P<metric>[A-Za-z_][^\s+*]*)\s*"
+)
+
+
+class Cost(NamedTuple):
+    """A weighted sum of metrics; less is better."""
+
+    text: str
+    """As it was written."""
+    weights: Mapping[str, float]
+    """Weight of each metric; a weight has the unit that makes its term a plain number."""
+
+    @staticmethod
+    def parse(text: str, of: str = "cost") -> Cost:
+        """Read a metric or a weighted sum: `rms_phi.tool + 0.01*effort`.
+
+        Args:
+            text: The sum.
+            of: What it is, for messages.
+
+        Raises:
+            InputError: It is no such sum, or a metric in it is unknown or no merit of a controller.
+        """
+        weights: dict[str, float] = {}
+        position = 0
+        while True:
+            found = _TERM.match(text, position)
+            if found is None:
+                raise _unreadable(text, of)
+            weight = float(found["weight"] or 1.0)
+            name = found["metric"]
+            metric = metrics.describe(name)
+            if not metric.about_controller or metric.function is None:
+                why = "judges the integration" if metric.function else "is wall time"
+                raise InputError(f"{of} '{text}': metric '{name}' {why}, and no gain should.")
+            if not (math.isfinite(weight) and weight > 0.0):
+                raise InputError(f"{of} '{text}': the weight of '{name}' must be positive.")
+            weights[name] = weights.get(name, 0.0) + weight
+            position = found.end()
+            if position == len(text):
+                return Cost(text.strip(), weights)
+            if text[position] != "+":
+                raise _unreadable(text, of)
+            position += 1
+
+    def of(self, values: Mapping[str, float]) -> float:
+        """Return the cost of a run with these metrics; NaN where one of them does not exist.
+
+        Raises:
+            UnknownName: The task has no such servo block.
+        """
+        for name in self.weights:
+            if name not in values:
+                raise unknown_name("metric (in the cost)", name, values, limit=40)
+        return math.fsum(weight * values[name] for name, weight in self.weights.items())
+
+
+def _unreadable(text: str, of: str) -> InputError:
+    return InputError(
+        f"{of} must be a metric, or a weighted sum such as 'rms_phi + 0.01*effort'; got '{text}'."
+    )
+
+
+class Limit(NamedTuple):
+    """A bound that a weighted sum of metrics must keep to, ``peak_u <= 40``."""
+
+    text: str
+    """As it was written."""
+    left: Cost
+    bound: float
+    """In the units of the metrics."""
+
+    @staticmethod
+    def parse(text: str) -> Limit:
+        """Read a bound: `peak_u <= 40`, `rms_phi.tool + 0.1*rms_phi.tilt <= 0.002`.
+
+        Raises:
+            InputError: It is no such bound, or a metric in it is unknown or no merit of a
+                controller.
+        """
+        sides = re.split(r"<=|<", text)
+        if len(sides) != 2:
+            told = (
+                "; less is better of every metric, so it bounds from above" if ">" in text else ""
+            )
+            raise InputError(f"a constraint must be METRIC <= NUMBER{told}; got '{text}'.")
+        bound = parse_value(sides[1].strip())
+        if isinstance(bound, bool) or not isinstance(bound, int | float) or not bound >= 0.0:
+            raise InputError(
+                f"constraint '{text.strip()}': the bound must be a number, zero or above; got "
+                f"'{sides[1].strip()}'."
+            )
+        return Limit(text.strip(), Cost.parse(sides[0].strip(), "constraint"), float(bound))
+
+    def excess(self, values: Mapping[str, float]) -> float:
+        """Return how far a run with these metrics is beyond the bound, as a fraction of it.
+
+        Zero where it keeps to it. Of a bound that is zero it is the value itself. A run without
+        such a value, as one that never settles has no settling time, counts as `WITHOUT`.
+
+        Raises:
+            UnknownName: The task has no such servo block.
+        """
+        value = self.left.of(values)
+        if not math.isfinite(value):
+            return WITHOUT
+        beyond = max(0.0, value - self.bound)
+        return min(beyond / self.bound if self.bound else beyond, WITHOUT)
+
+
+WITHOUT = 1e6
+"""The most that a constraint is violated by: this many times its bound."""
+
+
+class Judged(NamedTuple):
+    """What one run is worth."""
+
+    cost: float
+    """Infinite where the run did not complete, or lacks a metric of the cost."""
+    violation: float
+    """How far it is beyond its constraints, as fractions of their bounds added up; infinite where
+    it did not complete."""
+    reached: float
+    """Fraction of the run that was reached."""
+    beyond: tuple[float, ...] = ()
+    """The violation, constraint by constraint; nothing where it did not complete."""
+
+
+class Objective(NamedTuple):
+    """What a search makes small, and what it must keep to."""
+
+    cost: Cost
+    limits: tuple[Limit, ...] = ()
+
+    @staticmethod
+    def parse(cost: str, limits: Iterable[str] = ()) -> Objective:
+        """Read the texts of a cost and its constraints.
+
+        Raises:
+            InputError: One of them cannot be read.
+        """
+        return Objective(Cost.parse(cost), tuple(Limit.parse(text) for text in limits))
+
+    def judge(self, completed: bool, reached: float, values: Mapping[str, float]) -> Judged:
+        """Return what a run is worth.
+
+        Args:
+            completed: Whether it reached its end.
+            reached: Fraction of it that was reached.
+            values: Its metrics.
+
+        Raises:
+            UnknownName: The task has no such servo block.
+        """
+        if not completed:
+            return Judged(math.inf, math.inf, reached)
+        cost = self.cost.of(values)
+        beyond = tuple(limit.excess(values) for limit in self.limits)
+        if not math.isfinite(cost):
+            return Judged(math.inf, math.inf, reached)
+        return Judged(cost, math.fsum(beyond), reached, beyond)

@@ -1,0 +1,190 @@
+"""Where candidates are simulated: on all plants, over processes, and never twice."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, Watch
+from ukctrl.studies.tuning.cost import Objective
+from ukctrl.studies.tuning.plants import Plants
+from ukctrl.studies.tuning.tuning_journal import Done, Journal, agrees, key_of
+from ukctrl.studies.tuning.tuning_record import Stage, Trial
+
+
+class Plant(NamedTuple):
+    """One plant of a controller, with what simulations on it are known by."""
+
+    scenario: Scenario
+    key: str
+
+    @staticmethod
+    def of(scenario: Scenario) -> Plant:
+        """Return the plant of a scenario."""
+        return Plant(scenario, key_of(scenario))
+
+
+class Order(NamedTuple):
+    """A candidate to simulate."""
+
+    entry: str
+    """Whose it is."""
+    gains: Mapping[str, float]
+    stage: Stage
+    plants: Sequence[Plant]
+
+
+class Bench:
+    """Simulates candidates and judges them; what a journal knows is not simulated again.
+
+    Args:
+        objective: What is to be small, and what is to be kept to.
+        plants: What is made of the costs on several plants.
+        journal: What is known, and where it is written down.
+        crew: Who computes.
+    """
+
+    def __init__(self, objective: Objective, plants: Plants, journal: Journal, crew: Crew) -> None:
+        self._objective, self._plants = objective, plants
+        self._journal, self._crew = journal, crew
+        self.random = False
+        """Whether a seed had a part in some run."""
+
+    def judge(
+        self, orders: Sequence[Order], progress: Progress | None = None
+    ) -> list[Trial | None]:
+        """Return what came of candidates, in their order; None where the user has stopped it.
+
+        Args:
+            orders: The candidates.
+            progress: Called with how many of their simulations are done, and how many there are.
+
+        Raises:
+            InputError: The card of a controller does not fit the scenario.
+        """
+        found: dict[tuple[int, int], Done] = {}
+        tasks: list[_Simulation] = []
+        for i, order in enumerate(orders):
+            for j, plant in enumerate(order.plants):
+                known = self._journal.find(_key(plant, order.gains))
+                if known is not None:
+                    found[i, j] = known
+                else:
+                    tasks.append(_Simulation(order=order, place=(i, j)))
+        before = len(found)
+
+        def took(k: int, value: Done | Lost | None) -> None:
+            if value is None:
+                raise KeyboardInterrupt
+            task = tasks[k]
+            done = value if isinstance(value, Done) else _failed(value.message)
+            self._write(task.order, task.place[1], done)
+            found[task.place] = done
+
+        def report(done: float, count: float) -> None:
+            if progress is not None:
+                progress(before + done, before + count)
+
+        if tasks:
+            self._crew.gather(tasks, took, report)
+        self.random = self.random or any(done.random for done in found.values())
+        return [
+            self._trial(order, [found.get((i, j)) for j in range(len(order.plants))])
+            for i, order in enumerate(orders)
+        ]
+
+    def believe(self, cards: Sequence[Order]) -> bool:
+        """Forget the journal where it is of something else; return False where it was stopped.
+
+        The files that scenarios name may have changed since: the first run of every known card is
+        made anew, and must come out as it did, to the last digit.
+
+        Raises:
+            InputError: As for `judge`.
+        """
+        known = [card._replace(plants=card.plants[:1]) for card in cards]
+        known = [card for card in known if self._known(card) is not None]
+        tasks = [_Simulation(order=card, place=(i, 0)) for i, card in enumerate(known)]
+        wrong: list[str] = []
+
+        def took(k: int, value: Done | Lost | None) -> None:
+            before = self._known(known[k])
+            if value is None:
+                raise KeyboardInterrupt
+            if not (isinstance(value, Done) and before is not None and agrees(value, before)):
+                wrong.append(known[k].entry)
+
+        going = self._crew.gather(tasks, took) if tasks else True
+        if wrong:
+            self._journal.forget()
+        return going
+
+    def _known(self, card: Order) -> Done | None:
+        return self._journal.find(_key(card.plants[0], card.gains))
+
+    def _write(self, order: Order, plant: int, done: Done) -> None:
+        told = {
+            "entry": order.entry,
+            "stage": order.stage,
+            "gains": dict(order.gains),
+            "plant": plant,
+            "seed": order.plants[plant].scenario.seed,
+        }
+        self._journal.add(_key(order.plants[plant], order.gains), done, told)
+
+    def _trial(self, order: Order, found: Sequence[Done | None]) -> Trial | None:
+        runs = [done for done in found if done is not None]
+        if len(runs) < len(found):
+            return None
+        judged = [
+            self._objective.judge(done.completed, done.reached, done.metrics) for done in runs
+        ]
+        worth = self._plants.aggregated(judged)
+        failed = next((done for done in runs if not done.completed), None)
+        told = failed or runs[0]
+        return Trial(
+            gains=dict(order.gains),
+            cost=worth.cost,
+            reached=worth.reached,
+            status=told.status,
+            message=told.message,
+            stage=order.stage,
+            violation=worth.violation,
+            beyond=worth.beyond,
+            each=tuple(one.cost for one in judged) if len(judged) > 1 else (),
+        )
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class _Simulation:
+    """One run of a candidate, as a task; None where the user has stopped it."""
+
+    order: Order
+    place: tuple[int, int]
+    """Number of the candidate and of the plant."""
+
+    def __call__(self, watch: Watch) -> Done | None:
+        order = self.order
+        plant = order.plants[self.place[1]].scenario
+        try:
+            scenario = plant.replace(order.gains)
+        except InputError as error:  # these gains do not go together
+            return _failed(str(error))
+        strict = order.stage == "card"
+        run = Run(scenario=scenario, entry=order.entry, curves=False, strict=strict)
+        outcome: Outcome = run(watch)
+        return None if outcome.stopped else Done.of(outcome, scenario.timing.duration)
+
+
+def _failed(message: str) -> Done:
+    return Done("infeasible", message, 0.0, False, {})
+
+
+def _key(plant: Plant, gains: Mapping[str, float]) -> str:
+    told = json.dumps([plant.key, sorted(gains.items())])
+    return hashlib.sha256(told.encode()).hexdigest()[:24]

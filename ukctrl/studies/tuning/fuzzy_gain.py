@@ -1,0 +1,109 @@
+"""The optimal gain of a fuzzy uncertainty, as a card, a curve and a figure."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses as dc
+import io
+from pathlib import Path
+from typing import Any, final
+
+from ukctrl.control import Servo, law_name
+from ukctrl.control.feedback.chen_robust import ChenRobust
+from ukctrl.control.fuzzy_gain import FuzzyGain, read_fuzzy_gain
+from ukctrl.core.errors import InputError
+from ukctrl.reports import web_page
+from ukctrl.simulation.result.storage import card_text, write_atomically
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.tuning.fuzzy_figure import fuzzy_gain as draw
+
+PATH = "controller.feedback.kappa"
+PRICES = tuple(10.0**k for k in range(-2, 3))
+"""Prices of the table, as multiples of the one given."""
+
+
+@final
+@dc.dataclass(frozen=True, kw_only=True)
+class FuzzyChoice:
+    """A gain chosen for a scenario without a simulation."""
+
+    scenario: Scenario
+    """With the card's gain."""
+    given: str
+    """What it was chosen for, as written."""
+    found: FuzzyGain
+    """What gains cost."""
+    before: float
+    """The card's gain [1/s]."""
+
+    @staticmethod
+    def of(scenario: Scenario, text: str) -> FuzzyChoice:
+        """Choose the gain of a scenario whose feedback is `chen_robust`.
+
+        Raises:
+            InputError: It has another feedback, or the text does not fit.
+        """
+        law = scenario.controller
+        feedback = law.feedback if isinstance(law, Servo) else None
+        if not isinstance(feedback, ChenRobust):
+            raise InputError(
+                f"--fuzzy chooses the gain of feedback 'chen_robust'; '{law_name(law)}' has none. "
+                "Use -c servo-chen-robust, or tune by simulation."
+            )
+        found = read_fuzzy_gain(text, feedback)
+        given = " ".join(text.split())
+        return FuzzyChoice(scenario=scenario, given=given, found=found, before=feedback.kappa)
+
+    @property
+    def kappa(self) -> float:
+        """The gain, to the digits that a card has [1/s]."""
+        return float(f"{self.found.kappa:.4g}")
+
+    @property
+    def name(self) -> str:
+        """Name of the card's file, without its ending."""
+        return law_name(self.scenario.controller)
+
+    def card(self) -> str:
+        """Return the controller as the text of a card."""
+        table = self.scenario.replace({PATH: self.kappa}).to_table()["controller"]
+        return card_text(
+            table,
+            title=f"{table.get('title') or self.name}, kappa of least average cost",
+            source=f"{table.get('source') or 'ukctrl'}; kappa from {self.given}, in closed form",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            "scenario": self.scenario.name or self.scenario.title,
+            "controller": self.name,
+            "given": self.given,
+            "kappa": self.found.kappa,
+            "card": self.before,
+            "cost": self.found.cost(self.found.kappa),
+            "prices": self.found.table([k * self.found.price for k in PRICES]),
+        }
+
+    def curve_csv(self) -> str:
+        """Return the cost of gains, one a line, with its parts."""
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["kappa", "cost", "transient", "steady", "effort"])
+        for kappa in self.found.curve().tolist():
+            parts = self.found.parts(kappa)
+            writer.writerow([repr(float(value)) for value in (kappa, sum(parts), *parts)])
+        return stream.getvalue()
+
+    def save(self, folder: Path) -> Path:
+        """Write the card, the curve `fuzzy_gain.csv` and its figure; return the folder.
+
+        Raises:
+            InputError: The folder cannot be written to.
+        """
+        image = web_page.picture("fuzzy_gain", "Average cost", "", draw(self.found))
+        with web_page.folder_for("the gain", folder):
+            web_page.write_pictures([image], folder)
+            write_atomically(folder / "fuzzy_gain.csv", self.curve_csv().encode())
+            write_atomically(folder / f"{self.name}.toml", self.card().encode())
+        return folder

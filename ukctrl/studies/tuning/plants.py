@@ -1,0 +1,130 @@
+"""The plants that a candidate is simulated on: one, or some around it that nobody knows exactly."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import held_out_seed, training_seed
+from ukctrl.studies.sweep import Factor
+from ukctrl.studies.tuning.cost import Judged
+from ukctrl.studies.tuning.mismatched_robots import mismatches, with_mismatch
+
+Aggregate = Literal["average", "worst"]
+MOST_PLANTS = 10_000
+"""More plants than this are a typing error."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Plants:
+    """On what a candidate is simulated, and what is made of the costs.
+
+    Every plant has a seed of its own, of noise, of the start's spread and of the mismatch, and the
+    values of what is varied. They are the same for every candidate and every controller.
+    """
+
+    count: int = 1
+    """How many plants a candidate is tuned on; 1 without ``mismatch`` or ``vary``: the scenario's
+    own, with the training seed."""
+    mismatch: float = 0.0
+    """By which fraction the parameters of the true robots are off at most."""
+    vary: tuple[Factor, ...] = ()
+    """What else differs from plant to plant."""
+    aggregate: Aggregate = "average"
+    """What the cost of a candidate is: the average over the plants, or that of the worst."""
+    held_out: int = 0
+    """How many plants the card and the tuned gains are judged on that were not tuned on."""
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("plants", self.count, 1), ("held-out", self.held_out, 0)):
+            if not least <= value <= MOST_PLANTS:
+                raise InputError(f"{name} must be from {least} to {MOST_PLANTS}; got {value}.")
+        if not (math.isfinite(self.mismatch) and 0.0 <= self.mismatch < 1.0):
+            raise InputError(
+                f"mismatch must be a fraction from 0 to below 1, such as 0.1; "
+                f"got {self.mismatch:g}."
+            )
+        if self.aggregate not in get_args(Aggregate):
+            raise unknown_name("aggregate", self.aggregate, get_args(Aggregate))
+
+    def training(self, scenario: Scenario) -> list[Scenario]:
+        """Return the plants that candidates are tuned on.
+
+        Raises:
+            InputError: The robot has nothing that could be off, or a value does not fit.
+        """
+        seeds = [training_seed(scenario.seed, k) for k in range(self.count)]
+        if self.count == 1:  # the nominal plant: what is held out may differ from it
+            return [scenario.replace({"seed": seeds[0]})]
+        return self._made(scenario, seeds, 0)
+
+    def validation(self, scenario: Scenario) -> list[Scenario]:
+        """Return the plants that were held out.
+
+        Raises:
+            InputError: As for `training`.
+        """
+        seeds = [held_out_seed(scenario.seed, k) for k in range(self.held_out)]
+        return self._made(scenario, seeds, 1)
+
+    def _made(self, scenario: Scenario, seeds: Sequence[int], purpose: int) -> list[Scenario]:
+        if not seeds:
+            return []
+        level = self.mismatch
+        effect = mismatches(scenario, [level])[level] if level else None
+        drawn = self._values(scenario.seed, len(seeds), purpose)
+        plants = []
+        for seed, values in zip(seeds, drawn, strict=True):
+            plant = scenario.replace({**values, "seed": seed})
+            plants.append(plant if effect is None else with_mismatch(plant, effect))
+        return plants
+
+    def _values(self, seed: int, count: int, purpose: int) -> list[dict[str, object]]:
+        """Return what each plant has of the varied values, spread evenly by a Sobol sequence."""
+        if not self.vary:
+            return [{}] * count
+        from scipy.stats import qmc
+
+        rng = np.random.default_rng([seed, purpose])
+        places = qmc.Sobol(len(self.vary), rng=rng).random_base2(max(1, (count - 1).bit_length()))
+        return [
+            {one.path: one.spread.at(float(x)) for one, x in zip(self.vary, row, strict=True)}
+            for row in places[:count]
+        ]
+
+    def aggregated(self, found: Sequence[Judged]) -> Judged:
+        """Return what a candidate is worth, of what it is worth on each plant.
+
+        The violation is zero only where it is so on every plant, and a candidate that fails on one
+        has failed.
+        """
+        total, least = (max, min) if self.aggregate == "worst" else (_mean, _mean)
+        whole = all(math.isfinite(one.cost) for one in found)
+        return Judged(
+            cost=total([one.cost for one in found]),
+            violation=total([one.violation for one in found]),
+            reached=least([one.reached for one in found]),
+            beyond=tuple(map(total, zip(*(one.beyond for one in found), strict=True)))
+            if whole
+            else (),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return them as JSON-able data."""
+        return {
+            "plants": self.count,
+            "mismatch": self.mismatch,
+            "vary": [factor.to_dict() for factor in self.vary],
+            "aggregate": self.aggregate,
+            "held_out": self.held_out,
+        }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,235 @@
+"""The search itself: the same for every controller, and repeatable from its seed."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import Crew, Progress
+from ukctrl.studies.tuning.ask_and_tell import Turned
+from ukctrl.studies.tuning.cost import Objective
+from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
+from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
+from ukctrl.studies.tuning.methods import SEARCH, Explored
+from ukctrl.studies.tuning.plants import Plants
+from ukctrl.studies.tuning.tuning_journal import Journal
+from ukctrl.studies.tuning.tuning_record import METHODS, Stage, Trial, Tuning
+
+MOST_SIMULATIONS = 1_000_000
+"""A larger budget is a typing error."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What every controller is granted, and for what."""
+
+    simulations: int
+    """Number of simulations for each. The card's gains are the first candidate."""
+    cost: str = "rms_phi"
+    """A metric or a weighted sum of metrics, as for [`Cost`][ukctrl.studies.tuning.Cost]."""
+    subject_to: tuple[str, ...] = ()
+    """Constraints on metrics, as for [`Limit`][ukctrl.studies.tuning.Limit]: ``peak_u <= 40``."""
+    over: Mapping[str, Range] = dc.field(default_factory=dict)
+    """Ranges of gains by path; absent: a decade to both sides of the card's."""
+    only: bool = False
+    """Whether gains without a range in ``over`` stay as they are."""
+    method: str = "simplex"
+    """How to search: a name of [`METHODS`][ukctrl.studies.tuning.METHODS]."""
+    plants: Plants = dc.field(default_factory=Plants)
+    """On what each candidate is simulated."""
+
+    def __post_init__(self) -> None:
+        if self.simulations < 1:
+            raise InputError(f"the budget must be at least 1 simulation; got {self.simulations}.")
+        if self.simulations > MOST_SIMULATIONS:
+            raise InputError(
+                f"the budget must be at most {MOST_SIMULATIONS} simulations; "
+                f"got {self.simulations}."
+            )
+        if self.simulations < self.plants.count:
+            raise InputError(
+                f"the budget must suffice for one candidate, {self.plants.count} simulations on as "
+                f"many plants; got {self.simulations}."
+            )
+        if self.method not in METHODS:
+            raise unknown_name("method", self.method, METHODS)
+        self.objective()
+
+    def objective(self) -> Objective:
+        """Return the cost and the constraints, read."""
+        return Objective.parse(self.cost, self.subject_to)
+
+
+def tune_all(
+    scenarios: Mapping[str, Scenario],
+    budget: Budget,
+    *,
+    journal: Journal | None = None,
+    crew: Crew | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Tuning]:
+    """Search for the gains of every controller, with the same number of simulations for each.
+
+    Args:
+        scenarios: By name; each is run with seeds made of its own.
+        budget: How many simulations each is granted, for which cost, over which ranges.
+        journal: What was simulated before, which is not simulated again, and where what is
+            simulated now is written down; absent: nothing.
+        crew: Who computes them; absent: this process.
+        progress: Called with how many simulations are done and how many there are.
+
+    Returns:
+        What was found, by name; less than the budget where the user has stopped it, and nothing of
+        a controller whose card was not simulated.
+
+    Raises:
+        InputError: A range is not acceptable, a scenario does not fit its robot, the plants of an
+            ensemble are all the same, or what is tuned is varied.
+    """
+    every = {name: gains_of(scenario) for name, scenario in scenarios.items()}
+    chosen = with_ranges(every, budget.over, scenarios, only=budget.only)
+    if budget.method == "cma":
+        for name, gains in chosen.items():
+            if len(gains) == 1:
+                raise InputError(
+                    f"method 'cma' needs two gains or more; '{name}' has {gains[0].path} alone. "
+                    "Use 'simplex' or 'evolution'."
+                )
+    _refuse_both(chosen, budget.plants)
+    journal = Journal() if journal is None else journal  # an empty one is false
+    bench = Bench(budget.objective(), budget.plants, journal, crew or Crew())
+    searches = [
+        _Search(name, scenario, chosen[name], budget) for name, scenario in scenarios.items()
+    ]
+    try:
+        if bench.believe([search.card for search in searches]):
+            _explore(searches, bench, budget.plants, progress)
+    finally:
+        for search in searches:
+            search.end()
+    return {search.name: search.found() for search in searches if search.trials}
+
+
+def _explore(
+    searches: Sequence[_Search], bench: Bench, plants: Plants, progress: Progress | None
+) -> None:
+    """Go round: all searches propose, what they propose is simulated together, and they go on."""
+    total = float(sum(search.simulations for search in searches))
+    done, waiting = 0.0, list(searches)
+    while waiting:
+        asked = {search.name: search.propose() for search in waiting}
+        waiting = [search for search in waiting if asked[search.name]]
+        orders = [order for search in waiting for order in asked[search.name]]
+        if not orders:
+            return
+
+        def report(part: float, _: float, before: float = done) -> None:
+            if progress is not None:
+                progress(min(before + part, total), total)
+
+        found = bench.judge(orders, report)
+        for search in waiting:
+            mine = [t for order, t in zip(orders, found, strict=True) if order.entry == search.name]
+            search.take(mine)
+        if any(trial is None for trial in found):  # stopped by the user
+            return
+        if done == 0.0 and not (plants.vary or plants.mismatch or bench.random):
+            _refuse_copies(plants)
+        done += sum(len(order.plants) for order in orders)
+
+
+def _refuse_copies(plants: Plants) -> None:
+    """Refuse several plants where nothing differs between them."""
+    for count, what, instead in (
+        (plants.count, "plants", "tune on one plant"),
+        (plants.held_out, "held-out plants", "hold none out"),
+    ):
+        if count > (what == "plants"):
+            raise InputError(
+                f"the {count} {what} are all the same: nothing in the scenario is random. "
+                f"Give a mismatch or something to vary, or {instead}."
+            )
+
+
+def _refuse_both(chosen: Mapping[str, Sequence[Gain]], plants: Plants) -> None:
+    """Refuse to tune what differs from plant to plant."""
+    for factor in plants.vary:
+        for gain in (gain for gains in chosen.values() for gain in gains):
+            if f"{gain.path}.".startswith(f"{factor.path}."):
+                raise InputError(
+                    f"'{gain.path}' is tuned, and cannot differ from plant to plant; leave it out "
+                    "of what varies (--vary), or give ranges to other gains alone (--over)."
+                )
+
+
+@final
+class _Search:
+    """The search for the gains of one controller."""
+
+    def __init__(
+        self, name: str, scenario: Scenario, gains: tuple[Gain, ...], budget: Budget
+    ) -> None:
+        self.name = name
+        self._gains, self._budget = gains, budget
+        self._plants = tuple(Plant.of(plant) for plant in budget.plants.training(scenario))
+        candidates = budget.simulations // len(self._plants) if gains else 1
+        self.simulations = candidates * len(self._plants)
+        self._seed = self._plants[0].scenario.seed
+        self._partial: list[Trial] = []
+        self._turned = Turned(self._run)
+        self._space = Explored(gains, candidates, self._seed, self._turned.ask)
+        self._turned.start()
+
+    def _run(self) -> None:
+        self._space.card()
+        SEARCH[self._budget.method](self._space)
+
+    @property
+    def card(self) -> Order:
+        """The card's gains."""
+        return self._order({gain.path: gain.value for gain in self._gains}, "card")
+
+    def _order(self, gains: Mapping[str, float], stage: Stage) -> Order:
+        return Order(self.name, gains, stage, self._plants)
+
+    def propose(self) -> list[Order]:
+        """Return the next candidates; none where the budget is spent."""
+        asked = self._turned.question()
+        return [self._order(gains, asked.stage) for gains in asked.gains] if asked else []
+
+    def take(self, found: Sequence[Trial | None]) -> None:
+        """Take what came of the candidates, and go on where that is all of them."""
+        whole = [trial for trial in found if trial is not None]
+        if len(whole) == len(found):
+            self._turned.answer(whole)
+        else:
+            self._partial = whole
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """What was tried, the card first; nothing where that was not."""
+        trials = (*self._space.trials, *self._partial)
+        return trials if trials and trials[0].stage == "card" else ()
+
+    def end(self) -> None:
+        """End it, wherever it is."""
+        self._turned.end()
+
+    def found(self) -> Tuning:
+        """Return what was found."""
+        plants = self._budget.plants
+        return Tuning(
+            entry=self.name,
+            gains=self._gains,
+            cost=self._budget.cost.strip(),
+            limits=tuple(limit.text for limit in self._budget.objective().limits),
+            method=self._budget.method,
+            budget=self._budget.simulations,
+            plants=plants.count,
+            aggregate=plants.aggregate,
+            seed=self._seed,
+            trials=self.trials,
+        )

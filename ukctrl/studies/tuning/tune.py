@@ -1,0 +1,138 @@
+"""One controller on one scenario: its gains searched for, and judged on other plants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+
+from ukctrl.control import law_name
+from ukctrl.core.errors import InputError
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run
+from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
+from ukctrl.studies.tuning.gains import gains_of
+from ukctrl.studies.tuning.search import Budget, tune_all
+from ukctrl.studies.tuning.tuned import HeldOut, Tuned
+from ukctrl.studies.tuning.tuning_journal import Journal
+from ukctrl.studies.tuning.tuning_record import Trial, Tuning
+
+JOURNAL = "journal.jsonl"
+CARD, TUNED = "card", "tuned"
+
+
+def tune(
+    scenario: Scenario,
+    budget: Budget,
+    *,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    jobs: int | None = 1,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Search for the gains of a scenario's controller.
+
+    Args:
+        scenario: With the controller whose gains are searched for; those it has are tried first.
+        budget: How many simulations, for which cost, over which ranges, on which plants.
+        folder: Where every simulation is written down as soon as it is done; absent: nowhere.
+        resume: Whether to go on with the search in the folder, of which nothing is repeated but
+            one run of the card, to see that it is still the same.
+        jobs: How many simulations at a time; None: as many as there are processors, where that
+            pays. The result does not depend on it.
+        executor: Where to run instead, such as a cluster's executor.
+        progress: Called with how many simulations are done and how many there are.
+
+    Returns:
+        What was found; so far, where the user has stopped it.
+
+    Raises:
+        InputError: There are no gains, a range is not acceptable, or the folder holds a search.
+        KeyboardInterrupt: The user has stopped it before the card was tried.
+    """
+    for path in budget.over:
+        if path.partition(".")[0] != "controller":
+            known = [gain.path for gain in gains_of(scenario) if gain.path.endswith(f".{path}")]
+            if known:
+                raise InputError(f"over '{path}': no such path; did you mean '{known[0]}'?")
+            raise InputError(
+                f"over '{path}': a gain must be in the controller, whose card is written; what "
+                "differs from plant to plant is varied (--vary)."
+            )
+    name = law_name(scenario.controller)
+    if not budget.over and not gains_of(scenario):
+        raise InputError(f"controller '{name}' has no gains to tune; give a range (--over).")
+    total = budget.simulations + 2 * budget.plants.held_out + 2
+
+    def report(done: float, _: float) -> None:
+        if progress is not None:
+            progress(done, total)
+
+    with Crew(jobs, executor) as crew, _journal(folder, resume) as journal:
+        found = tune_all({name: scenario}, budget, journal=journal, crew=crew, progress=report).get(
+            name
+        )
+        if found is None:
+            raise KeyboardInterrupt
+        bench = Bench(budget.objective(), budget.plants, journal, crew)
+        held, results = None, {}
+        if found.finished:
+            spent = found.simulations
+            held = _held_out(scenario, found, budget, bench, lambda k, n: report(spent + k, n))
+            if held is not None or not budget.plants.held_out:
+                results = _responses(scenario, found, crew)
+    return Tuned(
+        scenario=scenario, tuning=found, plants=budget.plants, held_out=held, results=results
+    )
+
+
+def _journal(folder: str | Path | None, resume: bool) -> Journal:
+    if folder is None:
+        return Journal()
+    path = Path(folder) / JOURNAL
+    if path.exists() and path.stat().st_size and not resume:
+        raise InputError(
+            f"'{folder}' holds a search already; go on with it (--resume), remove it, or give "
+            "another folder."
+        )
+    return Journal.open(path)
+
+
+def _held_out(
+    scenario: Scenario, tuning: Tuning, budget: Budget, bench: Bench, progress: Progress
+) -> HeldOut | None:
+    """Return what card and tuned gains are worth on other plants; None where it was stopped."""
+    plants = [Plant.of(plant) for plant in budget.plants.validation(scenario)]
+    if not plants:
+        return None
+    orders = [
+        Order(tuning.entry, trial.gains, "held out", plants) for trial in (tuning.card, tuning.best)
+    ]
+    card, best = _both(bench.judge(orders, progress))
+    return None if card is None or best is None else HeldOut(card, best)
+
+
+def _both(trials: Sequence[Trial | None]) -> tuple[Trial | None, Trial | None]:
+    card, best = trials
+    return card, best
+
+
+def _responses(scenario: Scenario, tuning: Tuning, crew: Crew) -> dict[str, Result]:
+    """Run the scenario as it is, before and after; nothing where it was stopped."""
+    chosen = {CARD: tuning.card, TUNED: tuning.best}
+    runs = [
+        Run(scenario=scenario.replace(trial.gains), entry=name, curves=False, keep=True)
+        for name, trial in chosen.items()
+    ]
+    found: dict[str, Result] = {}
+
+    def take(k: int, value: Outcome | Lost) -> None:
+        if isinstance(value, Outcome) and value.stopped:
+            raise KeyboardInterrupt
+        if isinstance(value, Outcome) and value.result is not None:
+            found[runs[k].entry] = value.result
+
+    whole = crew.gather(runs, take)
+    return found if whole else {}

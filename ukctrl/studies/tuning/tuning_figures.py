@@ -1,0 +1,181 @@
+"""Figures of a search for gains: how the cost fell, and where in the ranges it was low."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.number_text import number
+from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot.comparison_figures import MANY_DECADES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ukctrl.studies.tuning.gains import Gain
+    from ukctrl.studies.tuning.tuning_record import Tuning
+
+Array = NDArray[np.float64]
+
+KEPT, BROKEN, FAILED = style.PALETTE[0], style.PALETTE[1], style.ALERT
+MOST_GAINS = 8
+"""Gains of more than these are in the history alone."""
+WIDE = 200.0
+"""Violations beyond this need a log scale [%]."""
+
+
+class _Points:
+    """The candidates of a search, as they are drawn."""
+
+    def __init__(self, tuning: Tuning) -> None:
+        trials = tuning.trials
+        self.at = tuning.plants * np.arange(1.0, len(trials) + 1.0)
+        self.cost = np.array([trial.cost for trial in trials])
+        self.violation = np.array([trial.violation for trial in trials])
+        self.kept = np.array([trial.feasible for trial in trials])
+        self.failed = ~np.isfinite(self.cost)
+        self.broken = ~self.kept & ~self.failed
+        self.best = trials.index(tuning.best)
+
+    def keys(self) -> list[panels.Key]:
+        """Return what the legend says."""
+        groups = [
+            (self.kept, panels.Key("candidate", KEPT, "", "o")),
+            (self.broken, panels.Key("beyond a constraint", BROKEN, "", "o", True)),
+            (self.failed, panels.Key("did not complete", FAILED, "", "x")),
+        ]
+        chosen = [key for group, key in groups if group.any()]
+        return [
+            *chosen,
+            panels.Key("card", style.INK, "", "D", True),
+            panels.Key("best" if self.kept.any() else "nearest", style.INK, "", "*"),
+        ]
+
+    def scale(self, axes: Axes) -> Array:
+        """Scale the axis of costs, and return where to draw each candidate on it."""
+        finite = self.cost[~self.failed]
+        if not finite.size:
+            axes.set_ylim(0.0, 1.0)
+            return np.ones(len(self.cost))
+        low, high = float(finite.min()), float(finite.max())
+        if low > 0.0 and high / low > MANY_DECADES:
+            panels.log_scale(axes, finite)
+            axes.set_ylim(0.6 * low, 1.4 * high)
+        else:
+            panels.fit(axes, finite)
+        top = axes.get_ylim()[1]
+        return np.where(self.failed, top, self.cost)
+
+    def draw(self, axes: Axes, x: Array, y: Array) -> None:
+        """Draw every candidate, the card and the best marked."""
+        axes.plot(x[self.kept], y[self.kept], "o", color=KEPT, markersize=3.5, alpha=0.7)
+        axes.plot(
+            x[self.broken], y[self.broken], "o", color=BROKEN, markersize=4.0, fillstyle="none"
+        )
+        axes.plot(x[self.failed], y[self.failed], "x", color=FAILED, markersize=4.5, clip_on=False)
+        axes.plot(
+            x[:1], y[:1], "D", color=style.INK, markersize=7.0, fillstyle="none", clip_on=False
+        )
+        axes.plot(
+            x[[self.best]], y[[self.best]], "*", color=style.INK, markersize=11.0, clip_on=False,
+            zorder=4,
+        )  # fmt: skip
+
+
+@style.styled
+def search(tuning: Tuning) -> Figure:
+    """Draw the cost of every candidate, the lowest so far, and how far constraints were broken.
+
+    Args:
+        tuning: The search.
+    """
+    points = _Points(tuning)
+
+    def costs(axes: Axes, room: float) -> None:
+        y = points.scale(axes)
+        history = tuning.history()
+        shown = np.where(np.isfinite(history), history, np.nan)
+        axes.step(points.at, shown, where="post", color=style.INK, linewidth=1.1)
+        points.draw(axes, points.at, y)
+        _numbers(axes)
+        axes.set_ylabel("cost")
+
+    def violations(axes: Axes, room: float) -> None:
+        from matplotlib.ticker import FuncFormatter
+
+        shown = np.where(points.failed, np.nan, 100.0 * points.violation)
+        high = float(np.nanmax(shown, initial=0.0))
+        if high > WIDE:
+            axes.set_yscale("symlog", linthresh=1.0)
+            axes.yaxis.set_major_formatter(
+                FuncFormatter(lambda value, _: panels.decade(value) if value > 0.0 else "0")
+            )
+        axes.set_ylim(0.0, (2.0 if high > WIDE else 1.08) * high or 1.0)
+        y = np.where(points.failed, axes.get_ylim()[1], shown)
+        points.draw(axes, points.at, y)
+        _numbers(axes)
+        axes.set_ylabel("beyond [% of the bounds]")
+
+    drawn = [panels.Panel(f"cost: {panels.short(tuning.cost, 70)}", costs, columns=2)]
+    if tuning.limits:
+        title = f"constraints: {panels.short(', '.join(tuning.limits), 70)}"
+        drawn.append(panels.Panel(title, violations, columns=2))
+    keys = points.keys()
+    if points.kept.any():
+        keys.append(panels.Key("lowest so far", style.INK, "-"))
+    return panels.grid(drawn, height=2.2, x_label="simulations", keys=keys)
+
+
+@style.styled
+def gains(tuning: Tuning) -> Figure:
+    """Draw the cost of every candidate against each of its gains.
+
+    Args:
+        tuning: The search.
+    """
+    points = _Points(tuning)
+
+    def panel(gain: Gain) -> panels.Panel:
+        def draw(axes: Axes, room: float) -> None:
+            x = np.array([trial.gains[gain.path] for trial in tuning.trials])
+            y = points.scale(axes)
+            if gain.scale == "log":
+                axes.set_xscale("log")
+                low, high = min(gain.low, x.min()), max(gain.high, x.max())
+                axes.set_xlim(low / (high / low) ** 0.04, high * (high / low) ** 0.04)
+            else:
+                low, high = min(gain.low, x.min()), max(gain.high, x.max())
+                axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
+            for end in (gain.low, gain.high):
+                axes.axvline(end, color=style.FAINT, linewidth=1.0, zorder=1)
+            _ticks(axes, gain)
+            points.draw(axes, x, y)
+            axes.set_ylabel("cost")
+
+        return panels.Panel(panels.short(gain.path.removeprefix("controller."), 40), draw)
+
+    drawn = [panel(gain) for gain in tuning.gains[:MOST_GAINS]]
+    if len(drawn) == 1:
+        drawn = [drawn[0]._replace(columns=2)]
+    return panels.grid(drawn, height=1.9, x_label="value; grey: ends of the range",
+                       keys=points.keys())  # fmt: skip
+
+
+def _ticks(axes: Axes, gain: Gain) -> None:
+    """Label the ends of the range, and what lies evenly between them."""
+    from matplotlib.ticker import NullLocator
+
+    places = [gain.at(x) for x in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    axes.set_xticks(places, [number(value) for value in places])
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _numbers(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left, right = axes.get_xlim()
+    axes.set_xlim(min(left, 0.5), right + 0.015 * (right - left))

@@ -1,0 +1,215 @@
+"""The page of a search, in the look of a run's report, and the files beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukctrl.core.number_text import number, unit_text
+from ukctrl.reports import web_page
+from ukctrl.reports.plot import overlay
+from ukctrl.simulation.result.metrics import METRICS, unit_in
+from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.studies.tuning import tuning_figures
+from ukctrl.studies.tuning.tuned import average_of, worst_of
+from ukctrl.studies.tuning.tuning_record import METHODS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ukctrl.studies.tuning.tuned import Tuned
+    from ukctrl.studies.tuning.tuning_record import Trial
+
+__all__ = ["card_name", "html", "pictures", "write"]
+
+_FIGURES: Mapping[str, tuple[str, str]] = {
+    "tune_search": (
+        "The search",
+        "Cost of every candidate, simulation by simulation, and the lowest so far of those that "
+        "keep to the constraints. Crosses at the upper edge have no cost: a run did not complete.",
+    ),
+    "tune_gains": (
+        "Gains explored",
+        "The same candidates against each gain. A valley that ends at an end of the range says "
+        "that the range is too narrow, or that the cost leaves something out.",
+    ),
+    "tune_errors": (
+        "Errors before and after",
+        "The scenario as its file has it, with the card's gains and with the tuned ones.",
+    ),
+    "tune_inputs": ("Inputs before and after", "What each actuator does with either gains."),
+}
+
+
+def card_name(tuned: Tuned) -> str:
+    """Return the name of the card's file, without its ending."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in tuned.tuning.entry)
+    return kept.strip("-.")[:100] or "controller"
+
+
+def write(tuned: Tuned, folder: Path) -> Path:
+    """Write `tune.html`, `tune.json`, `history.csv`, the figures and the card, each atomically.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    images = pictures(tuned)
+    target = folder / "tune.html"
+    with web_page.folder_for("the search", folder):
+        web_page.write_pictures(images, folder, _FIGURES)
+        write_atomically(folder / "tune.json", f"{tuned.to_json()}\n".encode())
+        write_atomically(folder / "history.csv", tuned.history_csv().encode())
+        card = folder / f"{card_name(tuned)}.toml"
+        if math.isfinite(tuned.tuning.best.cost):
+            write_atomically(card, tuned.card().encode())
+        else:
+            card.unlink(missing_ok=True)
+        write_atomically(target, html(tuned, images).encode())
+    return target
+
+
+def pictures(tuned: Tuned) -> list[web_page.Picture]:
+    """Draw the figures."""
+    tuning, shown = tuned.tuning, {k: run for k, run in tuned.results.items() if len(run.samples)}
+    draw: dict[str, Callable[[], Figure]] = {
+        "tune_search": lambda: tuning_figures.search(tuning),
+        "tune_gains": lambda: tuning_figures.gains(tuning),
+    }
+    if len(shown) == 2:
+        labels = next(iter(shown.values())).labels
+        if labels.rows:
+            draw["tune_errors"] = lambda: overlay.errors(shown)
+        if labels.actuators:
+            draw["tune_inputs"] = lambda: overlay.inputs(shown)
+    return [
+        web_page.picture(name, title, caption, draw[name]())
+        for name, (title, caption) in _FIGURES.items()
+        if name in draw
+    ]
+
+
+def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
+    """Return the page.
+
+    Args:
+        tuned: What is shown.
+        images: Its figures, from [`pictures`][ukctrl.studies.tuning.tuning_page.pictures].
+    """
+    tuning = tuned.tuning
+    outcome, *rest = tuned.verdicts
+    contents = [("outcome", "Outcome"), *((image.name, image.title) for image in images)]
+    if tuned.results:
+        contents.append(("metrics", "Metrics before and after"))
+    contents += [("card", "The card"), ("conditions", "How it was searched")]
+    first = next(iter(tuned.results.values()), None)
+    context = {
+        "title": tuned.title,
+        "controller": tuning.entry,
+        "scenario": tuned.scenario.name,
+        "simulations": tuning.simulations,
+        "cost": f"Cost: {tuning.cost}",
+        "headline": outcome.text,
+        "level": outcome.level,
+        "contents": contents,
+        "verdicts": rest,
+        "gains": [
+            {
+                "path": gain.path,
+                "card": number(gain.value, 4),
+                "tuned": number(tuning.best.gains[gain.path], 4),
+                "range": f"{number(gain.low)} to {number(gain.high)}",
+                "scale": "logarithmic" if gain.scale == "log" else "linear",
+                "at_border": gain.path in tuning.at_border,
+            }
+            for gain in tuning.gains
+        ],
+        "costs": list(cost_rows(tuned)),
+        "metrics": metric_rows(tuned),
+        "figures": images,
+        "card_file": f"{card_name(tuned)}.toml",
+        "card": web_page.highlight_toml(tuned.card()) if math.isfinite(tuning.best.cost) else "",
+        "facts": conditions(tuned),
+        "provenance": web_page.provenance_entries(
+            {k: v for k, v in first.provenance.items() if k not in ("timing", "gains")}
+        )
+        if first
+        else [],
+    }
+    return web_page.render("tune.html.j2", context)
+
+
+def cost_rows(tuned: Tuned) -> list[dict[str, str]]:
+    """Return costs and violations of card and tuned gains, where they were tuned and elsewhere."""
+    tuning = tuned.tuning
+    pairs = [("tuned on", tuning.card, tuning.best)]
+    if tuned.held_out is not None:
+        pairs.append(("held out", tuned.held_out.card, tuned.held_out.tuned))
+    rows = []
+    for where, card, best in pairs:
+        several = max(len(card.each), len(best.each)) > 1
+        kinds: list[tuple[str, Callable[[Trial], float]]] = [("cost", average_of)]
+        if several:
+            kinds = [("average cost", average_of), ("worst cost", worst_of)]
+        for what, value in kinds:
+            rows.append({"what": what, "where": where, **_texts(value(card), value(best))})
+        if tuning.limits:
+            broken = _texts(100.0 * card.violation, 100.0 * best.violation)
+            rows.append({"what": "beyond constraints [%]", "where": where, **broken})
+    return rows
+
+
+def metric_rows(tuned: Tuned) -> list[dict[str, str]]:
+    """Return the metrics of the scenario as its file has it, before and after."""
+    if len(tuned.results) < 2:
+        return []
+    card, best = tuned.results["card"], tuned.results["tuned"]
+    done = [run.status == "completed" for run in (card, best)]
+    rows: list[dict[str, str]] = []
+    if not all(done):
+        told = {"what": "status", "where": "", "change": ""}
+        rows.append({**told, "card": card.status, "tuned": best.status})
+    for name, before in card.metrics.items():
+        value = before if done[0] else math.nan
+        after = best.metrics.get(name, math.nan) if done[1] else math.nan
+        known = METRICS.get(name.partition(".")[0])
+        if known is None or known.function is None or not known.about_controller:
+            continue
+        if math.isfinite(value) or math.isfinite(after):
+            unit = unit_text(unit_in(name, card.labels))
+            rows.append({"what": name, "where": unit, **_texts(value, after)})
+    return rows
+
+
+def _texts(card: float, tuned: float) -> dict[str, str]:
+    change = tuned / card - 1.0 if card and math.isfinite(card) else math.nan
+    shown = f"{100.0 * change:+.0f} %" if math.isfinite(change) and abs(change) < 100.0 else ""
+    texts = [number(v, 4) if math.isfinite(v) else "–" for v in (card, tuned)]
+    return {"card": texts[0], "tuned": texts[1], "change": shown.replace("-", "−")}
+
+
+def conditions(tuned: Tuned) -> list[tuple[str, str]]:
+    """Return how it was searched, as names and texts."""
+    tuning, plants = tuned.tuning, tuned.plants
+    each = f"{plants.count} plants" if plants.count > 1 else "one plant"
+    spent = f"{tuning.simulations} of {tuning.budget} simulations"
+    facts = [
+        ("method", METHODS[tuning.method]),
+        ("cost", tuning.cost),
+        ("constraints", ", ".join(tuning.limits) or "none"),
+        ("budget", f"{spent}, {len(tuning.trials)} candidates on {each}"),
+        ("seed", f"{tuning.seed}, which no repeat of a comparison has"),
+    ]
+    if plants.count > 1 or plants.held_out:
+        told = [f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"]
+        told = told if plants.mismatch else []
+        told += [f"{factor.path} varied" for factor in plants.vary]
+        facts.append(("plants", "; ".join([*told, "a seed of noise and start for each"])))
+    if plants.count > 1:
+        rule = "that of the worst" if plants.aggregate == "worst" else "the average"
+        facts.append(("cost of a candidate", f"{rule} over the plants"))
+    return facts

@@ -1,0 +1,163 @@
+"""What a search has tried, and what it found."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.studies.tuning.gains import Gain
+
+Stage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out"]
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "simplex": "the card's gains, a Sobol sequence over the ranges, then the simplex of Nelder "
+        "and Mead",
+        "evolution": "the card's gains, then SciPy's differential evolution",
+        "cma": "the card's gains, then CMA-ES from there",
+    }
+)
+"""What each method does, in words."""
+AT_BORDER = 0.02
+"""A gain this close to an end of its range, as a fraction of it, may belong beyond."""
+
+
+class Trial(NamedTuple):
+    """One candidate of a search: its gains, and what came of them on all plants."""
+
+    gains: Mapping[str, float]
+    """Values by path."""
+    cost: float
+    """Infinite where a run did not complete, or lacks a metric of the cost."""
+    reached: float
+    """Fraction of the run that was reached."""
+    status: str
+    stage: Stage
+    violation: float = 0.0
+    """How far it is beyond the constraints, as a fraction of their bounds; infinite where a run did
+    not complete."""
+    beyond: tuple[float, ...] = ()
+    """The same, constraint by constraint."""
+    each: tuple[float, ...] = ()
+    """Cost on each plant, where there are several."""
+    message: str = ""
+    """Why a run ended early."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        lists = {"beyond": list(self.beyond), "each": list(self.each)}
+        return {**self._asdict(), "gains": dict(self.gains), **lists}
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every run completed and keeps to the constraints."""
+        return self.violation == 0.0 and math.isfinite(self.cost)
+
+    @property
+    def rank(self) -> tuple[float, float, float]:
+        """What trials are ordered by, after Deb: who keeps to the constraints by the cost; behind
+        them who does not, by how far; and behind these those that failed, by how far they got.
+        """
+        cost = self.cost if self.feasible else math.inf
+        violation = self.violation if math.isfinite(self.cost) else math.inf
+        return (cost, violation, -self.reached)
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """One controller, tuned."""
+
+    entry: str
+    """Whose gains these are."""
+    gains: tuple[Gain, ...]
+    """What was searched over; nothing where the controller has no gains."""
+    cost: str
+    """What was to be made small."""
+    limits: tuple[str, ...] = ()
+    """What was to be kept to."""
+    method: str = "simplex"
+    """How it was searched."""
+    budget: int
+    """How many simulations the search was granted, the same for all."""
+    plants: int = 1
+    """On how many plants each candidate was simulated."""
+    aggregate: str = "average"
+    """What was made of the costs on several plants."""
+    seed: int
+    """Seed of the first plant that it was tuned on; no repeat is judged on it."""
+    trials: tuple[Trial, ...]
+    """All that was tried, in order; the first is the card."""
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates the budget allows."""
+        return self.budget // self.plants
+
+    @property
+    def simulations(self) -> int:
+        """How many simulations were spent."""
+        return self.plants * len(self.trials)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the budget is spent; without gains the card alone is tried."""
+        return len(self.trials) >= (self.candidates if self.gains else 1)
+
+    @property
+    def best(self) -> Trial:
+        """The first of the best trials."""
+        return min(self.trials, key=lambda trial: trial.rank)
+
+    @property
+    def card(self) -> Trial:
+        """The card's gains, as they did."""
+        return self.trials[0]
+
+    @property
+    def before(self) -> float:
+        """Cost with the card's gains."""
+        return self.trials[0].cost
+
+    @property
+    def after(self) -> float:
+        """Cost with the tuned gains, on the training seed."""
+        return self.best.cost
+
+    @property
+    def at_border(self) -> tuple[str, ...]:
+        """The tuned gains that lie within 2 % of an end of their range, in its scale."""
+        return tuple(
+            gain.path
+            for gain in self.gains
+            if not AT_BORDER < gain.place(self.best.gains[gain.path]) < 1.0 - AT_BORDER
+        )
+
+    def history(self) -> NDArray[np.float64]:
+        """Return the lowest cost of a feasible trial after each of them."""
+        return np.minimum.accumulate(np.array([trial.rank[0] for trial in self.trials]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the search as JSON-able data."""
+        data: dict[str, Any] = {
+            "cost": self.cost,
+            "budget": self.budget,
+            "simulations": self.simulations,
+            "method": METHODS[self.method],
+            **({"constraints": list(self.limits)} if self.limits else {}),
+            **({"plants": self.plants, "aggregate": self.aggregate} if self.plants > 1 else {}),
+            "training_seed": self.seed,
+            "before": self.before,
+            "after": self.after,
+            "gains": [
+                {**gain._asdict(), "tuned": self.best.gains[gain.path]} for gain in self.gains
+            ],
+            "at_border": list(self.at_border),
+            "trials": [trial.to_dict() for trial in self.trials],
+        }
+        return {key: finite_or_none(value) for key, value in data.items()}
