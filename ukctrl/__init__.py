@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ukctrl.mechanics.dynamics import Dynamics
     from ukctrl.mechanics.linearise.equilibrium import equilibrium
     from ukctrl.mechanics.linearise.linearization import linearize
+    from ukctrl.papers.reproduction_page import write_reproduction
     from ukctrl.reports import plot
     from ukctrl.reports.run_page import write_report
     from ukctrl.robot import Robot, Snapshot
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from ukctrl.simulation.simulate import simulate
     from ukctrl.studies.comparison.compare import compare
     from ukctrl.studies.comparison.comparison import Comparison
+    from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
@@ -75,6 +77,7 @@ _NAMES = {
     "mechanics.dynamics": "Dynamics",
     "mechanics.linearise.equilibrium": "equilibrium",
     "mechanics.linearise.linearization": "linearize",
+    "papers.reproduction_page": "write_reproduction",
     "reports.run_page": "write_report",
     "robot": "Robot Snapshot",
     "simulation.effects": "Effect",
@@ -84,6 +87,7 @@ _NAMES = {
     "simulation.simulate": "simulate",
     "studies.comparison.compare": "compare",
     "studies.comparison.comparison": "Comparison",
+    "studies.comparison.comparison_page": "write_comparison",
     "studies.insight": "Insight write_study_report",
     "studies.sweep.factor": "Factor",
     "studies.sweep.study": "Study",
@@ -170,7 +174,9 @@ __all__ = [
     "testing",
     "tune",
     "uk",
+    "write_comparison",
     "write_report",
+    "write_reproduction",
     "write_study_report",
 ]
 

@@ -215,7 +215,7 @@ def test_a_squat_faster_than_free_fall_is_told_to_lift_off_at_the_moment_newton_
     assert total.min() < 0.0
     told = on_the_ground(run)
     assert told.level == "warning"
-    assert "would lift off at t = 0 s (and 3 others then or later); the model holds it" in told.text
+    assert "would lift off at t = 0 s (and 3 more then or later); the model holds it" in told.text
     assert run.metric("ground_pull") == -run["reaction"][:, ::3].min()
 
 

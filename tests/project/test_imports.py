@@ -94,7 +94,7 @@ def test_the_house_has_ten_packages():
 @pytest.mark.parametrize("path", FILES, ids=MODULES)
 def test_a_package_imports_only_from_floors_below_it(path):
     name = top(path)
-    if name == "__init__" or path == PACKAGE / "papers" / "servo" / "claims.py":
+    if name == "__init__":
         return  # the public names, gathered from everywhere
     wrong = [
         f"line {found.line}: {found.module}"

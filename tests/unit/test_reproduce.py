@@ -22,6 +22,7 @@ from ukctrl.papers import (
     recompute,
     registry,
     reproduction_page,
+    write_reproduction,
 )
 
 
@@ -259,7 +260,7 @@ def test_a_figure_that_fails_is_reported_and_the_next_is_drawn(library, tmp_path
     library("drawn", body)
     found = recompute()
     assert [failure.where for failure in found.outcomes[0].failures] == ["Figure 1"]
-    found.save(tmp_path / "out")
+    write_reproduction(found, tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.html", "reproduce.json", "drawn-motion.png",
     }  # fmt: skip
@@ -338,4 +339,4 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(library, tmp_path):
     library("good", GOOD)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write the page"):
-        recompute().save(tmp_path / "file")
+        write_reproduction(recompute(), tmp_path / "file")

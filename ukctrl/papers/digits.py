@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from ukctrl.core.number_text import number, unit_text
+from ukctrl.core.verdict import Level
 from ukctrl.papers.claim import Claim, Verdict
-from ukctrl.simulation.verdicts import Level
 
 LEVELS: dict[Verdict, Level] = {
     "agrees": "good",

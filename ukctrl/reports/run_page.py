@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
+from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
 from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.storage import toml_text, write_atomically
-from ukctrl.simulation.verdicts import Level, Verdict
 
 __all__ = ["html", "pictures", "write_report"]
 

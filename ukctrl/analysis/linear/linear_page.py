@@ -13,9 +13,9 @@ import numpy as np
 from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
 from ukctrl.analysis.linear.linear_loop import LinearLoop
 from ukctrl.core.number_text import number, sentence
+from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.simulation.result.storage import write_atomically
-from ukctrl.simulation.verdicts import Level
 
 __all__ = ["pictures", "write_analysis"]
 
