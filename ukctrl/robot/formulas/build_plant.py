@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError, ModelError, UkctrlError, unknown_name
 from ukctrl.core.expression import DomainError, Vocabulary
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
@@ -267,7 +268,7 @@ def _refuse_singular_mass(robot: Robot, key: str, states: list[Vector]) -> None:
     masses = [robot.snapshot(q).M for q in states]
     for q, M in zip(states, masses, strict=True):
         diagonal = np.diag(M)
-        worst = int(np.argmin(diagonal))
+        worst = first_smallest(diagonal)
         if diagonal[worst] < 0.0:
             raise ModelError(
                 f"{key}: {where} must be positive definite; at "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.core.number_text import number, quantity, unit_text
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.result import Result
@@ -25,7 +26,7 @@ def grip(result: Result) -> Verdict | None:
     level: Level = "good"
     if "sigma_min" in result.samples and np.isfinite(result["sigma_min"]).any():
         sigma = result["sigma_min"]
-        smallest, at = float(np.nanmin(sigma)), float(result.time[int(np.nanargmin(sigma))])
+        smallest, at = float(np.nanmin(sigma)), float(result.time[first_smallest(sigma)])
         sigma_text = (
             f" The smallest singular value of H = A G lies between {number(smallest)} (at t = "
             f"{quantity(at, 's')}) and {number(float(np.nanmax(sigma)))}."
@@ -34,7 +35,7 @@ def grip(result: Result) -> Verdict | None:
             level = "warning"
             sigma_text += " The motion passes close to a singularity."
     if low < high:
-        at = float(result.time[int(np.nanargmin(rank))])
+        at = float(result.time[first_smallest(rank)])
         return Verdict(
             "warning",
             "grip",
@@ -58,7 +59,7 @@ def reach(result: Result) -> Verdict | None:
     if "reach" not in result.samples or not np.isfinite(result["reach"]).any():
         return None
     reach, time = result["reach"], result.time
-    worst, at = float(np.nanmax(reach)), float(time[int(np.nanargmax(reach))])
+    worst, at = float(np.nanmax(reach)), float(time[first_largest(reach)])
     if worst <= NEGLIGIBLE:
         return Verdict(
             "good", "reach", "The actuators can give every acceleration that the task asks for."
@@ -108,7 +109,7 @@ def limits(result: Result) -> Verdict | None:
         return Verdict("note", "limits", "No actuator has an effort limit.")
     with np.errstate(invalid="ignore"):
         use = np.nanmax(np.abs(u[:, limited]), axis=0, initial=0.0) / limit[limited]
-    k = int(use.argmax())
+    k = first_largest(use)
     name = [entry for entry, has in zip(labels.actuators, limited, strict=True) if has][k]
     if share > 0.0:
         return Verdict(

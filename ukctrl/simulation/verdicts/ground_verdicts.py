@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, quantity
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.result import Result
@@ -24,8 +25,8 @@ def ground(result: Result) -> Verdict | None:
     level: Level = "good" if pull is None else "warning"
     text = pull
     if text is None:
-        least = min(forces, key=lambda force: float(force.normal.min()))
-        at = quantity(float(result.time[int(least.normal.argmin())]), "s")
+        least = forces[first_smallest([force.normal.min() for force in forces])]
+        at = quantity(float(result.time[first_smallest(least.normal)]), "s")
         weakest = quantity(float(least.normal.min()), "N")
         text = f"Every contact pushes, '{least.block}' least, by {weakest} (t = {at})"
     needed = result.metric("needed_friction")
@@ -49,7 +50,7 @@ def _pull(result: Result, forces: tuple[measures.GroundForce, ...]) -> str | Non
     start, first, _ = min(lifts, key=lambda lift: lift[0])
     others = len(lifts) - 1
     more = f" (and {others} other{'s' if others > 1 else ''} then or later)" if others else ""
-    strongest = max((force for _, force, _ in lifts), key=lambda force: -float(force.normal.min()))
+    strongest = lifts[first_smallest([force.normal.min() for _, force, _ in lifts])][1]
     during = np.any([pulled for _, _, pulled in lifts], axis=0).astype(np.float64)
     return (
         f"Contact '{first.block}' would lift off at t = {quantity(start, 's')}{more}; the model "

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import number, quantity, si, unit_text
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.result import Result
@@ -163,7 +164,7 @@ def _promised(result: Result) -> Concession | None:
         unit = unit_text(signals[f"{level}_bound"].units)
         if beyond.size:
             first = int(beyond[0])
-            worst = int(beyond[np.argmax(error[beyond] - bound[beyond])])
+            worst = int(beyond[first_largest(error[beyond] - bound[beyond])])
             text = (
                 f"At {result.time[first]:.2f} s the error of {level} left the bound that the law "
                 f"promises; it grew to {quantity(float(error[worst]), unit)} where the bound is "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity, si
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FLOOR, SETTLED_FRACTION
@@ -26,7 +27,7 @@ def error(result: Result) -> Verdict | None:
         return None
     unit = metrics.unit_in(f"peak_{name}", result.labels)
     first, last, peak = float(norm[0]), float(norm[-1]), float(norm.max())
-    at = quantity(float(result.time[int(norm.argmax())]), "s")
+    at = quantity(float(result.time[first_largest(norm)]), "s")
     if peak <= NEGLIGIBLE:
         return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at t = {at}).")
     if _grows(norm):
@@ -77,7 +78,7 @@ def velocity(result: Result) -> Verdict | None:
     last = size[-1]
     if not np.isfinite(last).all():
         return None
-    worst = int(np.argmax(last))
+    worst = first_largest(last)
     unit = per_second(labels.row_units[int(rows[worst])])
     bad = last[worst] > max(SETTLED_FRACTION * float(size[0].max()), SETTLED_FLOOR)
     return Verdict(

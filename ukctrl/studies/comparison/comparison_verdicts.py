@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, prefixed, quantity, sentence, si
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.verdicts import Verdict
@@ -86,7 +87,7 @@ def about(row: Row, runs: Runs) -> str:
             low, high = si(min(finite), row.unit), si(max(finite), row.unit)
             return f"Not distinguishable in {_repeats(runs)} repeats: means of {low} to {high}."
         return f"Nothing sets the controllers apart{shown}."
-    leader = min(row.best, key=lambda name: values[name])
+    leader = row.best[first_smallest([values[name] for name in row.best])]
     lowest = values[leader]
     verb = "is" if len(row.best) == 1 else "are"
     parts = [f"{quoted_list(row.best)} {verb} best with {_mean(row, leader)}"]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.simulation.result import metrics
 from ukctrl.studies.batch import Outcome
@@ -93,7 +94,7 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     if len(ranked) < 2 or not finite or not metric.about_controller:
         return Row(name, unit, means, (), spreads)
     pairs = _pairs({key: values[key] for key in finite}, metric.unit) if count > 1 else ()
-    leader = min(finite, key=lambda key: means[key])
+    leader = finite[first_smallest([means[key] for key in finite])]
     if count > 1:
         behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
         best = tuple(key for key in finite if key not in behind)
