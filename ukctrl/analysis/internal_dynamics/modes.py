@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 
 Poles = NDArray[np.complex128]
 Kind = Literal["none", "settles", "stays", "swings", "drifts", "runs_away"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import OperatingPoint, plant_at
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index

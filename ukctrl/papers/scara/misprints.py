@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.number_text import number
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.scara.formulas import (
     OMEGA,
     RADIUS,
-    Matrix,
     bias,
     constraint_torque,
     exact_start,
