@@ -10,15 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import identifier
 from ukctrl.robot.rigid import UNLIMITED, RigidStructure
 from ukctrl.robot.structure import Structure
-
-Matrix = NDArray[np.float64]
 
 SINGULAR = 1e-12
 """Smallest eigenvalue of the mass matrix, scaled to unit diagonal, that counts as positive."""

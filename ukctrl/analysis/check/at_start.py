@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.analysis.check.findings import Actuation, RowCheck
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Integrability, Stack, classify_parts

@@ -26,7 +26,7 @@ from ukctrl.control.baselines.joint_space import ComputedTorque
 from ukctrl.control.baselines.task_space import TaskSpace
 from ukctrl.control.elastic.linearisation import ElasticLinearisation
 from ukctrl.control.feedback import Baumgarte, FirstOrder, Pid, spread
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_smallest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.simulation.loop import Loop

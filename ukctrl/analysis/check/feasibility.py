@@ -17,7 +17,7 @@ from ukctrl.analysis.check.needed_inputs import (
     needed_inputs,
 )
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import first_smallest
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.measures import ALONG_THE_GROUND

@@ -6,7 +6,7 @@ import dataclasses as dc
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest
 
 TOLERANCE = 1e-6

@@ -17,7 +17,7 @@ from ukctrl.analysis.check.inverse_kinematics import time_derivatives
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.control import Servo
 from ukctrl.control.planned.law import PlannedLaw
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.dynamics import Dynamics

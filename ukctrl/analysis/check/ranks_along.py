@@ -21,9 +21,9 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

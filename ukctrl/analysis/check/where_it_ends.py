@@ -6,7 +6,7 @@ import dataclasses as dc
 from typing import Literal
 
 from ukctrl.analysis.check.inverse_kinematics import clash
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack

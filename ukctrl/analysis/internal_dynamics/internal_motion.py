@@ -9,7 +9,7 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.start import solve_start

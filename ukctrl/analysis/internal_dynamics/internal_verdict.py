@@ -11,7 +11,7 @@ from ukctrl.analysis.internal_dynamics.internal_motion import Motion, judge
 from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.extremes import first_largest, ranks
 from ukctrl.mechanics.relative_degree.advice import PLANNED
 from ukctrl.robot import Robot

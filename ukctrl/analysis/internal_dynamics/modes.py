@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest, first_smallest, ranks
 
 Poles = NDArray[np.complex128]

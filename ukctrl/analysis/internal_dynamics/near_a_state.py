@@ -12,7 +12,7 @@ from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
 from ukctrl.analysis.internal_dynamics.hidden import Unseen, unseen
 from ukctrl.analysis.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes
 from ukctrl.analysis.linear import invariant_zeros
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.linearise import Linearization, output_matrix
 

@@ -17,8 +17,8 @@ from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
 from ukctrl.control import law_name
 from ukctrl.control.regulators.riccati import written_pole
-from ukctrl.core.algebra.factorisation import Matrix
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop

@@ -18,7 +18,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import OperatingPoint, plant_at
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest, ranks
 from ukctrl.mechanics.constraints import Stack

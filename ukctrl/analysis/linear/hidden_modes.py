@@ -18,7 +18,7 @@ import numpy as np
 
 from ukctrl.analysis.linear.zeros import invariant_zeros
 from ukctrl.control.regulators.riccati import GRIP, states_of_mode
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import ranks
 
 SAME = 1e-5

@@ -32,9 +32,9 @@ from typing import final
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import LinearLoop
-from ukctrl.analysis.linear.response import Complex, Response, frequencies, response_at
+from ukctrl.analysis.linear.response import Response, frequencies, response_at
 from ukctrl.analysis.linear.structured_singular_value import balanced, bound, structured
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Complex, Vector
 from ukctrl.core.extremes import first_largest
 
 NEAR = 0.01

@@ -20,7 +20,7 @@ from ukctrl import uk
 from ukctrl.control.controller import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Components, spec

@@ -11,7 +11,7 @@ import numpy as np
 
 from ukctrl.control.controller import Controller, Task
 from ukctrl.control.planned.joint_motion import MAX_KNOTS, configurations, joint_motion
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ukctrl.control.controller import Controller, Law, Task
 from ukctrl.control.planned.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.regulators.riccati import Regulator
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Number, Seconds, spec

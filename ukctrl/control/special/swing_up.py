@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.control.controller import Command, Controller, Law, Signal, Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Quantity, Rate, RateSquared, spec

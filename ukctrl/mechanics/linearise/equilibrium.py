@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ukctrl import uk
 from ukctrl.core.algebra.answer_checks import RUN_RANK
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.dynamics import Dynamics, Gains

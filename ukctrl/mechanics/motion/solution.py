@@ -21,8 +21,8 @@ from ukctrl.core.algebra.answer_checks import (
     symmetric,
     vector,
 )
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
     DependentRows,

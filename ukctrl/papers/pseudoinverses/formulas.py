@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import qr
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.motion import FORMS, Form, solve
 from ukctrl.mechanics.pseudoinverse import METHODS, penrose_residuals, pinv
 from ukctrl.papers import parallelogram

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import classify
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim

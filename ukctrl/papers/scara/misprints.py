@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import first_largest
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.digits import bounded
 from ukctrl.papers.scara.formulas import (
     OMEGA,
     RADIUS,
-    Matrix,
     bias,
     constraint_torque,
     exact_start,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.number_text import number
 from ukctrl.papers.claim import Claim, Verdict
 from ukctrl.papers.digits import bounded
@@ -20,7 +21,6 @@ from ukctrl.papers.scara.formulas import (
     X_PRINTED,
     Y_PRINTED,
     Z_PRINTED,
-    Vector,
 )
 from ukctrl.papers.scara.ode45 import dormand_prince
 from ukctrl.papers.scara.runs import DRIFT, ROWS, STABILISED, joint_peaks, on_path, peaks, run

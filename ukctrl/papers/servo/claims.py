@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.analysis.check import check
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.digits import bounded

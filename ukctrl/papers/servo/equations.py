@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim

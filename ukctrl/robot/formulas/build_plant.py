@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError, UkctrlError, unknown_name
 from ukctrl.core.expression import DomainError, Vocabulary
 from ukctrl.core.extremes import first_smallest
@@ -30,8 +30,6 @@ from ukctrl.robot.robot import Robot
 from ukctrl.robot.schema import Extras, FormulaInput
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
 from ukctrl.robot.structure import Structure
-
-Vector = NDArray[np.float64]
 
 
 @dc.dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.simulation.result import metrics
@@ -23,7 +23,6 @@ from ukctrl.studies.batch import Outcome
 
 __all__ = ["Pair", "Row", "completed_names", "rank"]
 
-Array = NDArray[np.float64]
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""

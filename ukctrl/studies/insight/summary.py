@@ -12,14 +12,12 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.statistics import Estimate, quantile, quantile_interval
 from ukctrl.studies.insight.effective_samples import families, worth
 from ukctrl.studies.insight.study_runs import Runs, worst_where_none
-
-Array = NDArray[np.float64]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Percentiles of every metric, as fractions."""

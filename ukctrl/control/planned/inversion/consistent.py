@@ -19,7 +19,7 @@ from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.pencil import about, internal
 from ukctrl.control.planned.inversion.radau import differentiation, interpolation
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.uk import least_squares_input

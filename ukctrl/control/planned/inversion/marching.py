@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations, Terms
 from ukctrl.control.planned.inversion.radau import Radau, interpolation
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest
 

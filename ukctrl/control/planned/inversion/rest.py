@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.pencil import about, internal
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.uk import least_squares_input

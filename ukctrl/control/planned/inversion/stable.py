@@ -17,7 +17,7 @@ from ukctrl.control.planned.inversion.rest import Side, rest, side, stands
 from ukctrl.control.planned.inversion.servo_dae import dense, some_stages
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Count, Positive, Seconds, Time, spec
