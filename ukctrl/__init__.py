@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from ukctrl.control import Command, Controller, Law, Signal, Task
     from ukctrl.control.allocation import Allocation, Allocator
     from ukctrl.control.feedback import Feedback
+    from ukctrl.core.arrays import Matrix, Vector
     from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError
-    from ukctrl.core.fields import Matrix, NonNegative, Positive, Vector, spec
+    from ukctrl.core.fields import NonNegative, Positive, spec
     from ukctrl.core.files import catalog
     from ukctrl.mechanics import constraints, motion, pseudoinverse, reference
     from ukctrl.mechanics.constraints import Attached, Constraint, Rows, Stack
@@ -71,8 +72,9 @@ _NAMES = {
     "control": "Command Controller Law Signal Task",
     "control.allocation": "Allocation Allocator",
     "control.feedback": "Feedback",
+    "core.arrays": "Matrix Vector",
     "core.errors": "InfeasibleConstraint InputError UkctrlError",
-    "core.fields": "Matrix NonNegative Positive Vector spec",
+    "core.fields": "NonNegative Positive spec",
     "mechanics.constraints": "Attached Constraint Rows Stack",
     "mechanics.dynamics": "Dynamics",
     "mechanics.linearise.equilibrium": "equilibrium",

@@ -9,7 +9,7 @@ One module a paper; each holds a `Paper` whose claims are computed when asked fo
     write_reproduction(reproduction, "out")
 """
 
-from ukctrl.papers.claim import Claim, Drawing, InParts, Paper, Verdict, in_parts
+from ukctrl.papers.claim import Claim, Drawing, Paper, Verdict
 from ukctrl.papers.outcome import Failure, Outcome, Reproduction
 from ukctrl.papers.recompute import recompute
 from ukctrl.papers.registry import load, papers
@@ -19,12 +19,10 @@ __all__ = [
     "Claim",
     "Drawing",
     "Failure",
-    "InParts",
     "Outcome",
     "Paper",
     "Reproduction",
     "Verdict",
-    "in_parts",
     "load",
     "papers",
     "recompute",

@@ -53,6 +53,14 @@ def ours(claim: Claim, form: Format = number) -> str:
     return form(float(claim.ours), max(4, digits + 1))
 
 
+def bounded(value: float, bound: float) -> str:
+    """Return the bound of what is rounding, ``1e-09``, which is the same on every processor.
+
+    Where it is not kept, return the number.
+    """
+    return f"{bound if value <= bound else value:.0e}"
+
+
 def difference(claim: Claim, form: Format = number) -> str:
     """Return the relative difference in per cent; nothing for words.
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.relative_degree import relative_degrees
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim
+from ukctrl.papers.digits import bounded
 from ukctrl.papers.servo import arms, literal, runs
 from ukctrl.papers.servo.arms import READINGS
 from ukctrl.simulation.loop import Loop
@@ -67,7 +68,7 @@ def two_masses() -> Iterator[Claim]:
         unit="m",
         within=HELD,
         note="F is constant, and both masses accelerate at -k l/m2: velocities within "
-        f"{np.abs(exact['v'] - fall[:, None]).max():.0e} m/s of that closed form",
+        f"{bounded(float(np.abs(exact['v'] - fall[:, None]).max()), HELD)} m/s of that closed form",
     )
     held, degree = _grip_of_x2()
     yield Claim(
@@ -154,7 +155,7 @@ def motion() -> Iterator[Claim]:
     degrees = np.degrees(run["q"])
     half = int(np.argmin(np.abs(run.time - np.pi)))
     error = runs.motion_error(run)
-    note = f"closed loop against the known motion: {error:.0e} rad over the period"
+    note = f"closed loop against the known motion: {bounded(error, HELD)} rad over the period"
     for what, k, at, value in (
         ("link 1 at the top, vertical", 0, half, 90.0),
         ("link 5 at the top, vertical", 4, half, -90.0),
@@ -209,7 +210,7 @@ def performance() -> Iterator[Claim]:
             ours=worst,
             unit="m, rad",
             within=HELD,
-            note=f"torques within {runs.checked(reading):.0e} N m of the closed form",
+            note=f"torques within {bounded(runs.checked(reading), HELD)} N m of the closed form",
         )
     opened = literal.run(False)
     gap = literal.at(opened, literal.SHOWN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import number, percent, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
@@ -97,7 +98,7 @@ def limits(result: Result) -> Verdict | None:
         return Verdict("note", "limits", "No actuator has an effort limit.")
     with np.errstate(invalid="ignore"):
         use = np.nanmax(np.abs(u[:, limited]), axis=0, initial=0.0) / limit[limited]
-    k = int(use.argmax())
+    k = first_largest(use)
     nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
     if share > 0.0:
         text = f"Some input is at or beyond its limit during {percent(share)} of the run"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, percent, quantity
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
@@ -22,7 +23,7 @@ def ground(result: Result) -> Verdict | None:
     level: Level = "warning"
     text = _pull(result, forces)
     if not text:
-        level, least = "good", min(forces, key=lambda force: float(force.normal.min()))
+        level, least = "good", forces[first_smallest([force.normal.min() for force in forces])]
         weakest, at = smallest(result, least.normal)
         text = f"Every contact pushes, '{least.block}' least, by {quantity(weakest, 'N')} ({at})"
         if any(force.across.any() for force in forces):
@@ -50,7 +51,7 @@ def _pull(result: Result, forces: tuple[measures.GroundForce, ...]) -> str:
         return ""
     first = min(lifts, key=lambda block: lifts[block])
     others = f" (and {len(lifts) - 1} more then or later)" if len(lifts) > 1 else ""
-    strongest = min(forces, key=lambda force: float(force.normal.min()))
+    strongest = forces[first_smallest([force.normal.min() for force in forces])]
     during = np.any(list(pulled.values()), axis=0).astype(np.float64)
     return (
         f"Contact '{first}' would lift off at t = "

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import quoted
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import number, quantity, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
@@ -135,7 +136,7 @@ def _promised(result: Result) -> Verdict | None:
         unit = signals[f"{level}_bound"].units
         beyond = np.flatnonzero(error > bound * (1.0 + ROUNDING) + ROUNDING * SERVED)
         if beyond.size:
-            worst = int(beyond[np.argmax(error[beyond] - bound[beyond])])
+            worst = int(beyond[first_largest(error[beyond] - bound[beyond])])
             return Verdict(
                 "warning",
                 "promise",

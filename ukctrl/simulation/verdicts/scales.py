@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity
 from ukctrl.core.verdict import Level
 from ukctrl.simulation.result.result import Result
@@ -22,8 +23,8 @@ def graded(value: float, fine: float, doubtful: float, beyond: Level = "warning"
 
 def largest(result: Result, values: NDArray[np.float64]) -> tuple[float, str]:
     """Return the largest of a sampled quantity, and when that was: ``t = 1.2 s``."""
-    k = int(np.nanargmax(values))
-    return float(values[k]), f"t = {quantity(float(result.time[k]), 's')}"
+    at = quantity(float(result.time[first_largest(values)]), "s")
+    return float(np.nanmax(values)), f"t = {at}"
 
 
 def smallest(result: Result, values: NDArray[np.float64]) -> tuple[float, str]:

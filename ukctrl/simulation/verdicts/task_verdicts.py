@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
@@ -68,7 +69,7 @@ def velocity(result: Result) -> Verdict | None:
     size = np.abs(samples["beta"][:, rows])
     if not np.isfinite(size[-1]).all():
         return None
-    k = int(np.argmax(size[-1]))
+    k = first_largest(size[-1])
     worst, last, row = int(rows[k]), float(size[-1, k]), labels.rows[int(rows[k])]
     bad = last > max(SETTLED_FRACTION * float(size[0].max()), SETTLED_FLOOR)
     off = si(last, per_second(labels.row_units[worst]))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ukctrl.core.errors import quoted
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, prefixed, quantity, sentence, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import metrics
@@ -108,7 +109,7 @@ def about(row: Row, runs: Runs) -> Verdict:
 
 def _ranked(row: Row, ranked: Sequence[str]) -> str:
     """Return who is best, with how much, and how the others compare."""
-    leader = min(row.best, key=lambda name: row.values[name])
+    leader = row.best[first_smallest([row.values[name] for name in row.best])]
     parts = [f"Best: {quoted(row.best)}, {_mean(row, leader)}"]
     if len(row.best) > 1 and row.pairs:
         equal = all(_is_tie(row, leader, name) for name in row.best if name != leader)

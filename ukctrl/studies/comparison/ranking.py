@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.storage import finite_or_none
@@ -23,7 +24,6 @@ from ukctrl.studies.batch import Outcome
 
 __all__ = ["Pair", "Row", "completed_names", "rank"]
 
-Array = NDArray[np.float64]
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""
@@ -111,7 +111,7 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     if len(ranked) < 2 or not finite or not metric.about_controller:
         return Row(name, unit, means, (), spreads)
     pairs = _pairs({key: values[key] for key in finite}, metric.unit) if count > 1 else ()
-    leader = min(finite, key=lambda key: means[key])
+    leader = finite[first_smallest([means[key] for key in finite])]
     if count > 1:
         behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
         best = tuple(key for key in finite if key not in behind)
