@@ -14,6 +14,8 @@ from ukctrl.core.fields import spec
 from ukctrl.studies.comparison.compare import variants_of
 from ukctrl.studies.tuning import Budget
 
+pytestmark = pytest.mark.portable
+
 CARDS = ["servo-baumgarte", "computed-torque", "pd-gravity"]
 
 

@@ -24,6 +24,8 @@ from ukctrl.papers import (
     write_reproduction,
 )
 
+pytestmark = pytest.mark.portable
+
 
 def claim(**changes):
     """Return a claim that agrees, changed."""

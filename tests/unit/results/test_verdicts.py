@@ -11,6 +11,8 @@ from ukctrl import Scenario, simulate
 from ukctrl.simulation.result.result import Labels, Result, Signal
 from ukctrl.simulation.verdicts import headline, judge
 
+pytestmark = pytest.mark.portable
+
 T = np.linspace(0.0, 10.0, 501)
 
 
