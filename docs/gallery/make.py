@@ -11,6 +11,9 @@ returns Markdown. The page holds a table between `<!-- table: NAME -->` and `<!-
 number in a sentence between `<!-- fact: NAME -->` and `<!-- end -->`; nothing between them is
 typed by hand. `SLOW = True` keeps a page that takes more than a few seconds out of the quick tests.
 
+Scripts of all pages share `page_tables.py`, tables and numbers in Markdown, and `maker_tables.py`,
+where the makers of industrial arms put their tools.
+
 `figures.py`, if there is one, has `draw(folder)`, which writes PNG files that begin with the
 page's name.
 """
@@ -49,11 +52,12 @@ def scripts_of(page: str) -> Iterator[None]:
     Pages may give their scripts the same names, so no script outlives its page.
     """
     home = folder(page)
-    sys.path.insert(0, str(home))
+    sys.path[:0] = [str(home), str(GALLERY)]
     try:
         yield
     finally:
         sys.path.remove(str(home))
+        sys.path.remove(str(GALLERY))
         for name, module in list(sys.modules.items()):
             if Path(getattr(module, "__file__", None) or "/").parent == home:
                 del sys.modules[name]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from page_tables import below, error, fixed, minus, table
 
 from ukctrl.papers import Claim
-from ukctrl.papers.markdown import below, error, fixed, minus, table
 from ukctrl.papers.servo import arms, claims, equations, literal, newton, runs
 from ukctrl.papers.servo.arms import READINGS
 

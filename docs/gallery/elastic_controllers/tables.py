@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from experiments import LAWS, SOFT, apart, panda, paper
 from one_joint import longest
+from page_tables import error, fixed, table
 
 from ukctrl import Scenario, simulate
 from ukctrl.control import (
@@ -14,7 +15,6 @@ from ukctrl.control import (
     ElasticLinearisation,
     ElasticSingularPerturbation,
 )
-from ukctrl.papers.markdown import error, fixed, table
 
 SLOW = True
 SAME_MOTION = 1e-8

@@ -6,11 +6,11 @@ import functools
 
 import numpy as np
 from numpy.typing import NDArray
+from page_tables import below, table, within
 
 from ukctrl import Result, Robot, Scenario, simulate
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.papers import parallelogram
-from ukctrl.papers.markdown import below, table, within
 
 SLOW = True
 STARTS = ((-45, 0.0), (-80, 0.0), (-10, 0.0), (30, 0.0), (60, 0.0), (-90, 8.0))

@@ -1,6 +1,7 @@
 """The claims of section 8.3."""
 
-from ukctrl.papers.markdown import claims_table, table
+from page_tables import claims_table, table
+
 from ukctrl.papers.review import flexible, springs
 from ukctrl.papers.review.runs import run
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pinocchio as pin
+from page_tables import below, fixed, table
 
 from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.papers.markdown import below, fixed, table
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.verdicts import judge
 

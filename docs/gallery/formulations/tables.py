@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import systems
+from page_tables import table
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics import motion
 from ukctrl.mechanics.pseudoinverse import METHODS
-from ukctrl.papers.markdown import table
 from ukctrl.papers.recursive import three_rrr
 
 ROUNDING = 1e-11

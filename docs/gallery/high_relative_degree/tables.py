@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from page_tables import below, table
 from solutions import SOLUTIONS
 
 from ukctrl.mechanics.relative_degree import relative_degrees, whole_degree
-from ukctrl.papers.markdown import below, table
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario

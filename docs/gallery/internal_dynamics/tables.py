@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from page_tables import below, minus, table
 
 from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.analysis.internal_dynamics.modes import Poles
 from ukctrl.core.files.catalog import names
-from ukctrl.papers.markdown import below, minus, table
 from ukctrl.simulation.loop.prepare import true_robot
 from ukctrl.simulation.scenario import Scenario
 

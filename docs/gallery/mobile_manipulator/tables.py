@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from maker_tables import about_z, ur5_tool
 from numpy.typing import NDArray
+from page_tables import below, fixed, table
 
 from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.papers.arms import about_z, ur5_tool
-from ukctrl.papers.markdown import below, fixed, table
 
 NAME = "mobile-manipulator"
 SAME_STATE = 1e-11

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+from page_tables import below, table
 
 from ukctrl import Result, Scenario, simulate
 from ukctrl.papers import parallelogram
-from ukctrl.papers.markdown import below, table
 
 SLOW = True
 LOOPS = (1, 2, 3, 5)

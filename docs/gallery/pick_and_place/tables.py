@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from page_tables import below, error, fixed, table
 
 from ukctrl import Result, Scenario, simulate
 from ukctrl.core.files import catalog
-from ukctrl.papers.markdown import below, error, fixed, table
 
 NAME = "scara-pick-and-place"
 PICK, PLACE, END = 0.7, 3.1, 4.2

@@ -1,6 +1,7 @@
 """The claims of Example 1."""
 
-from ukctrl.papers.markdown import claims_table
+from page_tables import claims_table
+
 from ukctrl.papers.review.particle import projectile_claims
 
 TABLES = {"claims": lambda: claims_table(projectile_claims())}

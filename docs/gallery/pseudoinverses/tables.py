@@ -6,11 +6,11 @@ import dataclasses as dc
 import functools
 from collections.abc import Iterator
 
+import page_tables
 import study
+from page_tables import above, table
 from study import ABOVE, GAINS, THRESHOLDS
 
-from ukctrl.papers import markdown
-from ukctrl.papers.markdown import above, table
 from ukctrl.papers.pseudoinverses import flops, formulas, runs
 from ukctrl.papers.pseudoinverses.printed import RUNS, SIZES, TABLE_6, TABLES_2_TO_5, Run
 from ukctrl.papers.pseudoinverses.rerun import INTEGRATORS, METHODS, START, Case, Outcome
@@ -33,7 +33,7 @@ def outcome(case: Case) -> Outcome:
 
 def power(value: float | None) -> str:
     """Return ``1.2·10⁻⁹`` for a number, a dash for none."""
-    return "–" if value is None else markdown.power(value)
+    return "–" if value is None else page_tables.power(value)
 
 
 def count(value: int | None) -> str:

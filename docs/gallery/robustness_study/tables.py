@@ -6,14 +6,14 @@ import functools
 
 import numpy as np
 from numpy.typing import NDArray
+from page_tables import minus, table
 from study import COST, LIMIT, insight
 
 from ukctrl.core.number_text import number, si
 from ukctrl.core.statistics import Estimate, wilson
-from ukctrl.papers.markdown import minus, table
 from ukctrl.studies.insight import Insight, Sensitivity
 from ukctrl.studies.insight.bins import bins_of
-from ukctrl.studies.insight.study_page_tables import factor_words
+from ukctrl.studies.insight.study_tables import factor_words
 
 CONTROLLER, PERIOD = "controller.use", "timing.control"
 RANGES = 6

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import page_tables
+from page_tables import minus, power, table
 
-from ukctrl.papers import markdown
-from ukctrl.papers.markdown import minus, power, table
 from ukctrl.papers.scara import formulas as paper
 from ukctrl.papers.scara import misprints
 from ukctrl.papers.scara.formulas import LEFT, LITERAL, NEAREST, OURS, RIGHT, STARTS, V_PRINTED
@@ -28,7 +28,7 @@ def sig(value: float, digits: int = 3) -> str:
 
 def fixed(values: Iterable[float], decimals: int) -> str:
     """Return numbers with so many decimals."""
-    return ", ".join(markdown.fixed(value, decimals) for value in values)
+    return ", ".join(page_tables.fixed(value, decimals) for value in values)
 
 
 def milli(values: Iterable[float], digits: int = 3) -> list[str]:

@@ -10,10 +10,10 @@ from types import ModuleType
 import by_hand
 import numpy as np
 from experiments import M1, M2, PATHS, TIMES, C, K, T, apart, at, independent, nominal
+from page_tables import below, table
 
 from ukctrl.control import Flat, Inversion, ServoDae, StableInversion
 from ukctrl.core.errors import InputError
-from ukctrl.papers.markdown import below, table
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
 

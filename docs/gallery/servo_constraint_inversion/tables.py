@@ -23,11 +23,11 @@ from experiments import (
     planned,
 )
 from kinds import kinds
+from page_tables import below, minus, table, within
 
 from ukctrl.control import ServoDae
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.papers.markdown import below, minus, table, within
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.prepare import true_robot
 from ukctrl.simulation.scenario import Scenario

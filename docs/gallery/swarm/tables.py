@@ -1,6 +1,7 @@
 """The claims of section 8.2."""
 
-from ukctrl.papers.markdown import claims_table
+from page_tables import claims_table
+
 from ukctrl.papers.review.swarm import claims, rest_claims
 
 TABLES = {"claims": lambda: claims_table(claims()), "rest": lambda: claims_table(rest_claims())}

@@ -6,10 +6,10 @@ import functools
 
 import numpy as np
 from numpy.typing import NDArray
+from page_tables import below, table
 from scipy.integrate import solve_ivp
 
 from ukctrl import Result, Scenario, simulate
-from ukctrl.papers.markdown import below, table
 from ukctrl.papers.recursive import three_rrr
 
 NAMES = ("platform_x", "platform_y", "platform_angle")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 
 import searches
+from page_tables import table
 
 from ukctrl import Tuned
-from ukctrl.papers.markdown import table
 from ukctrl.studies.tuning.tuned import average_of, worst_of
 
 SLOW = True

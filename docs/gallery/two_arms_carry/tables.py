@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from maker_tables import about_x, panda_tool
 from numpy.typing import NDArray
+from page_tables import below, fixed, table
 
 from ukctrl import Result, Robot, Scenario, simulate
 from ukctrl.core.files import catalog
-from ukctrl.papers.arms import about_x, panda_tool
-from ukctrl.papers.markdown import below, fixed, table
 
 NAME = "two-arms-carry"
 HELD = 1e-10

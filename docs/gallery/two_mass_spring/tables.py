@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ukctrl.papers.markdown import below, minus, table
+from page_tables import below, minus, table
+
 from ukctrl.papers.servo import claims, runs
 from ukctrl.robot import Robot
 from ukctrl.simulation.scenario import Scenario
