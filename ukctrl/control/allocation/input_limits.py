@@ -7,7 +7,7 @@ from typing import Annotated, final
 import numpy as np
 from pydantic import WithJsonSchema
 
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.factorisation import Vector
 from ukctrl.core.errors import GainError, unknown_name
 from ukctrl.robot import Robot
