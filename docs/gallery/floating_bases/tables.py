@@ -7,11 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pinocchio as pin
+from markdown_text import error, fixed, table
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.papers.markdown import error, fixed, table
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.verdicts import judge
+from ukctrl import Loop, Result, Robot, Scenario, judge, simulate
 
 SLOW = True
 PERIODS = (24.0, 12.0, 6.0, 4.0, 3.0)

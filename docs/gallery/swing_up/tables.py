@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import study
-
-from ukctrl.papers.markdown import error, minus, table
+from markdown_text import error, minus, table
 
 SLOW = True
 ROBOTS = {"cart-pole": "cart and pole", "acrobot": "Acrobot", "pendubot": "Pendubot"}

@@ -1,11 +1,18 @@
 """The industrial arms of the catalogue, against their makers' tables."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, UnknownName
-from ukctrl.papers.arms import UR5, panda_flange, panda_tool, ur5_frames
 from ukctrl.robot import Robot
+
+SCRIPT = Path(__file__).parents[3] / "docs" / "gallery" / "shared" / "makers_tables.py"
+MAKERS = runpy.run_path(str(SCRIPT))
+UR5, ur5_frames = MAKERS["UR5"], MAKERS["ur5_frames"]
+panda_flange, panda_tool = MAKERS["panda_flange"], MAKERS["panda_tool"]
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # seven rotations, metres
 C45 = np.sqrt(0.5)
