@@ -1,8 +1,10 @@
 """The claims of section 8.1."""
 
-from page_tables import claims_table
+from markdown_text import claims_table
 
-from ukctrl.papers.review.particle import spiral_claims
+from ukctrl import papers
 
-TABLES = {"claims": lambda: claims_table(spiral_claims())}
+particle = papers.review.particle
+
+TABLES = {"claims": lambda: claims_table(particle.spiral_claims())}
 FACTS: dict[str, object] = {}
