@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 from ukctrl import Check, Scenario, catalog, check
-from ukctrl.core.extremes import first_largest
 
 PAGE = Path(__file__).with_name("check.md")
 TABLE = re.compile(r"(?<=<!-- table: catalogue -->\n\n)(.*?)(?=\n\n<!-- end -->)", re.DOTALL)
@@ -22,8 +21,6 @@ HEAD = (
     "| motion | nearest to singular | most used | verdict |"
 )
 WORDS = {"joint motion": "kinematics", "path alone": "path", "none": "-"}
-UNUSED = 1e-6
-"""Less than this part of a limit is nothing: a robot that rests needs rounding of its motors."""
 VERDICTS = {"ready": "ready", "warnings": "warnings", "not ready": "**not ready**"}
 
 
@@ -66,15 +63,8 @@ def _nearest(found: Check) -> str:
 
 
 def _most_used(found: Check) -> str:
-    demands = found.feasibility
-    if demands is None:
-        return "-"
-    every = (*demands.inputs, *demands.rates, *demands.velocities, *demands.positions)
-    limited = [use for use in every if use.share is not None]
-    if not limited:
-        return "-"
-    most = limited[first_largest([use.share or 0.0 for use in limited], UNUSED)]
-    return f"{100.0 * (most.share or 0.0):.0f} % (`{most.name}`)"
+    most = found.feasibility and found.feasibility.most_used
+    return f"{100.0 * (most.share or 0.0):.0f} % (`{most.name}`)" if most else "-"
 
 
 def rows_of(names: list[str]) -> dict[str, str]:
