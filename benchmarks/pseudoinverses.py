@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is importe
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.pseudoinverse import METHODS, MethodName, penrose_residuals, pinv
 from ukctrl.papers.pseudoinverses.printed import svd
 

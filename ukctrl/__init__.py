@@ -29,14 +29,16 @@ if TYPE_CHECKING:
     from ukctrl.control import Command, Controller, Law, Signal, Task
     from ukctrl.control.allocation import Allocation, Allocator
     from ukctrl.control.feedback import Feedback
+    from ukctrl.core.arrays import Matrix, Vector
     from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError
-    from ukctrl.core.fields import Matrix, NonNegative, Positive, Vector, spec
+    from ukctrl.core.fields import NonNegative, Positive, spec
     from ukctrl.core.files import catalog
     from ukctrl.mechanics import constraints, motion, pseudoinverse, reference
     from ukctrl.mechanics.constraints import Attached, Constraint, Rows, Stack
     from ukctrl.mechanics.dynamics import Dynamics
     from ukctrl.mechanics.linearise.equilibrium import equilibrium
     from ukctrl.mechanics.linearise.linearization import linearize
+    from ukctrl.papers.reproduction_page import write_reproduction
     from ukctrl.reports import plot
     from ukctrl.reports.run_page import write_report
     from ukctrl.robot import Robot, Snapshot
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from ukctrl.simulation.simulate import simulate
     from ukctrl.studies.comparison.compare import compare
     from ukctrl.studies.comparison.comparison import Comparison
+    from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
@@ -70,12 +73,14 @@ _NAMES = {
     "control": "Command Controller Law Signal Task",
     "control.allocation": "Allocation Allocator",
     "control.feedback": "Feedback",
+    "core.arrays": "Matrix Vector",
     "core.errors": "InfeasibleConstraint InputError UkctrlError",
-    "core.fields": "Matrix NonNegative Positive Vector spec",
+    "core.fields": "NonNegative Positive spec",
     "mechanics.constraints": "Attached Constraint Rows Stack",
     "mechanics.dynamics": "Dynamics",
     "mechanics.linearise.equilibrium": "equilibrium",
     "mechanics.linearise.linearization": "linearize",
+    "papers.reproduction_page": "write_reproduction",
     "reports.run_page": "write_report",
     "robot": "Robot Snapshot",
     "simulation.effects": "Effect",
@@ -85,6 +90,7 @@ _NAMES = {
     "simulation.simulate": "simulate",
     "studies.comparison.compare": "compare",
     "studies.comparison.comparison": "Comparison",
+    "studies.comparison.comparison_page": "write_comparison",
     "studies.insight": "Insight write_study_report",
     "studies.sweep.factor": "Factor",
     "studies.sweep.study": "Study",
@@ -172,7 +178,9 @@ __all__ = [
     "testing",
     "tune",
     "uk",
+    "write_comparison",
     "write_report",
+    "write_reproduction",
     "write_study_report",
     "write_tuned",
 ]

@@ -10,7 +10,7 @@ import pinocchio as pin
 from protocol import Case, Tick, serve
 
 from ukctrl import Dynamics, Law, Scenario, Stack, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.simulation.loop.prepare import true_robot
 
 

@@ -15,6 +15,8 @@ from ukctrl.robot import Elastic, Wrench, links_alone
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.simulation.simulate import Loop
 
+pytestmark = pytest.mark.portable
+
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
 CARDS = (
     "elastic-cascade",

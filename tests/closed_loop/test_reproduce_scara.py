@@ -14,6 +14,8 @@ from scipy.linalg import expm
 
 from ukctrl.papers.scara import PAPER, screws
 
+pytestmark = pytest.mark.portable
+
 THREE_DIGITS = {"rtol": 5e-3}
 """The numbers below are rounded to three digits."""
 

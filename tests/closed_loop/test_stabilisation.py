@@ -18,6 +18,8 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot.schema import ExtraFrame
 from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
 
+pytestmark = pytest.mark.portable
+
 G = 9.81
 KEPT = 1e-6  # relative energy drift over 20 s that a run must keep to
 PARALLEL = ((1.0, 1.0, 1.0, 2.0), (0.1, 0.1, 0.1, 0.2))  # masses, inertias: links, coupler
@@ -176,7 +178,7 @@ def test_projection_keeps_position_and_velocity_to_rounding(integrator):
         )
     )
     assert run.status == "completed", run.message
-    assert run.metric("peak_passive_phi") < 1e-14
+    assert run.metric("peak_passive_phi") < 1e-13  # links of 1 m, in double precision
     assert np.abs(run["passive_beta"]).max() < 1e-13
     expected = pendulum(run, *PARALLEL)
     atol = 2e-3 if integrator.method == "semi_implicit_euler" else 1e-6  # of order 1, and higher

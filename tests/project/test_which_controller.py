@@ -37,17 +37,20 @@ def check(*arguments):
     )
 
 
+@pytest.mark.portable
 def test_a_sample_of_the_study_comes_out_as_stored():
     done = check("far", "weak", "sampled-20")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.portable
 @pytest.mark.slow
 def test_every_short_comparison_comes_out_as_stored():
     done = check("--quick")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.portable
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["singular", "hanging", "elastic-1", "elastic-10", "noise-given"])
 def test_a_sample_of_the_long_comparisons_comes_out_as_stored(name):

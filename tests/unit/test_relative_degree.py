@@ -9,6 +9,8 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import explain, relative_degrees, together
 
+pytestmark = pytest.mark.portable
+
 
 def chain(masses, springs, *, damping=0.0):
     """Masses on a line with springs between neighbours and a force on the first."""

@@ -4,6 +4,8 @@ import pytest
 
 from ukctrl.papers.recursive import PAPER
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.fixture(scope="module")
 def claims():

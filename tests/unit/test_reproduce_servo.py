@@ -7,6 +7,8 @@ import pytest
 
 from ukctrl.papers.servo import PAPER, arms, literal, runs
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.fixture(scope="module")
 def claims():

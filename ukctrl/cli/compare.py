@@ -78,6 +78,7 @@ def compare(
     from ukctrl.core.files import catalog
     from ukctrl.simulation.loop import Loop
     from ukctrl.studies.comparison import compare as compare_controllers
+    from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.tuning import Journal
 
     entries = [_entry(text, scenario) for text in controllers]
@@ -108,7 +109,7 @@ def compare(
             _tell(journal, budget.simulations * len(entries))
             raise typer.Exit(1) from stopped
         stop.hold()
-        comparison.save(folder)
+        write_comparison(comparison, folder)
         journal.remove()
         if not quiet:
             terminal.show_comparison(comparison, folder, as_json)

@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 
 from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Constraint, Stack

@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.controller import Command, Controller, Law, Signal, Task
 from ukctrl.control.feedback import AnyFeedback, BoundFeedback, Feedback, StateFeedback
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.fields import Instance, spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -2,29 +2,29 @@
 
 One module a paper; each holds a `Paper` whose claims are computed when asked for.
 
-    from ukctrl.papers import recompute
+    from ukctrl.papers import recompute, write_reproduction
 
-    found = recompute(["scara"])
-    print(found.summary)
-    found.save("out")
+    reproduction = recompute(["scara"])
+    print(reproduction.summary)
+    write_reproduction(reproduction, "out")
 """
 
-from ukctrl.papers.claim import Claim, Drawing, InParts, Paper, Verdict, in_parts
+from ukctrl.papers.claim import Claim, Drawing, Paper, Verdict
 from ukctrl.papers.outcome import Failure, Outcome, Reproduction
 from ukctrl.papers.recompute import recompute
 from ukctrl.papers.registry import load, papers
+from ukctrl.papers.reproduction_page import write_reproduction
 
 __all__ = [
     "Claim",
     "Drawing",
     "Failure",
-    "InParts",
     "Outcome",
     "Paper",
     "Reproduction",
     "Verdict",
-    "in_parts",
     "load",
     "papers",
     "recompute",
+    "write_reproduction",
 ]

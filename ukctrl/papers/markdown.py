@@ -1,7 +1,8 @@
 """Tables and numbers in Markdown, for the gallery's pages.
 
-A page is computed again wherever it is checked, and must come out the same on every machine: what
-is rounding is given as a bound, far enough away for another machine's last bits.
+A page is computed again wherever it is checked, and must come out the same on every machine. What
+rounding or an integrator's tolerance leaves is therefore given as a bound that the page's author
+chose, with a reason, and that is checked: the decade in which such a number falls is no fact.
 """
 
 from __future__ import annotations
@@ -12,18 +13,29 @@ from collections.abc import Callable, Iterable, Sequence
 from ukctrl.papers import digits
 from ukctrl.papers.claim import Claim
 
-__all__ = ["bound", "claims_table", "error", "fixed", "minus", "power", "table"]
+__all__ = [
+    "NotKept",
+    "above",
+    "below",
+    "claims_table",
+    "error",
+    "fixed",
+    "minus",
+    "power",
+    "table",
+    "within",
+]
 
 NOISE = 1e-8
-"""A number of ours below this is the error of a route, and differs from machine to machine."""
-BOUNDS = (-11, -9, -8)
-"""The powers of ten that an error is said to be below."""
-LOWEST = -12
-"""No bound is closer to zero than this power of ten."""
-MARGIN = 3.0
-"""How many times an error fits into its bound at least."""
+"""A number of ours below this is the error of a route, and a claim's table says no more of it."""
+FAR = 1e3
+"""An error that is none of rounding is larger than the bound of rounding by this, at least."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class NotKept(ValueError):
+    """A number is not where the page's author said that it is on every machine."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -62,31 +74,67 @@ def power(value: float, digits: int = 2) -> str:
     return minus(f"{mantissa}·10{str(int(exponent)).translate(_RAISED)}")
 
 
-def bound(value: float) -> str:
-    """Return the power of ten that a small positive number is clearly below: ``below 10⁻⁹``."""
-    return _below(max(LOWEST, math.ceil(math.log10(MARGIN * value))))
-
-
-def error(value: float, large: Callable[[float], str] = "{:.2g}".format) -> str:
-    """Return a bound of an error that is rounding, ``below 10⁻⁹``, else the error.
+def below(value: float, bound: float) -> str:
+    """Return the bound of a small number, a power of ten: ``below 10⁻⁹``.
 
     Args:
         value: Not negative.
-        large: Writes an error that is more than rounding.
+        bound: Chosen with a reason, 10 to 1000 times what processors give.
+
+    Raises:
+        NotKept: The number is larger.
     """
-    for exponent in BOUNDS:
-        if MARGIN * value < 10.0**exponent:
-            return _below(exponent)
+    if not value <= bound:
+        raise NotKept(f"must be below {bound:.0e}; got {value:.3e}.")
+    return f"below {_ten(bound)}"
+
+
+def above(value: float, bound: float) -> str:
+    """Return the bound of a large number that rounding decides: ``above 10``.
+
+    Raises:
+        NotKept: The number is smaller.
+    """
+    if not value >= bound:
+        raise NotKept(f"must be above {bound:g}; got {value:.3e}.")
+    return f"above {bound:g}"
+
+
+def within(value: float, low: float, high: float, text: str) -> str:
+    """Return a text that holds for every number of a range.
+
+    Raises:
+        NotKept: The number is outside.
+    """
+    if not low <= value <= high:
+        raise NotKept(f"'{text}' must be within {low:g} .. {high:g}; got {value:.4g}.")
+    return text
+
+
+def error(value: float, bound: float, large: Callable[[float], str] = "{:.2g}".format) -> str:
+    """Return the bound of an error that is rounding, as `below` does, else the error.
+
+    Args:
+        value: Not negative.
+        bound: Of what is rounding.
+        large: Writes an error that is more.
+
+    Raises:
+        NotKept: It is neither: above the bound, and not far above it.
+    """
+    if value < FAR * bound:
+        return below(value, bound)
     return large(value)
 
 
-def _below(exponent: int) -> str:
-    return f"below 10{str(exponent).translate(_RAISED)}"
+def _ten(power: float) -> str:
+    exponent = round(math.log10(power))
+    return {0: "1", -1: "0.1"}.get(exponent, f"10{str(exponent).translate(_RAISED)}")
 
 
 def _ours(claim: Claim) -> str:
     if isinstance(claim.ours, float) and 0.0 < abs(claim.ours) < NOISE:
-        return "below 10⁻⁸"
+        return f"below {_ten(NOISE)}"
     return digits.ours(claim)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression import Vocabulary, check, compile_function, parse
 from ukctrl.core.files.toml import blaming
@@ -26,9 +27,6 @@ from ukctrl.robot.structure import Site, Structure
 
 if TYPE_CHECKING:
     from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dc.dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError, ModelError, unknown_name
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.actuators import Actuation
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
     from ukctrl.robot.snapshot import Snapshot
 
-Vector = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SUFFIX = "_motor"
 """What the name of a motor's coordinate adds to that of its joint."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression import Vocabulary, check, compile_function, parse
 from ukctrl.core.files.toml import blaming
@@ -18,8 +19,6 @@ from ukctrl.robot.structure import Site, Structure
 
 if TYPE_CHECKING:
     from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
 
 
 class Term(Protocol):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 from pydantic import Field, WithJsonSchema
 
 from ukctrl.core.errors import InputError, ModelError, unknown_name
@@ -31,8 +30,6 @@ from ukctrl.robot.structure import Structure
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
-
-Vector = NDArray[np.float64]
 
 
 def _vec3(value: object) -> tuple[float, ...]:

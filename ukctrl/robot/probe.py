@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Vector
 from ukctrl.robot.actuators import Actuation
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
 
-Vector = NDArray[np.float64]
 
 CONSTANT_ATOL = 1e-13
 """A column of ``B`` that varies by no more than this between configurations is constant."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import unknown_name
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
     from ukctrl.robot.snapshot import Snapshot
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 UNLIMITED = 1e20
 """Limits beyond this are how model files write "none"."""

@@ -11,13 +11,12 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 _crba = pin.crba
 _bias = pin.nonLinearEffects

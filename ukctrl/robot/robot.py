@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.files.toml import read_spec
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.audit import Finding
@@ -23,8 +24,6 @@ from ukctrl.robot.schema import AnyActuator, AnyForce, Elastic, ExtraFrame, Opti
 from ukctrl.robot.sizes import Face
 from ukctrl.robot.snapshot import Snapshot, checked
 from ukctrl.robot.structure import Site, Structure
-
-Vector = NDArray[np.float64]
 
 
 @final

@@ -8,16 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.home import configuration
 from ukctrl.robot.layout import Block
 from ukctrl.robot.structure import Structure
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Face(abc.ABC):

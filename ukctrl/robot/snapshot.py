@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
     from ukctrl.robot.structure import Site
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class FrameMotion(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression import Vocabulary
 from ukctrl.robot.layout import Block, identifier
@@ -21,9 +22,6 @@ from ukctrl.robot.layout import Block, identifier
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
     from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Site(NamedTuple):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.rigid_snapshot import borrowed
 
 if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 _crba = pin.crba
 _bias = pin.nonLinearEffects

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop, Progress

@@ -9,7 +9,7 @@ from scipy.linalg import expm
 
 from ukctrl import Robot, Task
 from ukctrl.control import Controller
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Elastic

@@ -14,9 +14,11 @@ from ukctrl.control import (
     ElasticLinearisation,
     ElasticSingularPerturbation,
 )
-from ukctrl.papers.markdown import fixed, table
+from ukctrl.papers.markdown import error, fixed, table
 
 SLOW = True
+SAME_MOTION = 1e-8
+"""Two integrations to a relative 1e-9, or tighter, of some rad differ by this [rad, rad/s]."""
 SHORT = {"timing__duration": 2.0}
 FAST_POLES = {"controller__alpha": 1200.0, "controller__beta": 360000.0}
 """Poles of the linearisation at 600 1/s."""
@@ -38,11 +40,6 @@ def millimetres(value: float) -> str:
     if not np.isfinite(value):
         return "unstable"
     return fixed(value, 2) if value < 10.0 else fixed(value, 0)
-
-
-def error(value: float) -> str:
-    """Return an error with two digits, or that it is rounding."""
-    return "below 10⁻⁸" if value < 3e-9 else f"{value:.2g}"
 
 
 def arm() -> str:
@@ -102,8 +99,9 @@ def order() -> str:
     rows = []
     for law in SOFT:
         far, near = apart(law, 1e4), apart(law, 1e5)
-        power = "—" if near < 1e-8 else fixed(np.log10(far / near), 2)
-        rows.append([law, *(error(apart(law, K)) for K in (10.0, 1e2, 1e3, 1e4, 1e5)), power])
+        power = "—" if near < SAME_MOTION else fixed(np.log10(far / near), 2)
+        found = (error(apart(law, K), SAME_MOTION) for K in (10.0, 1e2, 1e3, 1e4, 1e5))
+        rows.append([law, *found, power])
     stiffness = ("K = 10 N m/rad", "10²", "10³", "10⁴", "10⁵")
     return table(["links from the rigid motion [rad]", *stiffness, "power of 1/K"], rows)
 
@@ -117,7 +115,7 @@ def soft() -> str:
         far = float(np.abs(on["q"][:, :2] - links["q"]).max())
         wrong = float(np.abs(off["beta"][:, 0] - 0.9 * np.exp(-2.5 * off.time))[-1])
         torque = fixed(float(np.abs(off["u"]).max()), 0)
-        rows.append([law, error(far), error(wrong), torque])
+        rows.append([law, error(far, SAME_MOTION), error(wrong, SAME_MOTION), torque])
     return table(
         [
             "law",

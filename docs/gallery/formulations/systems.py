@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.papers import parallelogram
 from ukctrl.papers.recursive import three_rrr
-
-Array = NDArray[np.float64]
 
 
 class Known(NamedTuple):

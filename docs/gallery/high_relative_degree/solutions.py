@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ukctrl.core.arrays import Array
+
 t, tau = sympy.symbols("t tau")
 g, m, mb, mt, J, r = 9.81, 100.0, 20.0, 10.0, 0.1, 0.1
 """Of the cranes: load, bridge, trolley, drum and its radius."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl import Result, Scenario, simulate
 from ukctrl.control import Regulation
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
 

@@ -8,7 +8,7 @@ import searches
 
 from ukctrl import Tuned
 from ukctrl.papers.markdown import table
-from ukctrl.studies.tuning.tuned import average_of, worst_of
+from ukctrl.studies.tuning.held_out import average_of, worst_of
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}

@@ -7,6 +7,8 @@ from ukctrl import Dynamics, Robot, Scenario
 from ukctrl.analysis.linear import equilibria, linear_plant
 from ukctrl.core.errors import InputError
 
+pytestmark = pytest.mark.portable
+
 MET = {"rtol": 0.0, "atol": 1e-9}
 
 

@@ -10,6 +10,8 @@ from ukctrl.control.regulators.settling_time import SETTLED, natural_frequency
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FRACTION
 
+pytestmark = pytest.mark.portable
+
 
 def law(settling, damping, **more):
     return {"kind": "pole_placement", "settling": settling, "damping": damping, **more}

@@ -26,7 +26,8 @@ from ukctrl.control.baselines.joint_space import ComputedTorque
 from ukctrl.control.baselines.task_space import TaskSpace
 from ukctrl.control.elastic.linearisation import ElasticLinearisation
 from ukctrl.control.feedback import Baumgarte, FirstOrder, Pid, spread
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import first_smallest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.simulation.loop import Loop
 
@@ -89,7 +90,7 @@ def sampling(loop: Loop) -> Sampling | None:
     late = delay / period if period else 0.0
     distinct = {(each.gains, each.integral): each for each in reversed(polynomials)}
     limits = {key: longest_period(each, late) for key, each in distinct.items()}
-    key = min(limits, key=lambda key: limits[key])
+    key = list(limits)[first_smallest(list(limits.values()))]
     worst = distinct[key]
     poles = worst.poles
     decay = -max(pole.real for pole in poles)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ukctrl.control import Controller, Servo
 from ukctrl.control.allocation import Bounded, Chen, Damped, LeastNorm, Prioritized
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.simulation.loop import Loop
 

@@ -15,7 +15,6 @@ import copy
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import plant_at
@@ -28,7 +27,7 @@ from ukctrl.control.allocation import (
     Prioritized,
 )
 from ukctrl.core.algebra.differences import WEIGHTS, jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import FreeDirections, Linearizer
@@ -36,8 +35,6 @@ from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.prepare import passive_gains, start_state
 from ukctrl.simulation.scenario import Scenario
-
-Indices = NDArray[np.intp]
 
 RATE = 20.0
 """How fast errors of the rows decay that rounding leaves [1/s]; it moves no state on them."""

@@ -19,8 +19,8 @@ from ukctrl.analysis.linear import equilibria
 from ukctrl.control.controller import Controller
 from ukctrl.control.planned.inversion import Inversion, JointMotion, ServoDae
 from ukctrl.control.planned.law import Planned
-from ukctrl.core.algebra.factorisation import Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.relative_degree import relative_degrees
 from ukctrl.simulation.scenario import Scenario

@@ -20,7 +20,7 @@ from ukctrl.analysis.linear.measuring import left_out, measured
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control_names import signals
 from ukctrl.analysis.linear.sampling import Block, sampled_plant, series
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects import Bench, Bias, ClockEffect, InputDelay, InputEffect
 from ukctrl.simulation.loop import Loop

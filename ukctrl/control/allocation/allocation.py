@@ -6,7 +6,7 @@ import abc
 from collections.abc import Mapping
 
 from ukctrl.control.controller import NO_MEMORY, Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, quoted
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import WithJsonSchema
 
 from ukctrl.control.controller import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, unknown_name
 from ukctrl.robot import Robot
 from ukctrl.robot.by_joint import all_or_each

@@ -23,7 +23,7 @@ from ukctrl import uk
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.controller import Task
 from ukctrl.core.algebra import kernels
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import GainError, unknown_name
 from ukctrl.core.fields import Number, Positive
 from ukctrl.mechanics.dynamics import Dynamics

@@ -16,7 +16,7 @@ from ukctrl.control.controller import Command, Controller, Law, Signal, Task
 from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec
 from ukctrl.mechanics.constraints import JointFollows

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ukctrl.control.controller import NO_MEMORY, Command, Controller, Law, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics
 

@@ -25,7 +25,7 @@ from ukctrl.control.baselines.joint_space import Stiffness, Tracking
 from ukctrl.control.controller import Command, Law, Signal, Task
 from ukctrl.control.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.fields import Each, Quantity, spec
 from ukctrl.mechanics.constraints import Stack

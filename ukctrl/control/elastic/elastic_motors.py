@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.controller import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
 

@@ -10,7 +10,7 @@ from ukctrl import uk
 from ukctrl.control.controller import Command, Law, Task
 from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Rate, RateSquared, Seconds, spec
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from ukctrl.control.controller import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -15,7 +15,7 @@ from ukctrl.control.feedback.feedback import (
     spread,
 )
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack

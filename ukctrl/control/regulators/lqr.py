@@ -16,7 +16,7 @@ from ukctrl.control.regulators.riccati import (
     regulator,
     weight,
 )
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics

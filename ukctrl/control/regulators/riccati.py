@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
-from ukctrl.core.fields import Each, Quantity
-from ukctrl.core.fields import Matrix as Rows
+from ukctrl.core.fields import Each, NumberRows, Quantity
 from ukctrl.mechanics.linearise import Linearization
 
 
@@ -38,7 +37,8 @@ def _rows_of_one_length(value: object) -> object:
 
 
 Weight = Annotated[
-    Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))] | Rows,
+    Annotated[float | tuple[float, ...] | dict[str, float], Each(Quantity(minimum=0.0))]
+    | NumberRows,
     BeforeValidator(_rows_of_one_length),
 ]
 """One number for all, a list of the diagonal, a table by name (0 where not named), or a matrix."""

@@ -11,7 +11,7 @@ import numpy as np
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.controller import NO_MEMORY, Command, Controller, Law, Signal, Task
 from ukctrl.control.special.pointing import point, turned
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ukctrl.papers.claim import Drawing, Paper, in_parts
+from ukctrl.papers.claim import Drawing, Paper
 from ukctrl.papers.review import classification, flexible, formulas, particle, springs, swarm
 
 
@@ -18,7 +18,7 @@ PAPER = Paper(
         "Zhao, Chen, Zhao, Dong, Udwadia-Kalaba equation for constrained mechanical systems: "
         "formulation and applications, Chin. J. Mech. Eng. 31, 106 (2018)"
     ),
-    claims=in_parts(
+    claims=(
         classification.claims,
         formulas.claims,
         formulas.body_claims,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression import derive_rows
 from ukctrl.mechanics.reference.rotation import hat
 from ukctrl.papers import catalogued

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ukctrl.papers.claim import Drawing, Paper, in_parts
+from ukctrl.papers.claim import Drawing, Paper
 from ukctrl.papers.servo import claims, equations
 
 
@@ -18,7 +18,7 @@ PAPER = Paper(
     citation="X. Liu, S. Zhen, K. Huang, H. Zhao, Y.-H. Chen, K. Shao, A systematic approach for "
     "designing analytical dynamics and servo control of constrained mechanical systems, IEEE/CAA "
     "J. Autom. Sinica 2(4), 2015",
-    claims=in_parts(
+    claims=(
         equations.matrices,
         equations.misprints,
         equations.theory,

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError, UkctrlError, unknown_name
 from ukctrl.core.expression import DomainError, Vocabulary
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
@@ -29,8 +30,6 @@ from ukctrl.robot.robot import Robot
 from ukctrl.robot.schema import Extras, FormulaInput
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
 from ukctrl.robot.structure import Structure
-
-Vector = NDArray[np.float64]
 
 
 @dc.dataclass(frozen=True, eq=False, kw_only=True)
@@ -267,7 +266,7 @@ def _refuse_singular_mass(robot: Robot, key: str, states: list[Vector]) -> None:
     masses = [robot.snapshot(q).M for q in states]
     for q, M in zip(states, masses, strict=True):
         diagonal = np.diag(M)
-        worst = int(np.argmin(diagonal))
+        worst = first_smallest(diagonal)
         if diagonal[worst] < 0.0:
             raise ModelError(
                 f"{key}: {where} must be positive definite; at "

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 
 if TYPE_CHECKING:
     from ukctrl.robot.formulas.formula_structure import FormulaStructure
     from ukctrl.robot.robot import Robot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @final

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError, near_miss
 from ukctrl.robot.formulas.formula_snapshot import FormulaSnapshot
 from ukctrl.robot.formulas.plant import Plant
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ukctrl.robot.robot import Robot
     from ukctrl.robot.snapshot import Snapshot
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 GROUND = "world"
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.formulas.plant import Plant
 
 if TYPE_CHECKING:
     from ukctrl.robot.snapshot import Snapshot
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 SYMMETRY_RTOL = 1e-9
 """Entries of a mass matrix may differ from those across its diagonal by this fraction."""

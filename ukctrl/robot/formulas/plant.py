@@ -5,14 +5,10 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from ukctrl.core.arrays import Matrix, Vector
 
 if TYPE_CHECKING:
     from ukctrl.robot.forces import Term
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Plant(abc.ABC):

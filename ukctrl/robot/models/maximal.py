@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Vector
 from ukctrl.robot.models.linkage import GROUND, AnyJoint, Linkage, Point, Revolute, place
 from ukctrl.robot.schema import TorqueBetween
-
-Vector = NDArray[np.float64]
 
 BY_CONSTRUCTION = frozenset({"massless_joint", "no_actuator"})
 """Codes of what the audit finds on every carrier; they say nothing about this linkage."""

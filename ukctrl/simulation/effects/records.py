@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.effect import Bounds

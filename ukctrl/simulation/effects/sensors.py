@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Hertz, spec
 from ukctrl.robot import Robot

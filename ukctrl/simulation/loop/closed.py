@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ukctrl.control import Command, Law, Task, law_name
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite, ShapeError, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.files.toml import blaming

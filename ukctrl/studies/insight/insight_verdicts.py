@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.core.number_text import number, quantity, si
 from ukctrl.core.statistics import Estimate
-from ukctrl.simulation.verdicts import Level, Verdict
+from ukctrl.core.verdict import Level, Verdict
 from ukctrl.studies.insight.failures import Separation
 from ukctrl.studies.insight.sample_replay import Replay
 from ukctrl.studies.insight.sensitivity import Sensitivity

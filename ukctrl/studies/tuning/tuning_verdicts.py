@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ukctrl.core.number_text import number
-from ukctrl.simulation.verdicts import Verdict
-from ukctrl.simulation.verdicts.verdict import percent
+from ukctrl.core.number_text import number, percent
+from ukctrl.core.verdict import Verdict
 from ukctrl.studies.tuning.cost import WITHOUT
 from ukctrl.studies.tuning.held_out import HeldOut
 from ukctrl.studies.tuning.tuning_record import Trial, Tuning
