@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.search import Budget
     from ukctrl.studies.tuning.tune import tune
     from ukctrl.studies.tuning.tuned import Tuned
+    from ukctrl.studies.tuning.tuning_page import write_tuned
 
 _NAMES = {
     "analysis.check.check": "check",
@@ -119,6 +120,7 @@ _NAMES = {
     "studies.tuning.search": "Budget",
     "studies.tuning.tune": "tune",
     "studies.tuning.tuned": "Tuned",
+    "studies.tuning.tuning_page": "write_tuned",
 }
 """The names that each module gives to `ukctrl`."""
 _MODULES = {
@@ -231,6 +233,7 @@ __all__ = [
     "write_report",
     "write_reproduction",
     "write_study_report",
+    "write_tuned",
     "zoo",
 ]
 

@@ -85,7 +85,7 @@ def compare(
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     with terminal.stoppable(Loop.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
-        journal = Journal.open(folder / "tuned" / "journal.jsonl") if budget else Journal()
+        journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
         shown = terminal.progress(base.title, quiet or as_json, "runs")
         try:
             with about(scenario), shown as progress:
@@ -104,13 +104,13 @@ def compare(
         except KeyboardInterrupt as stopped:
             stop.hold()
             if budget is None or not len(journal):
-                journal.close(remove=True)
+                journal.remove()
                 raise
             _tell(journal, budget.simulations * len(entries))
             raise typer.Exit(1) from stopped
         stop.hold()
         write_comparison(comparison, folder)
-        journal.close(remove=True)
+        journal.remove()
         if not quiet:
             terminal.show_comparison(comparison, folder, as_json)
     complete = not comparison.conditions.stopped

@@ -128,6 +128,7 @@ def tune(
     from ukctrl.cli import terminal
     from ukctrl.simulation.loop import Loop
     from ukctrl.studies.tuning import tune as tune_controller
+    from ukctrl.studies.tuning.tuning_page import write_tuned
 
     plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
     budget = _budget(simulations, cost, subject_to, over, method, plants)
@@ -144,7 +145,7 @@ def tune(
                 progress=stop.watch(progress),
             )
         stop.hold()
-        tuned.save(folder)
+        write_tuned(tuned, folder)
         if not quiet:
             terminal.show_tuned(tuned, scenario, folder, as_json)
         elif tuned.stopped and sys.stderr is not None:

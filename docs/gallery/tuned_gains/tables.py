@@ -9,7 +9,7 @@ from markdown_text import table
 
 from ukctrl import Tuned, tuning
 
-average_of, worst_of = tuning.tuned.average_of, tuning.tuned.worst_of
+average_of, worst_of = tuning.held_out.average_of, tuning.held_out.worst_of
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}

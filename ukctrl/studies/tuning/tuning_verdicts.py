@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ukctrl.core.number_text import number, percent
 from ukctrl.core.verdict import Verdict
 from ukctrl.studies.tuning.cost import WITHOUT
-
-if TYPE_CHECKING:
-    from ukctrl.studies.tuning.tuned import HeldOut, Tuned
-    from ukctrl.studies.tuning.tuning_record import Trial, Tuning
+from ukctrl.studies.tuning.held_out import HeldOut
+from ukctrl.studies.tuning.tuning_record import Trial, Tuning
 
 OVERFITTED = 1.25
 """Tuned gains that lose more than this on held-out plants, against the card, are overfitted."""
 
 
-def verdicts(tuned: Tuned) -> Iterator[Verdict]:
-    """Yield what was found, the outcome first."""
-    tuning = tuned.tuning
+def verdicts(tuning: Tuning, held_out: HeldOut | None, stopped: bool) -> Iterator[Verdict]:
+    """Yield what was found, the outcome first.
+
+    Args:
+        tuning: The search.
+        held_out: What the gains are worth elsewhere, where that was asked for.
+        stopped: Whether the user has stopped it before its end.
+    """
     yield _outcome(tuning)
     if not tuning.finished:
         spent = f"{tuning.simulations} of {tuning.budget} simulations"
         text = f"Stopped by the user after {spent}; the same command with --resume goes on."
         yield Verdict("warning", "stopped", text)
-    elif tuned.stopped:
+    elif stopped:
         text = "Stopped by the user once the search was done; --resume completes the rest."
         yield Verdict("warning", "stopped", text)
     if tuning.limits:
@@ -38,8 +40,8 @@ def verdicts(tuned: Tuned) -> Iterator[Verdict]:
         yield Verdict("note", "failures", text)
     if tuning.best.feasible and tuning.at_border:
         yield _border(tuning)
-    if tuned.held_out is not None and tuning.best.feasible:
-        yield from _held_out(tuned.held_out, tuning)
+    if held_out is not None and tuning.best.feasible:
+        yield from _held_out(held_out, tuning)
 
 
 def _outcome(tuning: Tuning) -> Verdict:
