@@ -15,6 +15,7 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import NoControl
 from ukctrl.core.errors import ConflictingConstraints, InputError
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Options
 from ukctrl.robot.schema import ExtraFrame
 from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
 
@@ -59,11 +60,9 @@ def five_bar(masses=PARALLEL[0], inertias=PARALLEL[1]):
         ]
         for a, b in ((f"foot{k}", f"ground{k}"), (f"head{k}", f"coupler{k}")):
             passive.append({"kind": "closure", "frames": [a, b], "type": "planar_point"})
-    robot = Robot.from_urdf(
+    robot = Robot.build(
         f'<robot name="five_bar"><link name="ground"/>{bodies}</robot>',
-        gravity=(0.0, -G, 0.0),
-        frames=frames,
-        actuators=[],
+        Options(gravity=(0.0, -G, 0.0), frame=frames, actuator=[]),
     )
     return dc.replace(robot, passive=tuple(passive))
 

@@ -24,7 +24,7 @@ from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGra
 from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task, law_name
+from ukctrl.control.controller import Command, Controller, Law, law_name
 from ukctrl.control.elastic import (
     ElasticCascade,
     ElasticLinearisation,
@@ -74,6 +74,7 @@ from ukctrl.control.special.io_linearisation import IoLinearisation
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.special.switching import Mode, Switching
 from ukctrl.control.special.thrust import ThrustVectoring
+from ukctrl.control.task import Signal, Task
 
 AnyController = Annotated[
     Servo

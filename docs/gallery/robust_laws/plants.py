@@ -13,7 +13,7 @@ import numpy as np
 from ukctrl import Result, Robot, Scenario, Stack, Task, simulate
 from ukctrl.control import AdaptiveRobust, ChenRobust, Feedback, Lyapunov, Power, Servo, Sliding
 from ukctrl.control.feedback.model_error import ModelError, RowMismatch
-from ukctrl.robot import Payload
+from ukctrl.robot import Payload, Perturbation
 
 COUNT = 200
 """How many robots."""
@@ -79,15 +79,17 @@ def drawn(seed: int) -> Robot:
     """Return a robot with other masses, centres of mass and friction, and a payload."""
     rng = np.random.default_rng(seed)
     return believed().perturbed(
-        mass_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
-        inertia_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
-        com_shift={
-            joint: (rng.uniform(-0.03, 0.03), 0.0, rng.uniform(-0.03, 0.03)) for joint in JOINTS
-        },
-        damping={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
-        friction={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
-        friction_velocity=0.05,
-        payload=Payload(frame="tool", mass=rng.uniform(0.0, 0.3)),
+        Perturbation(
+            mass_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
+            inertia_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
+            com_shift={
+                joint: (rng.uniform(-0.03, 0.03), 0.0, rng.uniform(-0.03, 0.03)) for joint in JOINTS
+            },
+            damping={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
+            friction={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
+            friction_velocity=0.05,
+            payload=Payload(frame="tool", mass=rng.uniform(0.0, 0.3)),
+        )
     )
 
 

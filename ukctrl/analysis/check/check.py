@@ -89,7 +89,14 @@ def check(scenario: Scenario) -> Check:
     ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
     demands, loads = feasibility(loop, motion) if len(motion.t) else (None, None)
     sampled = sampling(loop)
-    seen = Seen(motion=motion, ranks=ranks, feasibility=demands, sampling=sampled)
+    shares = scenario.controller.row_allocation
+    seen = Seen(
+        motion=motion,
+        ranks=ranks,
+        feasibility=demands,
+        sampling=sampled,
+        behaviour=None if shares is None else shares.behaviour(loop.law.task),
+    )
     judged = judge(scenario, row_checks, seen)
     problems.extend(text for text in judged.problems if not any(said in text for said in problems))
     notes.extend(judged.notes)

@@ -16,8 +16,7 @@ from ukctrl.analysis.check.findings import RowCheck
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.ranks_along import Ranks
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.control import Controller, Servo
-from ukctrl.control.allocation import Bounded, Chen, LeastNorm
+from ukctrl.control.allocation.allocation import Behaviour
 from ukctrl.core.errors import quoted
 from ukctrl.simulation.scenario import Scenario
 
@@ -41,6 +40,8 @@ class Seen(NamedTuple):
     ranks: Ranks | None
     feasibility: Feasibility | None
     sampling: Sampling | None
+    behaviour: Behaviour | None
+    """Of the allocation, of a law by rows."""
 
 
 @dc.dataclass(kw_only=True)
@@ -52,24 +53,15 @@ class Judged:
     notes: list[str] = dc.field(default_factory=list)
 
 
-def strict(controller: Controller) -> bool:
-    """Return whether a law stops, or breaks, where its rows cannot be kept."""
-    if not isinstance(controller, Servo):
-        return controller.needs_grip
-    allocation = controller.allocation
-    if isinstance(allocation, LeastNorm):
-        return allocation.on_infeasible == "raise"
-    return isinstance(allocation, Chen)
-
-
 def judge(scenario: Scenario, rows: tuple[RowCheck, ...], seen: Seen) -> Judged:
     """Return what the findings along a motion mean."""
-    said, controller = Judged(), scenario.controller
-    grave = said.problems if strict(controller) else said.warnings
+    said, controller, shares = Judged(), scenario.controller, seen.behaviour
+    strict = controller.needs_grip if shares is None else shares.stops
+    grave = said.problems if strict else said.warnings
     stop = seen.motion.stop
     if stop is not None:
-        (said.notes if stop.why == "law" and not isinstance(controller, Servo) else grave).append(
-            stop.text if strict(controller) else f"{stop.text} The law gives way there."
+        (said.notes if stop.why == "law" and shares is None else grave).append(
+            stop.text if strict else f"{stop.text} The law gives way there."
         )
     if seen.motion.yields:
         said.notes.append(
@@ -80,7 +72,8 @@ def judge(scenario: Scenario, rows: tuple[RowCheck, ...], seen: Seen) -> Judged:
         stopped = float(seen.motion.t[-1]) if stop is not None else None
         _of_ranks(seen.ranks, rows, grave, said, controller.needs_grip, stopped)
     if seen.feasibility is not None:
-        _of_limits(seen.feasibility, grave, said, controller)
+        slows = shares is not None and shares.keeps_limits
+        _of_limits(seen.feasibility, grave, said, needs_grip=controller.needs_grip, slows=slows)
     if seen.sampling is not None:
         _of_sampling(seen.sampling, said)
     return said
@@ -136,9 +129,11 @@ def _of_ranks(
         )
 
 
-def _of_limits(found: Feasibility, grave: list[str], said: Judged, controller: Controller) -> None:
+def _of_limits(
+    found: Feasibility, grave: list[str], said: Judged, *, needs_grip: bool, slows: bool
+) -> None:
     if found.missed is not None:
-        where = said.problems if controller.needs_grip else said.notes
+        where = said.problems if needs_grip else said.notes
         where.append(
             f"the motors cannot make the motion: from t = {found.missed.t:.4g} s on they miss "
             f"{100.0 * found.missed.share:.2g} % of its acceleration, most at '{found.missed.dof}'."
@@ -152,7 +147,6 @@ def _of_limits(found: Feasibility, grave: list[str], said: Judged, controller: C
             'but another one that keeps them serves: allocation.kind = "bounded" finds it.'
         )
     elif over:
-        slows = isinstance(controller, Servo) and isinstance(controller.allocation, Bounded)
         said.warnings.extend(_beyond("motor", "needs", over))
         if slows:
             said.notes.append("the law keeps within the limits, and the task gives way instead.")

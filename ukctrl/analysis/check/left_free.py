@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
-from ukctrl.control import Controller, Servo
+from ukctrl.control import Controller
 from ukctrl.core.errors import UkctrlError
 from ukctrl.simulation.loop import Loop
 
@@ -22,6 +22,6 @@ def internal(loop: Loop) -> tuple[InternalDynamics | None, list[str]]:
 
 def of_internal(found: InternalDynamics | None, controller: Controller) -> list[str]:
     """Return a warning where what is left runs away from a law that keeps its rows."""
-    if found is None or found.kind != "runs_away" or not isinstance(controller, Servo):
+    if found is None or found.kind != "runs_away" or controller.row_allocation is None:
         return []
     return [found.verdict]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression import Motion, Vocabulary, derive_motion
 from ukctrl.robot.formulas.plant import Plant
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.snapshot import Snapshot
 
 Texts = tuple[str, ...]
 
