@@ -142,7 +142,7 @@ def claim_table(outcome: Outcome, form: digits.Format = number) -> Table:
                 Cell(claim.verdict, digits.LEVELS[claim.verdict]),
             ]
         )
-    return Table([*heads, Column("difference"), Column("verdict", "text")], rows)
+    return Table([*heads, Column("off by"), Column("verdict", "text")], rows)
 
 
 def _note(text: str) -> str:

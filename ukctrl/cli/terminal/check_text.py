@@ -51,7 +51,7 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
     for name, value in _facts(found):
         lines += hanging(f"  {name:<14}", value, "cyan")
     lines += _rows(found)
-    lines += _uses(found.feasibility) if found.feasibility is not None else []
+    lines += _uses(found.motion.feasibility) if found.motion.feasibility is not None else []
     remarks = list(_remarks(found))
     lines += [[""]] if remarks else []
     for level, text in remarks:
@@ -65,30 +65,30 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
 
 def _facts(found: Check) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every fact."""
-    yield "robot", f"{found.robot}, freedoms: {found.freedoms}, motors: {found.motors}"
-    yield "mobility", f"{found.mobility}, {found.actuation if found.motors else 'not'} actuated"
+    start, motion = found.start, found.motion
+    yield "robot", f"{found.robot}, freedoms: {start.freedoms}, motors: {start.motors}"
+    yield "mobility", f"{start.mobility}, {start.actuation if start.motors else 'not'} actuated"
     yield "motion", _motion(found)
-    along = found.ranks
-    yield "passive rows", _ranks(found.passive, along.passive if along else None)
-    yield "servo rows A", _ranks(found.servo, along.servo if along else None)
-    if found.rows:
-        yield "grip H = A G", _ranks(found.grip, along.grip if along else None)
+    along = motion.ranks
+    yield "passive rows", _ranks(start.passive, along.passive if along else None)
+    yield "servo rows A", _ranks(start.servo, along.servo if along else None)
+    if start.rows:
+        yield "grip H = A G", _ranks(start.grip, along.grip if along else None)
     if along is not None:
-        at = (
-            f" (t = {along.realisation_at:.4g} s)" if along.realisation_at > found.way.start else ""
-        )
+        later = along.realisation_at > motion.way.start
+        at = f" (t = {along.realisation_at:.4g} s)" if later else ""
         ideal = " (ideal)" if along.realisation == "orthogonal" else ""
         yield "realisation", f"{along.realisation}{ideal}{at}"
-    if found.velocity_rows is not None:
-        yield "velocity rows", found.velocity_rows.sentence()
-    if found.sampling is not None:
+    if start.velocity_rows is not None:
+        yield "velocity rows", start.velocity_rows.sentence()
+    if motion.sampling is not None:
         yield "error", _error(found)
     if found.internal is not None and found.internal.verdict not in found.warnings:
         yield "internal", _left(found.internal)
-    if found.moved:
-        yield "start", moved_text(found.moved)
-    if found.rows and found.inputs:
-        listed = [f"{name} = {value:.4g}" for name, value in found.inputs.items()]
+    if start.moved:
+        yield "start", moved_text(start.moved)
+    if start.rows and start.inputs:
+        listed = [f"{name} = {value:.4g}" for name, value in start.inputs.items()]
         more = len(listed) - MOST_INPUTS
         listed[MOST_INPUTS:] = [f"and {more} more that --json lists"] if more > 0 else []
         yield "first input", ", ".join(listed)
@@ -101,7 +101,7 @@ def _left(found: InternalDynamics) -> str:
 
 
 def _motion(found: Check) -> str:
-    way = found.way
+    way = found.motion.way
     if way.kind == "none":
         return f"none: {way.why}" if way.why else "none"
     how = {
@@ -116,7 +116,7 @@ def _motion(found: Check) -> str:
 
 
 def _error(found: Check) -> str:
-    sampled = found.sampling
+    sampled = found.motion.sampling
     assert sampled is not None
     poles = ", ".join(_pole(pole) for pole in sampled.poles if pole.imag >= 0.0)
     text = f"poles at {poles} 1/s"
@@ -139,7 +139,7 @@ def _rows(found: Check) -> list[Line]:
 
     columns = [Column("row", "name"), *map(Column, ("phi", "beta", "out of reach"))]
     rows = []
-    shown = _most_telling(found.rows)
+    shown = _most_telling(found.start.rows)
     for row in shown:
         unit = row.unit or "1"
         phi = f"{row.phi:.1e} {unit}"
@@ -147,13 +147,13 @@ def _rows(found: Check) -> list[Line]:
             kinds = {True: "integrable", False: "nonholonomic", None: "undecided"}
             phi = str(kinds[row.integrable])
         bound = f"at least {row.relative_degree_at_least}"
-        bound = "-" if row.name in found.servo.dependent else bound
+        bound = "-" if row.name in found.start.servo.dependent else bound
         degree = str(row.relative_degree or bound)
         rows.append([row.name, phi, f"{row.beta:.1e} {unit}/s", f"{row.reach:.1e}", degree])
     if not rows:
         return []
     lines = table_lines(Table.of([*columns, Column("relative degree")], rows))
-    return ["", *lines, *_more(len(found.rows) - len(shown))]
+    return ["", *lines, *_more(len(found.start.rows) - len(shown))]
 
 
 def _uses(found: Feasibility) -> list[Line]:

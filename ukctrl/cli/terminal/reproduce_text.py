@@ -58,10 +58,11 @@ def _paper(outcome: Outcome) -> Iterator[Line]:
     widths = _widths([head, *rows])
     if rows:
         yield from _wrapped(head, widths, "dim")
-    for row, cells, claim in zip(rows, table.rows, outcome.claims, strict=True):
+    marks = [row[-1].mark for row in table.rows]
+    for row, mark, claim in zip(rows, marks, outcome.claims, strict=True):
         # Where they agree, how that was verified is told by the page.
-        note = "" if claim.verdict == "agrees" else cells[1].aside
-        yield from _wrapped(row, widths, MARKS[cells[-1].mark], note)
+        note = "" if claim.verdict == "agrees" else claim.note
+        yield from _wrapped(row, widths, MARKS[mark], note)
     for failure in outcome.failures:
         yield from hanging("  failed: ", f"{failure.where}: {failure.reason}", "bold red")
 
