@@ -12,10 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from ukctrl import Scenario, check
-from ukctrl.analysis.check import Check
-from ukctrl.core.extremes import first_largest
-from ukctrl.core.files import catalog
+from ukctrl import Check, Scenario, catalog, check, first_largest
 
 PAGE = Path(__file__).with_name("check.md")
 TABLE = re.compile(r"(?<=<!-- table: catalogue -->\n\n)(.*?)(?=\n\n<!-- end -->)", re.DOTALL)

@@ -11,8 +11,7 @@ from maker_tables import panda_tool, ur5_tool
 from numpy.typing import NDArray
 from page_tables import below, error, fixed, table
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.core.files import catalog
+from ukctrl import Result, Robot, Scenario, catalog, simulate
 
 SAME_STATE = 1e-11
 """Two routes to the same number at the same state, of some 10 N m, differ by rounding."""

@@ -9,8 +9,7 @@ import numpy as np
 import pinocchio as pin
 from page_tables import below, error, fixed, table
 
-from ukctrl import Result, Scenario, simulate
-from ukctrl.core.files import catalog
+from ukctrl import Result, Scenario, catalog, simulate
 
 NAME = "scara-pick-and-place"
 PICK, PLACE, END = 0.7, 3.1, 4.2

@@ -2,7 +2,12 @@
 
 from page_tables import claims_table
 
-from ukctrl.papers.review.swarm import claims, rest_claims
+from ukctrl import papers
 
-TABLES = {"claims": lambda: claims_table(claims()), "rest": lambda: claims_table(rest_claims())}
+swarm = papers.review.swarm
+
+TABLES = {
+    "claims": lambda: claims_table(swarm.claims()),
+    "rest": lambda: claims_table(swarm.rest_claims()),
+}
 FACTS: dict[str, object] = {}

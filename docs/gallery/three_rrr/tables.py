@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from page_tables import below, table
 from scipy.integrate import solve_ivp
 
-from ukctrl import Result, Scenario, simulate
-from ukctrl.papers.recursive import three_rrr
+from ukctrl import Result, Scenario, papers, simulate
+
+three_rrr = papers.recursive.three_rrr
 
 NAMES = ("platform_x", "platform_y", "platform_angle")
 START = (0.02, -0.01, 0.1, 0.06, 0.04, -0.5)

@@ -7,8 +7,9 @@ import statistics
 import searches
 from page_tables import table
 
-from ukctrl import Tuned
-from ukctrl.studies.tuning.tuned import average_of, worst_of
+from ukctrl import Tuned, tuning
+
+average_of, worst_of = tuning.tuned.average_of, tuning.tuned.worst_of
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}

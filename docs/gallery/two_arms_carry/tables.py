@@ -11,8 +11,7 @@ from maker_tables import about_x, panda_tool
 from numpy.typing import NDArray
 from page_tables import below, fixed, table
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.core.files import catalog
+from ukctrl import Result, Robot, Scenario, catalog, simulate
 
 NAME = "two-arms-carry"
 HELD = 1e-10
