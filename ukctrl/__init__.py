@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError
     from ukctrl.core.fields import NonNegative, Positive, spec
     from ukctrl.core.files import catalog, zoo
-    from ukctrl.mechanics import constraints, motion, pseudoinverse, reference, relative_degree
+    from ukctrl.mechanics import (
+        constraints,
+        derivatives,
+        motion,
+        pseudoinverse,
+        reference,
+        relative_degree,
+    )
     from ukctrl.mechanics.constraints import Attached, Constraint, Rows, Stack
     from ukctrl.mechanics.dynamics import Dynamics
     from ukctrl.mechanics.integrability.classify import classify
@@ -127,6 +134,7 @@ _MODULES = {
     "catalog": "core.files.catalog",
     "constraints": "mechanics.constraints",
     "control": "control",
+    "derivatives": "mechanics.derivatives",
     "effects": "simulation.effects",
     "errors": "core.errors",
     "fields": "core.fields",
@@ -197,6 +205,7 @@ __all__ = [
     "compare",
     "constraints",
     "control",
+    "derivatives",
     "designed",
     "effects",
     "equilibrium",

@@ -32,7 +32,7 @@ def _percent(share: statistics.Estimate) -> str:
 def factors() -> str:
     """Return what was varied."""
     rows = [
-        [f"`{factor.path}`", insight.study_page_tables.factor_words(factor.to_dict())]
+        [f"`{factor.path}`", insight.study_tables.factor_words(factor.to_dict())]
         for factor in found().study.factors
     ]
     return table(["factor", "varied"], rows)

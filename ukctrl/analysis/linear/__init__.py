@@ -2,7 +2,7 @@ r"""Linear analysis of a scenario: its plant and its loop near a state.
 
 Near a state and an input, the plant of a scenario is $\dot x = A x + B\,\delta u$ with the errors
 of the servo rows as outputs, $y = C x$; its states are the deviations that the passive constraints
-leave (see [`ukctrl.mechanics.linearise`][ukctrl.mechanics.linearise]). The loop has the law's
+leave (see [`linearize`][ukctrl.linearize]). The loop has the law's
 memory, the sensors and the delays as further states, and ticks where the scenario's does.
 """
 

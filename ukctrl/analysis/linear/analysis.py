@@ -120,7 +120,7 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
     Args:
         scenario: The scenario.
         at: ``"start"``, a time of the run [s], or a state, such as that of an
-            [`Equilibrium`][ukctrl.analysis.linear.Equilibrium].
+            [`Equilibrium`][ukctrl.linear.Equilibrium].
 
     Raises:
         InputError: The scenario does not fit its robot, its controller cannot serve the task, or it

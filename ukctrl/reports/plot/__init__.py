@@ -148,7 +148,7 @@ def available(result: Result) -> tuple[str, ...]:
 
 
 def draw(result: Result, name: str) -> Figure:
-    """Draw one of [`FIGURES`][ukctrl.reports.plot.FIGURES].
+    """Draw one of [`FIGURES`][ukctrl.plot.FIGURES].
 
     Raises:
         UnknownName: There is no such figure.

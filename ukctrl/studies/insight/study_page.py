@@ -58,7 +58,7 @@ def write_study_report(
         study: Its samples, at least one of them finished.
         folder: Where to write, as a rule the study's own folder.
         cost: By what samples are better or worse, as for
-            [`Insight.of`][ukctrl.studies.insight.Insight.of].
+            [`Insight.of`][ukctrl.Insight.of].
         require: The largest value of a metric with which a sample still succeeds.
         maps: Pairs of factors to draw maps over; absent: the two that matter most.
         again: Whether to run samples again.

@@ -3,12 +3,12 @@
 A search looks at the gains of the card first, and goes on as its method says: a Sobol sequence
 over the ranges and then downhill, differential evolution, or CMA-ES. Every candidate is simulated
 on the same plants, one or several around the believed one, and ranked by its cost among those that
-keep to the constraints. What was found is a [`Tuning`][ukctrl.studies.tuning.Tuning]. A
-[`Journal`][ukctrl.studies.tuning.Journal] keeps every simulation as soon as it is done, so that a
+keep to the constraints. What was found is a [`Tuning`][ukctrl.tuning.Tuning]. A
+[`Journal`][ukctrl.tuning.Journal] keeps every simulation as soon as it is done, so that a
 search that was stopped or killed goes on where it was.
 
-[`tune`][ukctrl.studies.tuning.tune] is all of it for one controller: the search, what its gains are
-worth on other plants, and the card, history and page of a [`Tuned`][ukctrl.studies.tuning.Tuned]
+[`tune`][ukctrl.tune] is all of it for one controller: the search, what its gains are
+worth on other plants, and the card, history and page of a [`Tuned`][ukctrl.Tuned]
 controller.
 """
 

@@ -1,7 +1,7 @@
 r"""Named scalars of a run, each with its formula and unit.
 
-A norm adds metres to radians ([`ukctrl.simulation.result.measures`][]), so judge mixed tasks by the
-metrics of their blocks, `rms_phi.tool`.
+A norm adds metres to radians, so judge mixed tasks by the metrics of their blocks,
+`rms_phi.tool`.
 
 Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
 a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
