@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError
     from ukctrl.core.fields import NonNegative, Positive, spec
     from ukctrl.core.files import catalog
-    from ukctrl.mechanics import constraints, motion, pseudoinverse, reference
+    from ukctrl.mechanics import constraints, integrability, motion, pseudoinverse, reference
     from ukctrl.mechanics.constraints import Attached, Constraint, Rows, Stack
     from ukctrl.mechanics.dynamics import Dynamics
     from ukctrl.mechanics.linearise.equilibrium import equilibrium
@@ -100,6 +100,7 @@ _MODULES = {
     "constraints": "mechanics.constraints",
     "control": "control",
     "effects": "simulation.effects",
+    "integrability": "mechanics.integrability",
     "metrics": "simulation.result.metrics",
     "motion": "mechanics.motion",
     "plot": "reports.plot",
@@ -156,6 +157,7 @@ __all__ = [
     "designed",
     "effects",
     "equilibrium",
+    "integrability",
     "internal_dynamics",
     "internal_dynamics_figure",
     "linear_loop",

@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Any, Literal
 
-import numpy as np
-
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.where_it_ends import Stop
 from ukctrl.analysis.internal_dynamics import InternalDynamics
-from ukctrl.mechanics.constraints import Integrability
+from ukctrl.mechanics.integrability import Integrability
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.uk import RankReport
 
 Verdict = Literal["ready", "warnings", "not ready"]
@@ -138,26 +137,13 @@ class Check:
             curves: Whether to add the curves over time.
         """
         bare = dc.replace(self, curves=None, loads=None, internal=None)
-        table = {"verdict": self.verdict, "ok": self.ok, **_plain(dc.asdict(bare))}
+        table = {"verdict": self.verdict, "ok": self.ok, **finite_or_none(dc.asdict(bare))}
         del table["curves"], table["loads"]
         if self.internal is not None:
-            table["internal"] = _plain(self.internal.to_dict())
+            table["internal"] = finite_or_none(self.internal.to_dict())
         if self.velocity_rows is not None:
             table["velocity_rows"]["degree"] = self.velocity_rows.degree
         if curves and self.curves is not None and self.loads is not None:
             over = {**dc.asdict(self.curves), **dc.asdict(self.loads)}
-            table["curves"] = {name: _plain(values.tolist()) for name, values in over.items()}
+            table["curves"] = finite_or_none({name: x.tolist() for name, x in over.items()})
         return table
-
-
-def _plain(value: Any) -> Any:
-    """Return data that JSON can hold: NaN becomes null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
