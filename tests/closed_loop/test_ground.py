@@ -15,6 +15,8 @@ from ukctrl.robot import Options
 from ukctrl.robot.schema import ExtraFrame, GivenForce
 from ukctrl.simulation.scenario import Stabilisation, StartState, Timing
 
+pytestmark = pytest.mark.portable
+
 G = 9.81
 MASS, RADIUS = 3.0, 0.4
 ACROSS, ALONG = 0.25 * MASS * RADIUS**2, 0.5 * MASS * RADIUS**2  # of a thin disc, axle along y
@@ -115,7 +117,7 @@ def test_projection_holds_wheels_too_which_have_velocities_to_keep(control):
     )
     run = simulate(base)
     assert run.status == "completed", run.message
-    assert np.nanmax(np.abs(run["passive_phi"])) < 1e-14
+    assert np.nanmax(np.abs(run["passive_phi"])) < 1e-13  # a radius of some 0.1 m, rounded
     assert np.abs(run["passive_beta"]).max() < 1e-13
     assert run.metric("energy_drift") < 1e-7
 

@@ -21,6 +21,8 @@ from ukctrl.robot import Options, Robot, Wrench
 from ukctrl.simulation.loop import Loop
 from ukctrl.uk import servo_matrix
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.fixture(autouse=True)
 def _small_matrices():

@@ -13,6 +13,8 @@ from ukctrl.robot import Options
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.simulation.verdicts import judge
 
+pytestmark = pytest.mark.portable
+
 G = 9.81
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 BODY = """

@@ -19,6 +19,8 @@ from ukctrl.robot import Options
 from ukctrl.robot.schema import ExtraFrame
 from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
 
+pytestmark = pytest.mark.portable
+
 G = 9.81
 KEPT = 1e-6  # relative energy drift over 20 s that a run must keep to
 PARALLEL = ((1.0, 1.0, 1.0, 2.0), (0.1, 0.1, 0.1, 0.2))  # masses, inertias: links, coupler
@@ -131,8 +133,8 @@ def test_the_redundant_row_is_named_and_the_decision_recorded():
     assert (passive["rows"], passive["rank"], len(passive["redundant"])) == (12, 11, 1)
     assert passive["redundant"][0] in run.labels.passive_rows
     assert passive["smallest_kept"] > 1e-2 > 1e-10 > passive["largest_dropped"]
-    assert check(fall(-45)).passive.dependent == tuple(passive["redundant"])
-    assert check(fall(-45)).mobility == 1
+    assert check(fall(-45)).start.passive.dependent == tuple(passive["redundant"])
+    assert check(fall(-45)).start.mobility == 1
 
 
 def test_passing_an_aligned_position_lowers_the_rank_for_a_moment():
@@ -175,7 +177,7 @@ def test_projection_keeps_position_and_velocity_to_rounding(integrator):
         )
     )
     assert run.status == "completed", run.message
-    assert run.metric("peak_passive_phi") < 1e-14
+    assert run.metric("peak_passive_phi") < 1e-13  # links of 1 m, in double precision
     assert np.abs(run["passive_beta"]).max() < 1e-13
     expected = pendulum(run, *PARALLEL)
     atol = 2e-3 if integrator.method == "semi_implicit_euler" else 1e-6  # of order 1, and higher

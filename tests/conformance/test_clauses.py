@@ -8,7 +8,7 @@ import pytest
 from ukctrl import Command, Controller, Law, Robot, Scenario, Task
 from ukctrl.analysis import conformance
 from ukctrl.control import Allocation, Allocator, Baumgarte, BoundFeedback, Feedback, LeastNorm
-from ukctrl.control.controller import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.fields import Number, Text, spec
 from ukctrl.mechanics.constraints import Attached, Constraint
 from ukctrl.robot import Functions

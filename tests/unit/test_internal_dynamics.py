@@ -23,6 +23,8 @@ from ukctrl.mechanics.reference import Expression as Formula
 from ukctrl.robot import Lagrangian, Options
 from ukctrl.simulation.scenario import StartState, Timing
 
+pytestmark = pytest.mark.portable
+
 POLES = {"rtol": 0.0, "atol": 1e-8}  # differences of accelerations, as a fraction of the quickest
 ROUTES = 1e-8  # between the constrained motion and the zeros of the linear plant
 G = 9.81
@@ -519,7 +521,7 @@ def test_check_draws_and_tells_what_is_left(tmp_path, capsys):
         main(["check", "quadrotor-attitude", "--out", str(tmp_path)])
     told = " ".join(capsys.readouterr().out.split())
     assert ended.value.code == 0
-    assert "internal 4 states of 12: the task is followed, but 'root_vx' drifts off" in told
+    assert "internal 4 of 12 states: the task is followed, but 'root_vx' drifts off" in told
     assert (tmp_path / "internal.png").stat().st_size > 10_000
 
 

@@ -12,6 +12,8 @@ from ukctrl.analysis.linear.linear_page import write_analysis
 from ukctrl.cli.terminal.analyze_text import as_table, show_analysis
 from ukctrl.robot import Lagrangian
 
+pytestmark = pytest.mark.portable
+
 
 def test_a_motor_in_the_middle_does_not_move_what_swings_against_it(plants):
     # Two equal masses on equal springs, pulled by one force that acts on both alike.

@@ -6,7 +6,8 @@ import numpy as np
 
 from ukctrl.analysis.check.findings import Actuation, RowCheck
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, quoted
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability import Integrability, classify_parts
@@ -72,7 +73,7 @@ def ranks(
     """Return what the ranks at the start mean: problems, and notes."""
     problems, notes = [], []
     if servo.dependent:
-        names = ", ".join(f"'{name}'" for name in servo.dependent)
+        names = quoted(servo.dependent)
         notes.append(f"servo rows {names} depend on the others; they are kept if consistent.")
     if grip.rank < servo.rank:
         problems.append(
@@ -106,6 +107,16 @@ def beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
     return said
 
 
+def shared(sharing: tuple[str, ...]) -> list[str]:
+    """Say which passive rows share their load, if any do."""
+    if not sharing:
+        return []
+    return [
+        f"passive rows {quoted(sharing)} share their load in a way that no motion tells; their "
+        "reactions are those of least norm."
+    ]
+
+
 def broken_closures(passive: Stack, monitor: Monitor) -> list[str]:
     """Say which passive rows the start breaks by more than a run allows."""
     said = []
@@ -115,7 +126,7 @@ def broken_closures(passive: Stack, monitor: Monitor) -> list[str]:
     ):
         size = np.abs(np.nan_to_num(error))
         if np.linalg.norm(size) > limit:
-            worst = int(np.argmax(size))
+            worst = first_largest(size)
             said.append(
                 f"the start breaks the passive constraints, most row '{passive.names[worst]}': "
                 f"{level} = {error[worst]:.3g}. Correct it, or set start.solve = true."
@@ -128,7 +139,7 @@ def consistency(rows: tuple[RowCheck, ...]) -> list[str]:
     off = [row for row in rows if abs(row.phi) > CONSISTENT or abs(row.beta) > CONSISTENT]
     if not off:
         return []
-    worst = max(off, key=lambda row: np.nanmax(np.abs([row.phi, row.beta])))
+    worst = off[first_largest([np.nanmax(np.abs([row.phi, row.beta])) for row in off])]
     phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
     return [
         f"the start is off the constraints, most on row '{worst.name}': {phi}"

@@ -6,7 +6,7 @@ from typing import Annotated, final
 
 import numpy as np
 
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, unknown_name
 from ukctrl.core.fields import ByName

@@ -21,7 +21,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.actuation import InverseActuation
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.by_name import spread

@@ -12,9 +12,11 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Quantity, Rate, RateSquared, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -112,7 +114,7 @@ class _SwingUp(Law):
             if weight > needed:
                 needed, best = weight, q
         if leaving.max() > BALANCED * self._size:
-            worst = int(np.argmax(leaving))
+            worst = first_largest(leaving)
             raise InputError(
                 'the task must hold at an equilibrium without input for kind = "swing_up"; there '
                 f"'{robot.dofs[worst]}' accelerates by {leaving[worst]:.3g} "

@@ -11,6 +11,7 @@ import numpy as np
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError, UkctrlError
 from ukctrl.core.expression import DomainError
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
@@ -224,7 +225,7 @@ def _refuse_singular_mass(robot: Assembly, key: str, states: list[Vector]) -> No
     masses = [robot.snapshot(q).M for q in states]
     for q, M in zip(states, masses, strict=True):
         diagonal = np.diag(M)
-        worst = int(np.argmin(diagonal))
+        worst = first_smallest(diagonal)
         if diagonal[worst] < 0.0:
             raise ModelError(
                 f"{key}: {where} must be positive definite; at "

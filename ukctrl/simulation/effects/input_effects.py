@@ -142,6 +142,7 @@ class InputDelay(InputEffect, Late):
     kind: Literal["input_delay"] = "input_delay"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
+    only_delays: ClassVar[bool] = True
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
         return _Late(late(self, bench))

@@ -16,7 +16,7 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
 from ukctrl.robot.by_joint import by_freedom
 from ukctrl.simulation.effects.delay import Late, late
-from ukctrl.simulation.effects.effect import Bench, Sensor, SensorEffect
+from ukctrl.simulation.effects.effect import Bench, LinearReading, Sensor, SensorEffect
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders, refuse_zeros
 
 
@@ -85,6 +85,9 @@ class Bias(SensorEffect):
         offset = _by_freedom(robot, "offset", self.offset)
         return _Biased(robot, offset, _by_freedom(robot, "v_offset", self.v_offset))
 
+    def linear(self, bench: Bench) -> LinearReading:
+        return LinearReading(steady=True)
+
 
 class _Biased(Sensor):
     def __init__(self, robot: Robot, offset: Vector, v_offset: Vector) -> None:
@@ -149,6 +152,9 @@ class Differentiation(SensorEffect):
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         return _Differentiated(bench.robot, self.cutoff)
 
+    def linear(self, bench: Bench) -> LinearReading:
+        return LinearReading(differentiates=True, cutoff=self.cutoff)
+
 
 class _Differentiated(Sensor):
     def __init__(self, robot: Robot, cutoff: float | None) -> None:
@@ -185,6 +191,9 @@ class MeasurementDelay(SensorEffect, Late):
                 f"got {delay:g} s. An input_delay may be of any length."
             )
         return _Delayed(ticks)
+
+    def linear(self, bench: Bench) -> LinearReading:
+        return LinearReading(late=late(self, bench))
 
 
 class _Delayed(Sensor):

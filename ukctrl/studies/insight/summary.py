@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.statistics import Estimate, quantile, quantile_interval
 from ukctrl.studies.insight.effective_samples import families, worth
 from ukctrl.studies.insight.study_runs import Runs, worst_where_none
@@ -55,7 +56,7 @@ class Summary(NamedTuple):
     """Number of the sample with the largest; -1 where none has it."""
 
     def percentile(self, level: float) -> Estimate:
-        """Return one of the percentiles of [`LEVELS`][ukctrl.studies.insight.summary.LEVELS]."""
+        """Return one of the percentiles of `LEVELS`."""
         return next(entry.at for entry in self.percentiles if entry.level == level)
 
 
@@ -106,7 +107,7 @@ def summary_of(runs: Runs, name: str, values: Array) -> Summary:
         percentiles=percentiles(worst_where_none(values), runs),
         best=float(finite.min()),
         worst=float(finite.max()),
-        worst_sample=int(runs.number[int(np.argmax(np.where(known, values, -np.inf)))]),
+        worst_sample=int(runs.number[first_largest(np.where(known, values, -np.inf))]),
     )
 
 

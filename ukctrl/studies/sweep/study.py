@@ -119,8 +119,8 @@ class About:
 class Study:
     """Many runs of one scenario, finished or not.
 
-    Make one with [`sweep`][ukctrl.studies.sweep.sweep] or read one back with
-    [`Study.load`][ukctrl.studies.sweep.Study.load].
+    Make one with [`sweep`][ukctrl.sweep] or read one back with
+    [`Study.load`][ukctrl.Study.load].
     """
 
     about: About
@@ -217,7 +217,7 @@ class Study:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.about.write(folder)
-            lines = "".join(row.to_line() for row in self._rows())
+            lines = "".join(f"{row.to_line()}\n" for row in self._rows())
             write_atomically(folder / JOURNAL, lines.encode())
             write_tables(folder, self.table)
         except OSError as error:
