@@ -41,7 +41,7 @@ from typing import Literal, final
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl import Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
@@ -127,7 +127,7 @@ from typing import Literal
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl import Vector
 from ukctrl.core.fields import Number, spec
 from ukctrl.simulation.effects.effect import Bench, Drive, InputEffect
 
