@@ -35,8 +35,8 @@ FLOORS = {
 at the top of a file, inside functions, and for types alone."""
 
 HEAVY = {
-    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "matplotlib", "mpmath",
-    "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
+    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky", "matplotlib",
+    "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 
