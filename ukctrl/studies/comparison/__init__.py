@@ -1,4 +1,9 @@
-"""Several controllers on one scenario, compared fairly: what was equal, who is best at what.
+"""Who is best at what? Several controllers on one scenario, compared fairly.
+
+In order: `entry.py` reads a controller with its name and belief; `compare.py` tunes and runs;
+`comparison.py` is the result, with `fairness.py` (what was equal), `ranking.py` (who is best, and
+what the repeats support), `robustness.py` (mismatch) and `comparison_verdicts.py` (the same in
+words); `comparison_tables.py`, `figure_data.py` and `comparison_page.py` show it.
 
 Only controllers whose runs completed are ranked: one that ended early has spent less of
 everything. Lower is better for every metric.
@@ -6,6 +11,7 @@ everything. Lower is better for every metric.
 
 from ukctrl.studies.comparison.compare import compare
 from ukctrl.studies.comparison.comparison import Comparison, Conditions
+from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.fairness import Fact
 from ukctrl.studies.comparison.ranking import Pair, Row
@@ -21,4 +27,5 @@ __all__ = [
     "Robustness",
     "Row",
     "compare",
+    "write_comparison",
 ]
