@@ -1,4 +1,9 @@
-"""Which of several controllers is best at what, on one scenario and under the same conditions?
+"""Who is best at what? Several controllers on one scenario, compared fairly.
+
+In order: `entry.py` reads a controller with its name and belief; `compare.py` tunes and runs;
+`comparison.py` is the result, with `fairness.py` (what was equal), `ranking.py` (who is best, and
+what the repeats support), `robustness.py` (mismatch) and `comparison_verdicts.py` (the same in
+words); `comparison_tables.py`, `figure_data.py` and `comparison_page.py` show it.
 
 1. `entry`: one controller, its name and what it alone believes.
 2. `compare`: all the runs: first of each, repeats, robots that are off, gains tuned before.
@@ -10,6 +15,7 @@
 
 from ukctrl.studies.comparison.compare import compare
 from ukctrl.studies.comparison.comparison import Comparison, Conditions
+from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.fairness import Fact
 from ukctrl.studies.comparison.ranking import Pair, Row
@@ -25,4 +31,5 @@ __all__ = [
     "Robustness",
     "Row",
     "compare",
+    "write_comparison",
 ]
