@@ -21,10 +21,10 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3
 export MPLBACKEND ?= Agg
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test lint type fast slow docs bench peers clean
+.PHONY: help demo test lint type fast slow portable docs bench peers clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## run the SCARA helix and compare three controllers on it
 	$(BIN)/ukctrl run scara-helix --out $(OUT)/scara-helix
@@ -47,6 +47,10 @@ fast: $(STAMP)
 
 slow: $(STAMP) ## the long tests
 	$(PYTEST) -m slow
+
+# Further: make portable KINDS="--kind plain", make portable SLOW=1.
+portable: $(STAMP) ## every stated number, under the arithmetic of several processors
+	$(BIN)/python tests/arithmetic.py --jobs $(JOBS) $(if $(SLOW),--slow) $(KINDS)
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/mkdocs --quiet build --strict

@@ -22,16 +22,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import pinv, sqrtm
 
 from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.arrays import Array
 from ukctrl.mechanics import motion
 from ukctrl.mechanics.motion.forms import inverse_by
 from ukctrl.mechanics.pseudoinverse import METHODS
 from ukctrl.papers import parallelogram
 
-Array = NDArray[np.float64]
 Work = Callable[[], Array]
 SIZES = (5, 10, 20, 50, 100, 200, 400)
 ASYMPTOTIC = 100

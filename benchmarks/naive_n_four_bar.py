@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl import Matrix, Vector
 
 GRAVITY = 9.81
 RATE = 20.0

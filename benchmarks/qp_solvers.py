@@ -25,7 +25,7 @@ from scipy.optimize import nnls
 from scipy.sparse import csc_matrix
 
 from ukctrl.control.allocation.box import FEASIBLE, PROXIMAL, SETTLED
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 
 SIZES = ((4, 1), (7, 3), (12, 6), (18, 6), (36, 12))
 """Motors, and the dimension of the null space or the number of rows."""

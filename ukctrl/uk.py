@@ -32,7 +32,8 @@ from ukctrl.core.algebra.answer_checks import (
     symmetric,
     vector,
 )
-from ukctrl.core.algebra.factorisation import Matrix, Vector, independent_rows
+from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, ShapeError
 
 NO_METRIC: Matrix = np.zeros((0, 0))

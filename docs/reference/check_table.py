@@ -12,9 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-from ukctrl import Scenario, check
-from ukctrl.analysis.check import Check
-from ukctrl.core.files import catalog
+from ukctrl import Check, Scenario, catalog, check
+from ukctrl.core.extremes import first_largest
 
 PAGE = Path(__file__).with_name("check.md")
 TABLE = re.compile(r"(?<=<!-- table: catalogue -->\n\n)(.*?)(?=\n\n<!-- end -->)", re.DOTALL)
@@ -23,6 +22,8 @@ HEAD = (
     "| motion | nearest to singular | most used | verdict |"
 )
 WORDS = {"joint motion": "kinematics", "path alone": "path", "none": "-"}
+UNUSED = 1e-6
+"""Less than this part of a limit is nothing: a robot that rests needs rounding of its motors."""
 VERDICTS = {"ready": "ready", "warnings": "warnings", "not ready": "**not ready**"}
 
 
@@ -72,7 +73,7 @@ def _most_used(found: Check) -> str:
     limited = [use for use in every if use.share is not None]
     if not limited:
         return "-"
-    most = max(limited, key=lambda use: use.share or 0.0)
+    most = limited[first_largest([use.share or 0.0 for use in limited], UNUSED)]
     return f"{100.0 * (most.share or 0.0):.0f} % (`{most.name}`)"
 
 

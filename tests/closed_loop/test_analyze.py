@@ -7,6 +7,8 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.cli import main
 
+pytestmark = pytest.mark.portable
+
 
 @pytest.fixture
 def ukctrl(tmp_path, monkeypatch, capfd):

@@ -1,8 +1,11 @@
 """The classical laws beside the servo law, all on one task."""
 
 import numpy as np
+import pytest
 
 from ukctrl import Scenario, compare
+
+pytestmark = pytest.mark.portable
 
 
 def test_every_classical_law_runs_beside_the_servo_law():

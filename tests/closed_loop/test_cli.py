@@ -353,8 +353,10 @@ def test_a_search_that_is_stopped_keeps_what_was_tried_and_is_gone_on_with(tmp_p
         "--set", "timing.duration=0.5", "--out", "out", "--quiet",
     )  # fmt: skip
     process = start(*command, cwd=tmp_path)
-    wait_for("out", tmp_path, process)
-    time.sleep(3.0)
+    wait_for("out/tuned/journal.jsonl", tmp_path, process)
+    while not (tmp_path / "out" / "tuned" / "journal.jsonl").read_bytes().count(b"\n"):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, "")

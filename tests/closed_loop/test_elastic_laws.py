@@ -11,9 +11,11 @@ from ukctrl.control import Baumgarte, ElasticLinearisation
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import Elastic, Wrench, links_alone
+from ukctrl.robot import Elastic, Lagrangian, Options, Wrench, links_alone
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.simulation.simulate import Loop
+
+pytestmark = pytest.mark.portable
 
 FOLLOWED = {"rtol": 0.0, "atol": 1e-8}
 CARDS = (
@@ -224,10 +226,9 @@ def test_a_sampled_joint_is_stable_as_far_as_its_linear_system_says(period, stab
     a1, b1, a, b = 20.0, 100.0, 800.0, 160000.0
     growth = held_growth(period, a1, b1, a, b)
     assert (growth < 1.0) == stable
-    robot = Robot.from_lagrangian(
-        coordinates=["q"],
-        kinetic=f"{MASS}/2*v.q**2",
-        elastic=Elastic(stiffness=SPRING, motor_inertia=ROTOR),
+    robot = Robot.build(
+        Lagrangian(coordinates=["q"], kinetic=f"{MASS}/2*v.q**2"),
+        Options(elastic=Elastic(stiffness=SPRING, motor_inertia=ROTOR)),
     )
     law = ElasticLinearisation(feedback=Baumgarte(alpha=a1, beta=b1), alpha=a, beta=b)
     scenario = Scenario(

@@ -3,10 +3,13 @@
 import dataclasses as dc
 
 import numpy as np
+import pytest
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Expression
+
+pytestmark = pytest.mark.portable
 
 REACH = 0.6
 ROD = {

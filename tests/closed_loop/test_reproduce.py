@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ukctrl.papers import papers, recompute
+from ukctrl.papers import papers, recompute, write_reproduction
+
+pytestmark = pytest.mark.portable
 
 
 @pytest.mark.slow
@@ -15,4 +17,4 @@ def test_every_claim_of_a_paper_is_computed_and_every_difference_explained(key, 
     assert outcome.failures == []
     assert [claim for claim in outcome.claims if claim.verdict == "differs"] == []
     assert outcome.claims
-    found.save(tmp_path)
+    write_reproduction(found, tmp_path)

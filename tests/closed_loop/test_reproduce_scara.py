@@ -14,13 +14,15 @@ from scipy.linalg import expm
 
 from ukctrl.papers.scara import PAPER, screws
 
+pytestmark = pytest.mark.portable
+
 THREE_DIGITS = {"rtol": 5e-3}
 """The numbers below are rounded to three digits."""
 
 
 @pytest.fixture(scope="module")
 def claims():
-    return list(PAPER.claims())
+    return [claim for part in PAPER.claims for claim in part()]
 
 
 def found(claims, where, *parts):

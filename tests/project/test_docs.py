@@ -170,6 +170,7 @@ def _page(page: Path) -> object:
     return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 
+@pytest.mark.portable
 @pytest.mark.parametrize("page", [_page(page) for page in PAGES])
 def test_every_block_of_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import importlib
 import importlib.metadata
@@ -59,8 +60,13 @@ class Import(NamedTuple):
     line: int
 
 
-def imports(path: Path) -> Iterator[Import]:
-    """Yield every module that a file imports, also inside functions and for types alone."""
+@functools.cache
+def imports(path: Path) -> tuple[Import, ...]:
+    """Return every module that a file imports, also inside functions and for types alone."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[Import]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -91,19 +97,17 @@ def test_the_house_has_ten_packages():
     assert entries - {"__init__"} == set(FLOORS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=MODULES)
-def test_a_package_imports_only_from_floors_below_it(path):
-    name = top(path)
-    if name == "__init__" or path == PACKAGE / "papers" / "servo" / "claims.py":
-        return  # the public names, gathered from everywhere
-    wrong = [
-        f"line {found.line}: {found.module}"
+def test_a_package_imports_only_from_floors_below_it():
+    climbing = [
+        f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
+        for path in FILES
+        if (name := top(path)) != "__init__"  # the public names, gathered from everywhere
         for found in imports(path)
         if found.module.split(".")[0] == "ukctrl"
         and (target := found.module.partition(".")[2].split(".")[0]) != name
         and not (target and FLOORS[target] < FLOORS[name])
     ]
-    assert not wrong, f"'{name}' must import from floors below {FLOORS[name]} alone: {wrong}"
+    assert not climbing, "a package must import from floors below its own alone"
 
 
 @pytest.mark.xfail(reason="five circles, by imports for types and inside functions", strict=True)
@@ -113,10 +117,13 @@ def test_no_two_files_import_each_other():
     graphlib.TopologicalSorter(needs).prepare()  # raises an error that names a circle
 
 
-@pytest.mark.parametrize("path", FILES, ids=MODULES)
-def test_only_the_robot_package_imports_pinocchio(path):
-    users = [found for found in imports(path) if found.module.split(".")[0] == "pinocchio"]
-    assert not users or top(path) == "robot"
+def test_only_the_robot_package_imports_pinocchio():
+    users = {
+        top(path)
+        for path in FILES
+        if any(found.module.split(".")[0] == "pinocchio" for found in imports(path))
+    }
+    assert users == {"robot"}
 
 
 def test_every_library_that_is_imported_is_declared():
@@ -141,13 +148,12 @@ def place(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_what_a_module_exports_exists_and_is_sorted(name):
-    module = importlib.import_module(name)
-    exported = getattr(module, "__all__", [])
-    assert list(exported) == sorted(exported, key=place)
-    missing = [item for item in exported if not hasattr(module, item)]
-    assert not missing
+def test_what_a_module_exports_exists_and_is_sorted():
+    for name in MODULES:
+        module = importlib.import_module(name)
+        exported = list(getattr(module, "__all__", []))
+        assert exported == sorted(exported, key=place), name
+        assert not [item for item in exported if not hasattr(module, item)], name
 
 
 def test_importing_the_command_line_loads_nothing_heavy():

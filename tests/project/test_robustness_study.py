@@ -18,11 +18,13 @@ def check(count):
     )
 
 
+@pytest.mark.portable
 def test_a_few_samples_of_the_study_come_out_as_stored():
     done = check(4)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.portable
 @pytest.mark.slow
 def test_many_samples_of_the_study_come_out_as_stored():
     done = check(150)

@@ -19,11 +19,13 @@ NAMES = ("cases", "study", "tables", "verdicts")
 @pytest.fixture
 def scripts():
     """The page's scripts by name, forgotten afterwards: other pages use the same names."""
-    sys.path.insert(0, str(SCRIPTS))
+    places = [str(SCRIPTS), str(SCRIPTS.parent / "shared")]
+    sys.path[:0] = places
     try:
         yield {name: importlib.import_module(name) for name in NAMES}
     finally:
-        sys.path.remove(str(SCRIPTS))
+        for place in places:
+            sys.path.remove(place)
         for name in NAMES:
             sys.modules.pop(name, None)
 
@@ -37,17 +39,20 @@ def check(*arguments):
     )
 
 
+@pytest.mark.portable
 def test_a_sample_of_the_study_comes_out_as_stored():
     done = check("far", "weak", "sampled-20")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.portable
 @pytest.mark.slow
 def test_every_short_comparison_comes_out_as_stored():
     done = check("--quick")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.portable
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["singular", "hanging", "elastic-1", "elastic-10", "noise-given"])
 def test_a_sample_of_the_long_comparisons_comes_out_as_stored(name):

@@ -8,7 +8,9 @@ from ukctrl import Robot, Scenario, check
 from ukctrl.core.errors import StartError
 from ukctrl.mechanics.constraints import Expression, JointFollows, PointFollows
 from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import JointMotor
+from ukctrl.robot import JointMotor, Options
+
+pytestmark = pytest.mark.portable
 
 CHAIN = """<robot name="chain"><link name="world"/>
 <link name="near"><inertial><mass value="1"/>
@@ -25,7 +27,7 @@ CHAIN = """<robot name="chain"><link name="world"/>
 def chain(*motors):
     """Two carts on one rail, pushed where a motor is named."""
     actuators = tuple(JointMotor(joint=joint, name=f"m{i}") for i, joint in enumerate(motors))
-    return Robot.from_urdf(CHAIN, actuators=actuators)
+    return Robot.build(CHAIN, Options(actuator=actuators))
 
 
 def scenario_of(robot, *servo, **changes):

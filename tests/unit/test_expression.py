@@ -194,7 +194,7 @@ def test_line_breaks_and_spaces_do_not_matter():
     ],
 )
 def test_a_constant_arrives_in_the_unit_of_its_field(text, unit, value):
-    np.testing.assert_allclose(constant(text, unit), value, rtol=1e-15)
+    np.testing.assert_allclose(constant(text, unit), value, rtol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def refusal(kind, value):
         (fields.Direction, "-z", (0.0, 0.0, -1.0)),
         (fields.Direction, [1, 1, 0], (1.0, 1.0, 0.0)),
         (fields.Quaternion, [0, 0, 0.6, 0.8], (0.0, 0.0, 0.6, 0.8)),
-        (fields.Matrix, [[1, 2], [3, 4]], ((1.0, 2.0), (3.0, 4.0))),
+        (fields.NumberRows, [[1, 2], [3, 4]], ((1.0, 2.0), (3.0, 4.0))),
         (fields.Count, 3, 3),
         (fields.Index, 0, 0),
         (fields.Formula, "q1 + q2", "q1 + q2"),
@@ -93,7 +93,7 @@ def test_a_field_reads_numbers_text_and_arrays(kind, value, expected):
         (fields.Vec3, "xyz", "must be a list of 3 numbers; got 'xyz'."),
         (fields.Vec3, {"x": 1}, "must be a list of 3 numbers; got a table."),
         (fields.Vec3, {1.0, 2.0, 3.0}, "must be a list of 3 numbers; got {1.0, 2.0, 3.0}."),
-        (fields.Vector, [], "must be a list of at least 1; got 0."),
+        (fields.Numbers, [], "must be a list of at least 1; got 0."),
         (fields.Position, [0, 0, "1*s"], "must be a length [m]; got a time [s] from '1*s'."),
         (
             fields.Direction,
@@ -111,7 +111,7 @@ def test_a_field_reads_numbers_text_and_arrays(kind, value, expected):
             "must be a unit quaternion [x, y, z, w]; got one of length 2.",
         ),
         (
-            fields.Matrix,
+            fields.NumberRows,
             [[1, 2], [1]],
             "must have rows of one length; row 0 has 2 numbers and row 1 has 1.",
         ),

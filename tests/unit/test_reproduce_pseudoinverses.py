@@ -8,6 +8,8 @@ from ukctrl.papers.pseudoinverses import PAPER, flops, formulas, rerun, runs
 from ukctrl.papers.pseudoinverses.printed import TABLE_1
 from ukctrl.papers.pseudoinverses.rerun import Case, run
 
+pytestmark = pytest.mark.portable
+
 QUICK = [*flops.claims(), *formulas.claims()]
 
 
@@ -53,10 +55,11 @@ def test_with_mild_stabilisation_every_method_follows_the_closed_form(method, in
 
 
 def test_a_threshold_at_the_tolerance_stalls_a_run_that_a_larger_one_lets_pass():
-    gains = {"alpha": 1000.0, "beta": 100.0, "horizon": 3.0}
-    at_tolerance, above = run(Case(**gains)), run(Case(threshold=1e-5, **gains))
+    # At TOL = 1e-8 rounding decides whether the violation ever meets the threshold, and when.
+    how = {"tolerance": 1e-10, "alpha": 1000.0, "beta": 100.0, "horizon": 3.0}
+    at_tolerance, above = run(Case(**how)), run(Case(threshold=1e-5, **how))
     assert at_tolerance.ended == "stalls"
-    assert at_tolerance.reached < 2.0
+    assert at_tolerance.reached < 0.1
     assert above.words == "Correct"
 
 
@@ -104,6 +107,6 @@ def test_an_unstabilised_run_stalls_when_the_twelfth_singular_value_meets_the_th
 
 @pytest.mark.slow
 def test_every_claim_of_the_paper_has_a_verdict_that_is_explained():
-    for claim in PAPER.claims():
+    for claim in (claim for part in PAPER.claims for claim in part()):
         assert claim.verdict != "differs", claim
         assert claim.verdict == "agrees" or claim.note, claim

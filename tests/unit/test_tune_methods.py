@@ -15,6 +15,8 @@ from ukctrl.studies.tuning import METHODS, Budget, Gain, Limit, Objective, Plant
 from ukctrl.studies.tuning.methods import SEARCH, Ended, Explored
 from ukctrl.studies.tuning.methods.search_space import height
 
+pytestmark = pytest.mark.portable
+
 GAINS = (Gain("a", 1.0, 0.1, 10.0), Gain("b", 5.0, -10.0, 10.0, "uniform"))
 FOUND = {"rtol": 0.0, "atol": 0.05}  # of a range, by 200 candidates
 

@@ -77,6 +77,7 @@ def compare(
     from ukctrl.cli import terminal
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
+    from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.tuning import Journal
 
     entries = [_entry(text, scenario) for text in controllers]
@@ -109,7 +110,7 @@ def compare(
             _tell(journal, budget.simulations * len(entries))
             raise typer.Exit(1) from stopped
         stop.hold()
-        comparison.save(folder)
+        write_comparison(comparison, folder)
         journal.close(remove=True)
         if not quiet:
             terminal.show_comparison(comparison, folder, as_json)

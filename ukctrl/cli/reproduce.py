@@ -32,16 +32,16 @@ def reproduce(
 ) -> None:
     """Recompute published numbers and set them beside ours, with a verdict each."""
     from ukctrl.cli import terminal
-    from ukctrl.papers import recompute
+    from ukctrl.papers import recompute, write_reproduction
     from ukctrl.papers.registry import known
 
     keys = [] if paper is None else [known(paper)]
     with terminal.stoppable(recompute.__code__) as stop:
         folder = folder_of(out or Path("out") / "-".join(["reproduce", *keys]))
         with terminal.working(quiet or as_json) as progress:
-            found = recompute(keys, progress=stop.watch(progress))
+            reproduction = recompute(keys, progress=stop.watch(progress))
         stop.hold()
-        found.save(folder)
+        write_reproduction(reproduction, folder)
         if not quiet:
-            terminal.show_reproduction(found, folder, as_json)
-    raise typer.Exit(0 if found.ok else 1)
+            terminal.show_reproduction(reproduction, folder, as_json)
+    raise typer.Exit(0 if reproduction.ok else 1)

@@ -64,6 +64,7 @@ from ukctrl.control.planned.inversion import (
     StableInversion,
 )
 from ukctrl.control.planned.law import Feedforward
+from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.regulators.lqr import Lqi, Lqr
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.regulator import Regulation
@@ -147,6 +148,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "NoControl",
+    "Nominal",
     "OddFunction",
     "OperationalSpace",
     "PdGravity",

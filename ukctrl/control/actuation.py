@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import FreeDirections

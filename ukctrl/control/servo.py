@@ -12,7 +12,7 @@ from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Instance, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics

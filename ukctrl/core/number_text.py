@@ -8,6 +8,7 @@ import re
 __all__ = [
     "duration",
     "number",
+    "percent",
     "plus_minus",
     "prefixed",
     "quantity",
@@ -38,6 +39,12 @@ def number(value: float, digits: int = 3) -> str:
         return text.replace("-", "−")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa.replace('-', '−')}×10{str(power).translate(_SUPERSCRIPTS)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in words: `0.25` gives `25 %`."""
+    value = 100.0 * share
+    return f"{number(value, 2)} %" if value < 1.0 else f"{value:.3g} %"
 
 
 def plus_minus(value: float, half: float) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Array
 
 __all__ = [
     "CONFIDENCE",
@@ -26,7 +27,6 @@ __all__ = [
     "wilson",
 ]
 
-Array = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """Probability that an interval covers what it is for; a test errs with the rest of it."""

@@ -13,8 +13,9 @@ from ukctrl.core.algebra.answer_checks import (
     raise_if_conflicting,
     raise_if_singular,
 )
-from ukctrl.core.algebra.factorisation import Vector, independent_rows
+from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec

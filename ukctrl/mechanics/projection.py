@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.core.algebra import stabilisation
 from ukctrl.core.algebra.answer_checks import raise_if_singular
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 
 ON_MANIFOLD = 1e-15

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector, solve_lower
+from ukctrl.core.algebra.factorisation import solve_lower
 from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.arrays import Matrix, Vector
 
 SHARED = 1e-6
 """A row shares its load when its part in a combination of rows that does nothing exceeds this."""

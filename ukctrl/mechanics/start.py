@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.answer_checks import RANK
-from ukctrl.core.algebra.factorisation import Matrix, Vector, least_norm_into
+from ukctrl.core.algebra.factorisation import least_norm_into
 from ukctrl.core.algebra.row_space import NOTHING
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.robot import Robot, Snapshot
 
@@ -216,7 +218,7 @@ def _least_norm(A: Matrix, d: Vector, held: Sequence[int]) -> Vector:
 
 
 def _refuse(stack: Stack, error: Vector, t: float, level: str, clash: tuple[int, ...] = ()) -> None:
-    worst = int(np.argmax(np.abs(np.nan_to_num(error, nan=np.inf))))
+    worst = first_largest(np.abs(np.nan_to_num(error, nan=np.inf)))
     unit = stack.units[worst] if level == "position" else f"{stack.units[worst] or '1'}/s"
     advice = "Start closer, or check that the path is within reach."
     if len({stack.blocks[i] for i in clash}) > 1 and len(clash) <= MOST_NAMED:

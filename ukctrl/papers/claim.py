@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -87,26 +87,6 @@ class Drawing(NamedTuple):
     draw: Callable[[], Figure]
 
 
-@dc.dataclass(frozen=True)
-class InParts:
-    """Claims in parts that need nothing of each other: when one fails, the others are computed.
-
-    What a part is about is the first line of its docstring.
-    """
-
-    parts: tuple[Claims, ...]
-
-    def __call__(self) -> Iterator[Claim]:
-        """Compute every part in turn."""
-        for part in self.parts:
-            yield from part()
-
-
-def in_parts(*parts: Claims) -> InParts:
-    """Return the claims of several functions, for `Paper.claims`."""
-    return InParts(parts)
-
-
 @dc.dataclass(frozen=True, kw_only=True)
 class Paper:
     """A paper and the claims that are recomputed."""
@@ -114,12 +94,8 @@ class Paper:
     key: str
     """What ``ukctrl reproduce KEY`` calls it."""
     citation: str
-    claims: Claims
-    """A generator function without arguments, or several of them `in_parts`."""
+    claims: tuple[Claims, ...]
+    """Generator functions that need nothing of each other: when one fails, the others are computed.
+    What one is about is the first line of its docstring."""
     figures: Callable[[], Iterable[Drawing]] | None = None
     """The figures of the paper, drawn from our numbers."""
-
-    @property
-    def parts(self) -> tuple[Claims, ...]:
-        """Return what is computed independently."""
-        return self.claims.parts if isinstance(self.claims, InParts) else (self.claims,)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from ukctrl.core.number_text import number, unit_text
+from ukctrl.core.verdict import Level
 from ukctrl.papers.claim import Claim, Verdict
-from ukctrl.simulation.verdicts import Level
 
 LEVELS: dict[Verdict, Level] = {
     "agrees": "good",
@@ -51,6 +51,14 @@ def ours(claim: Claim, form: Format = number) -> str:
         0 if isinstance(claim.printed, str) or claim.printed is None else _digits(claim.printed)
     )
     return form(float(claim.ours), max(4, digits + 1))
+
+
+def bounded(value: float, bound: float) -> str:
+    """Return the bound of what is rounding, ``1e-09``, which is the same on every processor.
+
+    Where it is not kept, return the number.
+    """
+    return f"{bound if value <= bound else value:.0e}"
 
 
 def difference(claim: Claim, form: Format = number) -> str:

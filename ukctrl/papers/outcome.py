@@ -6,7 +6,6 @@ import dataclasses as dc
 import json
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from ukctrl.papers.claim import Claim, Verdict
@@ -101,16 +100,6 @@ class Reproduction:
     def to_json(self) -> str:
         """Return the plain data as JSON."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
-    def save(self, directory: str | Path) -> Path:
-        """Write the page, `reproduce.json` and the figures; return the page.
-
-        Raises:
-            InputError: The directory cannot be written to.
-        """
-        from ukctrl.papers.reproduction_page import write
-
-        return write(self, directory)
 
 
 def claim_dict(claim: Claim) -> dict[str, Any]:

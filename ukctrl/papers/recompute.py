@@ -56,7 +56,7 @@ def _fill(outcome: Outcome, progress: Progress) -> None:
             outcome.failures.append(Failure("the claims themselves", _reason(error)))
             return
         outcome.citation = paper.citation
-        for part in paper.parts:
+        for part in paper.claims:
             _compute(outcome, part, progress)
         _draw(outcome, paper, progress)
     finally:

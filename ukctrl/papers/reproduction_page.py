@@ -12,26 +12,25 @@ from ukctrl.papers.outcome import VERDICTS, Outcome, Reproduction
 from ukctrl.reports import web_page
 from ukctrl.simulation.result.storage import write_atomically
 
-__all__ = ["html", "write"]
+__all__ = ["html", "write_reproduction"]
 
 
-def write(found: Reproduction, directory: str | Path) -> Path:
+def write_reproduction(reproduction: Reproduction, folder: str | Path) -> Path:
     """Write `report.html`, `reproduce.json` and the figures, each atomically.
 
     Returns:
         The page.
 
     Raises:
-        InputError: The directory cannot be written to.
+        InputError: The folder cannot be written to.
     """
-    folder = Path(directory)
-    target = folder / "report.html"
-    with web_page.folder_for("the page", folder):
-        for outcome in found.outcomes:
-            web_page.write_pictures(outcome.pictures, folder)
-        write_atomically(folder / "reproduce.json", f"{found.to_json()}\n".encode())
-        write_atomically(target, html(found).encode())
-    return target
+    home = Path(folder)
+    with web_page.folder_for("the page", home):
+        for outcome in reproduction.outcomes:
+            web_page.write_pictures(outcome.pictures, home)
+        write_atomically(home / "reproduce.json", f"{reproduction.to_json()}\n".encode())
+        write_atomically(home / "report.html", html(reproduction).encode())
+    return home / "report.html"
 
 
 def html(found: Reproduction) -> str:

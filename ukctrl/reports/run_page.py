@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
+from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
 from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.storage import toml_text, write_atomically
-from ukctrl.simulation.verdicts import Level, Verdict
 
 __all__ = ["html", "pictures", "write_report"]
 
@@ -171,7 +172,7 @@ def _input_tile(result: Result) -> Tile:
     if result["u"].size == 0:
         return Tile("largest input", "–", "")
     peaks = np.nan_to_num(np.abs(result["u"])).max(axis=0)
-    k = int(peaks.argmax())
+    k = first_largest(peaks)
     unit = result.labels.actuator_units[k]
     return _tile("largest input", float(peaks[k]), unit, f"by '{result.labels.actuators[k]}'")
 

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix
+from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import identifier
 from ukctrl.robot.rigid import UNLIMITED, RigidStructure
 from ukctrl.robot.structure import Structure
-
-Matrix = NDArray[np.float64]
 
 SINGULAR = 1e-12
 """Smallest eigenvalue of the mass matrix, scaled to unit diagonal, that counts as positive."""
@@ -184,13 +183,13 @@ def mass_findings(
             )  # fmt: skip
             return
         if diagonal.min() < 1.0 / HUGE**2:
-            worst = int(np.argmin(diagonal))
+            worst = first_smallest(diagonal)
             continue
         scale = 1.0 / np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
         if values[0] > SINGULAR:
             return
-        worst = int(np.argmax(np.abs(vectors[:, 0])))
+        worst = first_largest(np.abs(vectors[:, 0]))
     if worst is not None:
         name = structure.dofs[worst]
         yield Finding(

@@ -5,21 +5,19 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression import Vocabulary, check, compile_function, parse
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.schema import AnyForce, DryFriction, GivenForce, JointDamper, JointSpring, Spring
-from ukctrl.robot.structure import Site, Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.structure import Structure
 
 
 class Term(Protocol):

@@ -14,13 +14,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression import FUNCTIONS
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 Shape = Literal["line", "circle", "planar", "spherical", "free"]
 """Manifold of one block: R^n, the unit circle, SE(2), SO(3) as a quaternion, SE(3)."""

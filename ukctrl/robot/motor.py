@@ -16,15 +16,11 @@ from collections.abc import Sequence
 from typing import Annotated, final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError
-from ukctrl.core.fields import JointSpeed, Quantity, spec
-from ukctrl.robot.by_joint import NUMBER
-
-Vector = NDArray[np.float64]
-
+from ukctrl.core.fields import NUMBER, JointSpeed, Quantity, spec
 
 EFFORT = "N m or N"
 """Unit of an input as text; an input in another unit takes plain numbers."""

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import unknown_name
+from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
-from ukctrl.robot.structure import Site, Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-    from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.structure import Structure
 
 UNLIMITED = 1e20
 """Limits beyond this are how model files write "none"."""
@@ -175,7 +171,7 @@ class RigidStructure(Structure):
         """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
         return np.asarray(pin.normalize(self.model, q))
 
-    def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
+    def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
         """Return a robot of this structure evaluated at ``(q, v, t)``."""
         return RigidSnapshot(robot, q, v, t)
 

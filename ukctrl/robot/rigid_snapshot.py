@@ -5,19 +5,15 @@ The arrays are views, so that `RigidSnapshot.move` costs three calls and no allo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 _crba = pin.crba
 _bias = pin.nonLinearEffects
@@ -30,9 +26,9 @@ class RigidSnapshot(Snapshot):
 
     __slots__ = ("_aux", "_data", "_model")
 
-    def __init__(self, robot: Robot, q: Vector, v: Vector, t: float = 0.0) -> None:
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
-        model = robot.model
+        model = robot.structure.model
         data = model.createData()
         self._model, self._data, self._aux = model, data, None
         nv = robot.nv

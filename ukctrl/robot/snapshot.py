@@ -6,19 +6,15 @@ Owning a `Snapshot` proves that kinematics and dynamics were evaluated.
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-    from ukctrl.robot.structure import Site
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.site import Site
 
 
 class FrameMotion(NamedTuple):
@@ -92,7 +88,7 @@ class Snapshot(abc.ABC):
         "t", "translations", "v",
     )  # fmt: skip
 
-    def __init__(self, robot: Robot, q: Vector, v: Vector, t: float = 0.0) -> None:
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         self.robot = robot
         self.q, self.v, self.t = np.empty(robot.nq), np.empty(robot.nv), 0.0
@@ -112,10 +108,10 @@ class Snapshot(abc.ABC):
 
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""
-        return self.robot.structure.snapshot(self.robot, self.q, self.v, self.t)
+        return type(self)(self.robot, self.q, self.v, self.t)
 
-    def __reduce__(self) -> tuple[Any, tuple[Robot, Vector, Vector, float]]:
-        return _again, (self.robot, self.q, self.v, self.t)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.robot, self.q, self.v, self.t)
 
     def __repr__(self) -> str:
         return f"Snapshot({self.robot.name!r}, q={self.q}, v={self.v}, t={self.t})"
@@ -240,10 +236,6 @@ class Snapshot(abc.ABC):
     @abc.abstractmethod
     def _own_potential(self) -> float:
         """Return the potential energy of the plant without its springs [J]."""
-
-
-def _again(robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
-    return robot.structure.snapshot(robot, q, v, t)
 
 
 def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:

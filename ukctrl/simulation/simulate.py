@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ukctrl.control import Command
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.mechanics.integrate import State

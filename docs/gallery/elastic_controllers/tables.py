@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from experiments import LAWS, SOFT, apart, panda, paper
+from markdown_text import error, fixed, table
 from one_joint import longest
 
-from ukctrl import Scenario, simulate
-from ukctrl.control import (
-    Baumgarte,
-    Controller,
-    ElasticCascade,
-    ElasticLinearisation,
-    ElasticSingularPerturbation,
-)
-from ukctrl.papers.markdown import fixed, table
+from ukctrl import Controller, Scenario, control, simulate
 
 SLOW = True
+SAME_MOTION = 1e-8
+"""Two integrations to a relative 1e-9, or tighter, of some rad differ by this [rad, rad/s]."""
 SHORT = {"timing__duration": 2.0}
 FAST_POLES = {"controller__alpha": 1200.0, "controller__beta": 360000.0}
 """Poles of the linearisation at 600 1/s."""
@@ -30,7 +25,7 @@ WRONG = {
     "masses +30 %": {"believed__mass_scale": 1.3},
 }
 PERIODS = (0.5, 1.0, 2.0, 3.0, 4.0)
-FEEDBACK = Baumgarte(alpha=20.0, beta=100.0)
+FEEDBACK = control.Baumgarte(alpha=20.0, beta=100.0)
 
 
 def millimetres(value: float) -> str:
@@ -38,11 +33,6 @@ def millimetres(value: float) -> str:
     if not np.isfinite(value):
         return "unstable"
     return fixed(value, 2) if value < 10.0 else fixed(value, 0)
-
-
-def error(value: float) -> str:
-    """Return an error with two digits, or that it is rounding."""
-    return "below 10⁻⁸" if value < 3e-9 else f"{value:.2g}"
 
 
 def arm() -> str:
@@ -87,12 +77,12 @@ def one_joint() -> str:
     laws: list[tuple[str, Controller]] = []
     for pole in (40.0, 100.0, 250.0, 800.0):
         loop = {"feedback": FEEDBACK, "alpha": 2.0 * pole, "beta": pole**2}
-        laws.append((f"cascade, motor loop at {pole:g} 1/s", ElasticCascade(**loop)))
-        laws.append((f"linearisation, poles at {pole:g} 1/s", ElasticLinearisation(**loop)))
+        laws.append((f"cascade, motor loop at {pole:g} 1/s", control.ElasticCascade(**loop)))
+        laws.append((f"linearisation, poles at {pole:g} 1/s", control.ElasticLinearisation(**loop)))
     laws.sort(key=lambda one: one[0].split(",")[0])
     for zeta in (0.3, 0.7, 1.0):
         name = f"singular perturbation and integral manifold, damping ratio {zeta:g}"
-        laws.append((name, ElasticSingularPerturbation(feedback=FEEDBACK, zeta=zeta)))
+        laws.append((name, control.ElasticSingularPerturbation(feedback=FEEDBACK, zeta=zeta)))
     rows = [[name, fixed(1e3 * longest(law), 1)] for name, law in laws]
     return table(["law", "longest stable period [ms]"], rows)
 
@@ -102,8 +92,9 @@ def order() -> str:
     rows = []
     for law in SOFT:
         far, near = apart(law, 1e4), apart(law, 1e5)
-        power = "—" if near < 1e-8 else fixed(np.log10(far / near), 2)
-        rows.append([law, *(error(apart(law, K)) for K in (10.0, 1e2, 1e3, 1e4, 1e5)), power])
+        power = "—" if near < SAME_MOTION else fixed(np.log10(far / near), 2)
+        found = (error(apart(law, K), SAME_MOTION) for K in (10.0, 1e2, 1e3, 1e4, 1e5))
+        rows.append([law, *found, power])
     stiffness = ("K = 10 N m/rad", "10²", "10³", "10⁴", "10⁵")
     return table(["links from the rigid motion [rad]", *stiffness, "power of 1/K"], rows)
 
@@ -117,7 +108,7 @@ def soft() -> str:
         far = float(np.abs(on["q"][:, :2] - links["q"]).max())
         wrong = float(np.abs(off["beta"][:, 0] - 0.9 * np.exp(-2.5 * off.time))[-1])
         torque = fixed(float(np.abs(off["u"]).max()), 0)
-        rows.append([law, error(far), error(wrong), torque])
+        rows.append([law, error(far, SAME_MOTION), error(wrong, SAME_MOTION), torque])
     return table(
         [
             "law",

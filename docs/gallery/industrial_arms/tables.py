@@ -7,13 +7,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from makers_tables import panda_tool, ur5_tool
+from markdown_text import below, error, fixed, table
 from numpy.typing import NDArray
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.core.files import catalog
-from ukctrl.papers.arms import panda_tool, ur5_tool
-from ukctrl.papers.markdown import error, fixed, table
+from ukctrl import Result, Robot, Scenario, catalog, simulate
 
+SAME_STATE = 1e-11
+"""Two routes to the same number at the same state, of some 10 N m, differ by rounding."""
+INTEGRATED = 1e-8
+"""What integration to a relative 1e-9 leaves of angles of some rad, and steps of 1 ms beside it."""
 RUNS = {"ur5-pose": ("ur5", ur5_tool), "panda-pose": ("panda", panda_tool)}
 NULL_SPACES: dict[str, dict[str, object]] = {
     "`posture`": {},
@@ -92,11 +95,11 @@ def routes() -> str:
         result = run(name)
         rows += [
             [f"`{name}`", "inputs", "recursive Newton-Euler (Pinocchio) on the motion",
-             f"{error(torque_gap(result, model(robot)))} N m"],
+             f"{below(torque_gap(result, model(robot)), SAME_STATE)} N m"],
             ["", "pose of the tool", "the maker's Denavit-Hartenberg table, and the path",
-             f"{error(pose_gap(result, tool))} m, rad"],
+             f"{below(pose_gap(result, tool), INTEGRATED)} m, rad"],
             ["", "joint angles", "RK4 with steps of 1 ms",
-             f"{error(other_integrator(name))} rad"],
+             f"{below(other_integrator(name), INTEGRATED)} rad"],
         ]  # fmt: skip
     return table(["run", "quantity", "compared with", "largest difference"], rows)
 
@@ -129,7 +132,7 @@ def null_spaces() -> str:
         beyond = "yes" if result.provenance["beyond_limits"] else "no"
         rows.append(
             [name, fixed(float(shift), 1), f"{speed:.2f}", beyond, f"{result.metric('effort'):.0f}",
-             f"{error(result.metric('peak_phi'))}"]
+             below(result.metric("peak_phi"), INTEGRATED)]
         )  # fmt: skip
     head = [
         "null space", "joints shift in the second round by [deg]", "fastest joint [rad/s]",
@@ -144,9 +147,9 @@ def orders() -> str:
     for order in ORDERS:
         result = ordered(order)
         worst = [result.metric(f"peak_phi.{block}") for block in ("place", "direction", "posture")]
-        moment = error(worst[0], lambda value: f"{value:.2f}")
-        turns = [error(value, lambda value: f"{value:.2f}") for value in worst[1:]]
-        gap = error(torque_gap(result, model("panda")))
+        moment = error(worst[0], INTEGRATED, "{:.2f}".format)
+        turns = [error(value, INTEGRATED, "{:.2f}".format) for value in worst[1:]]
+        gap = below(torque_gap(result, model("panda")), SAME_STATE)
         rows.append([order, moment, *turns, gap])
     head = [
         "order", "place [m]", "direction [rad]", "posture [rad]", "inputs to Newton-Euler [N m]"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import plants
+from markdown_text import table
 
 from ukctrl import Result, Scenario, simulate
-from ukctrl.papers.markdown import table
 
 SLOW = True
 
@@ -127,7 +127,8 @@ def _travel(run: Result) -> str:
     if run.status != "completed":
         return run.status
     moved = float(np.abs(np.diff(run["u"], axis=0)).sum()) / float(run.time[-1] - run.time[0])
-    return f"{moved:.3g}" if moved < 100.0 else f"{moved:.0f}"
+    # Where a law chatters, the last bits decide about a hundredth of the travel.
+    return f"{moved:.3g}" if moved < 10.0 else f"{float(f'{moved:.2g}'):.0f}"
 
 
 TABLES = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ukctrl.papers.markdown import error, minus, table
-from ukctrl.papers.servo import claims, runs
-from ukctrl.robot import Robot
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from markdown_text import below, minus, table
 
+from ukctrl import Robot, Scenario, papers, simulate
+
+claims = papers.servo.claims
+runs = papers.servo.runs
+
+CLOSED_FORM = 1e-11
+"""A motion of some m whose polynomial of third degree the integrator meets but for rounding."""
 EXACT: dict[str, object] = {}
 OFF: dict[str, object] = {"start.q": (0.1, 1.15), "start.v": (0.3, 0.1)}
 BACK: dict[str, object] = {**OFF, "controller": {"use": "servo-baumgarte"}}
@@ -19,7 +22,7 @@ def comparison() -> str:
     for one in claims.two_masses():
         ours = one.ours
         if isinstance(ours, float) and abs(ours) < 1e-6:
-            ours = error(ours)
+            ours = below(abs(ours), CLOSED_FORM)
         elif isinstance(ours, float):
             ours = minus(f"{ours:.4g}")
         printed = "" if one.printed is None else one.printed
@@ -45,7 +48,7 @@ def closed_form() -> str:
         cubic = x + v * t - k / m2 * ((length + gap) * t**2 / 2.0 + rate * t**3 / 6.0)
         apart = float(abs(run["phi"][:, 0] - gap - rate * t).max())
         far = float(abs(run["q"][:, 1] - cubic).max())
-        rows.append([words, error(apart), error(far)])
+        rows.append([words, below(apart, CLOSED_FORM), below(far, CLOSED_FORM)])
     return table(["start", "gap to its straight line [m]", "x2 to its polynomial [m]"], rows)
 
 

@@ -6,10 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 
 from cases import CASES
-from study import Record, load
+from markdown_text import power, table
+from study import Record, chatters, load
 from verdicts import decide
-
-from ukctrl.papers.markdown import power, table
 
 ROUNDING = 1e-7
 """Errors below this are not worth a digit [m, rad]."""
@@ -50,6 +49,8 @@ def cell(case: str, law: str, metric: str, scale: float = 1.0) -> str:
         return ""
     if entry["status"] != "completed" or entry["completed"] < record["repeats"]:
         return _ended(entry, record["repeats"])
+    if chatters(entry):
+        return "chatters"
     text = number(entry["metrics"][metric], scale)
     spread = entry.get("statistics", {}).get(metric)
     if spread is not None:
@@ -88,11 +89,12 @@ def exact() -> str:
     rows = []
     for law in laws("exact-helix"):
         entry = stored()["exact-helix"]["entries"][law]
+        apart = None if chatters(entry) else entry["apart"]
         rows.append(
             [
                 f"`{law}`",
                 cell("exact-helix", law, TOOL, MM),
-                number(entry["apart"]) if entry["apart"] is not None else "—",
+                number(apart),
                 cell("exact-helix", law, "effort"),
                 cell("exact-arm", law, ALL, MM),
                 cell("exact-arm", law, "effort"),

@@ -13,6 +13,8 @@ from ukctrl.analysis.linear import (
 )
 from ukctrl.core.errors import InputError
 
+pytestmark = pytest.mark.portable
+
 BAUMGARTE = {"kind": "baumgarte", "alpha": 1.0, "beta": 1.0}
 PID = {"kind": "pid", "kp": 3.0, "ki": 1.0, "kd": 3.0}
 

@@ -10,6 +10,8 @@ from ukctrl.analysis.linear.margins import disk_gain, disk_margin, disk_phase, m
 from ukctrl.analysis.linear.response import frequencies
 from ukctrl.analysis.linear.structured_singular_value import structured
 
+pytestmark = pytest.mark.portable
+
 CLOSE = {"rtol": 1e-8, "atol": 1e-10}
 
 

@@ -16,6 +16,9 @@ from ukctrl.reports.plot.comparison_figures import Point, pareto_front
 from ukctrl.simulation.result.result import Labels, Result
 from ukctrl.studies.batch import Outcome
 from ukctrl.studies.comparison import Comparison, comparison_page
+from ukctrl.studies.comparison.comparison_page import write_comparison
+
+pytestmark = pytest.mark.portable
 
 
 def row(comparison, metric):
@@ -90,9 +93,11 @@ def test_a_metric_that_a_run_has_not_is_told_so(rows):
 
 def test_the_words_say_by_how_much(three):
     words = {v.subject: v.text for v in three.verdicts}
-    assert "'servo' and 'same' are best with" in words["rms_phi"]
+    assert "Best: 'servo', 'same', " in words["rms_phi"]
     assert "'pd' has 3 times as much" in words["rms_phi"]
-    assert words["overall"] == "At equal effort, 'servo' and 'same' have the smallest error."
+    assert words["overall"] == (
+        "Smallest error: 'servo', 'same'; least effort: no clear difference."
+    )
 
 
 def test_a_trade_off_is_called_one(rows):
@@ -106,9 +111,7 @@ def test_a_trade_off_is_called_one(rows):
         return Result.build(time=time, samples=samples, labels=labels, status="completed")
 
     comparison = Comparison.of({"precise": run(1e-3, 9.0), "thrifty": run(1e-2, 1.0)})
-    assert comparison.verdicts[0].text == (
-        "A trade-off: 'precise' has the smallest error, 'thrifty' spends the least effort."
-    )
+    assert comparison.verdicts[0].text == ("Smallest error: 'precise'; least effort: 'thrifty'.")
 
 
 def test_a_single_run_is_nothing_to_rank(helix):
@@ -197,7 +200,7 @@ def test_the_csv_gives_back_every_number(three):
 
 
 def test_saving_writes_the_page_the_tables_and_every_run(three, tmp_path):
-    three.save(tmp_path)
+    write_comparison(three, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         "report.html", "compare.json", "compare.csv", "runs.csv",
         "compare_errors.png", "compare_inputs.png", "compare_tradeoff.png",
@@ -208,7 +211,7 @@ def test_saving_writes_the_page_the_tables_and_every_run(three, tmp_path):
 
 def test_names_that_are_no_folder_names_get_one(helix, tmp_path):
     names = ["./law.py:Mine", "..", "law.py_Mine", "a/b"]
-    Comparison.of({name: helix(2) for name in names}).save(tmp_path)
+    write_comparison(Comparison.of({name: helix(2) for name in names}), tmp_path)
     folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
     assert folders == {"law.py_Mine", "controller", "law.py_Mine-2", "a_b"}
     assert all((tmp_path / name / "result.nc").is_file() for name in folders)
@@ -246,7 +249,7 @@ def test_runs_without_a_task_or_motors_can_be_compared():
     nothing = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
     comparison = Comparison.of({"a": nothing, "b": nothing})
     assert comparison_page.pictures(comparison) == []
-    assert "equally well" in comparison_page.html(comparison, [])
+    assert "Smallest error: no clear difference" in comparison_page.html(comparison, [])
 
 
 def test_large_robots_are_compared_by_the_norm_of_their_inputs(humanoid):
@@ -356,7 +359,7 @@ def test_an_effort_that_never_differs_is_no_difference(over_repeats):
     comparison = over_repeats({"a": 2.0 + NOISE, "b": 3.0 + NOISE})
     assert row(comparison, "effort").best == ()
     assert comparison.verdicts[0].text == (
-        "With no clear difference in effort, 'a' has the smallest error."
+        "Smallest error: 'a'; least effort: no clear difference."
     )
 
 

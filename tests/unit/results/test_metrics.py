@@ -16,6 +16,8 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.samples import FIELDS, Labels, Signal
 from ukctrl.simulation.verdicts import judge
 
+pytestmark = pytest.mark.portable
+
 EXACT = {"rtol": 1e-13, "atol": 0.0}
 QUADRATURE = {"rtol": 2e-5}  # 2001 samples, trapezoidal rule
 CROSSING = {"rtol": 1e-5}  # linear interpolation between samples

@@ -11,6 +11,8 @@ from ukctrl import Scenario, simulate
 from ukctrl.simulation.result.result import Labels, Result, Signal
 from ukctrl.simulation.verdicts import headline, judge
 
+pytestmark = pytest.mark.portable
+
 T = np.linspace(0.0, 10.0, 501)
 
 
@@ -25,8 +27,8 @@ def test_a_good_run_is_told_in_good_words_only(helix):
 
 def test_the_headline_names_the_error_of_each_block_in_its_own_unit(helix):
     assert headline(helix()) == (
-        "The run completed 20 s of motion; its largest task error is 20 mm in 'tool' "
-        "and 8 mrad in 'tilt'."
+        "The run completed 20 s of motion; its largest task error is 20 mm in 'tool', "
+        "8 mrad in 'tilt'."
     )
 
 

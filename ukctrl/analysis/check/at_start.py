@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.analysis.check.findings import Actuation, RowCheck
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Integrability, Stack, classify_parts
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
@@ -114,7 +115,7 @@ def broken_closures(passive: Stack, monitor: Monitor) -> list[str]:
     ):
         size = np.abs(np.nan_to_num(error))
         if np.linalg.norm(size) > limit:
-            worst = int(np.argmax(size))
+            worst = first_largest(size)
             said.append(
                 f"the start breaks the passive constraints, most row '{passive.names[worst]}': "
                 f"{level} = {error[worst]:.3g}. Correct it, or set start.solve = true."
@@ -127,7 +128,7 @@ def consistency(rows: tuple[RowCheck, ...]) -> list[str]:
     off = [row for row in rows if abs(row.phi) > CONSISTENT or abs(row.beta) > CONSISTENT]
     if not off:
         return []
-    worst = max(off, key=lambda row: np.nanmax(np.abs([row.phi, row.beta])))
+    worst = off[first_largest([np.nanmax(np.abs([row.phi, row.beta])) for row in off])]
     phi = "" if np.isnan(worst.phi) else f"phi = {worst.phi:.3g} {worst.unit}, "
     return [
         f"the start is off the constraints, most on row '{worst.name}': {phi}"

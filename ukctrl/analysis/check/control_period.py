@@ -22,7 +22,8 @@ import math
 import numpy as np
 
 from ukctrl.control.error_polynomial import ErrorPolynomial
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import first_smallest
 from ukctrl.simulation.loop import Loop
 
 SLOWED = 0.5
@@ -67,7 +68,7 @@ def sampling(loop: Loop) -> Sampling | None:
     late = delay / period if period else 0.0
     distinct = {(each.gains, each.integral): each for each in reversed(polynomials)}
     limits = {key: longest_period(each, late) for key, each in distinct.items()}
-    key = min(limits, key=lambda key: limits[key])
+    key = list(limits)[first_smallest(list(limits.values()))]
     worst = distinct[key]
     poles = worst.poles
     decay = -max(pole.real for pole in poles)

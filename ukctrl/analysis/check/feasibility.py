@@ -17,7 +17,8 @@ from ukctrl.analysis.check.needed_inputs import (
     needed_inputs,
 )
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
+from ukctrl.core.extremes import first_smallest
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.measures import ALONG_THE_GROUND
 
@@ -178,7 +179,7 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
         along = [row[name] for part in ALONG_THE_GROUND if (name := f"{block}.{part}") in row]
         across = np.linalg.norm(forces[:, along], axis=1)
         pulls, pushes = normal < -PULLED * most, normal > PULLED * most
-        k = int(np.argmin(normal))
+        k = first_smallest(normal)
         needs = float((across[pushes] / normal[pushes]).max(initial=0.0))
         first = float(motion.t[int(np.argmax(pulls))]) if pulls.any() else None
         found.append(

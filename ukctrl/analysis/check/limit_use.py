@@ -6,7 +6,8 @@ import dataclasses as dc
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import first_largest
 
 TOLERANCE = 1e-6
 """A limit is broken by more than this fraction of its size."""
@@ -47,13 +48,13 @@ def uses(
     for i, (name, unit) in enumerate(zip(names, units, strict=True)):
         x, share = values[:, i], part[:, i]
         if not np.isfinite(share).any():
-            k = int(np.argmax(np.abs(x)))
+            k = first_largest(np.abs(x))
             use = Use(
                 name=name, unit=unit, value=float(x[k]), t=float(t[k]), limit=None, beyond=0.0,
                 since=None, share=None,
             )  # fmt: skip
         else:
-            k = int(np.nanargmax(share))
+            k = first_largest(share)
             over, under = x - high[:, i], low[:, i] - x
             size = np.where(over >= under, np.abs(high[:, i]), np.abs(low[:, i]))
             past = np.maximum(over, under)

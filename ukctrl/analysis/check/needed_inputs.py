@@ -15,8 +15,9 @@ import numpy as np
 
 from ukctrl.analysis.check.inverse_kinematics import time_derivatives
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import links_alone
 from ukctrl.simulation.loop import Loop
@@ -75,7 +76,7 @@ def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
         return needed, None
     first = int(beyond[0])
     miss = Miss(
-        dof=loop.robot.dofs[int(dof[int(np.argmax(share))])], t=float(motion.t[first]),
+        dof=loop.robot.dofs[int(dof[first_largest(share)])], t=float(motion.t[first]),
         share=float(share.max()),
     )  # fmt: skip
     needed[:] = np.nan
@@ -89,7 +90,7 @@ def _inverse(dynamics: Dynamics, a: Vector) -> tuple[Vector, float, int]:
     left = asked - dynamics.G @ u
     L = dynamics.L
     whole = float(np.linalg.norm(L.T @ a) + np.linalg.norm(L.T @ dynamics.a_free)) + 1e-6
-    return u, float(np.linalg.norm(L.T @ left)) / whole, int(np.argmax(np.abs(L.T @ left)))
+    return u, float(np.linalg.norm(L.T @ left)) / whole, first_largest(np.abs(L.T @ left))
 
 
 def _through_springs(loop: Loop, motion: Motion) -> Matrix:

@@ -21,9 +21,10 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
@@ -195,8 +196,8 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matr
     worst, at, row = 0.0, 0, ""
     if highest:
         last = sigma[:, highest - 1]
-        at = int(np.argmin(last))
-        worst, row = float(last[at]), names[int(np.argmax(np.abs(U[at, :, highest - 1])))]
+        at = first_smallest(last, LOST)
+        worst, row = float(last[at]), names[first_largest(np.abs(U[at, :, highest - 1]))]
     rest = sigma[ranks == highest, highest:] if highest < sigma.shape[1] else np.zeros((1, 1))
     found = RankAlong(
         count=A.shape[1],
@@ -216,7 +217,7 @@ def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
     ranks, kept = knots.passive_rank, knots.margins[:, 0]
     highest = int(ranks.max(initial=0))
     low = int(np.argmin(ranks))
-    at = int(np.argmin(np.where(ranks == highest, kept, 0.0))) if highest else 0
+    at = first_smallest(np.where(ranks == highest, kept, 0.0), LOST) if highest else 0
     t = float(motion.t[at])
     truth = loop.truth_at(t)
     row = ""
@@ -226,7 +227,7 @@ def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
             truth.L, truth.passive.rows.A, np.zeros((1, len(truth.passive)))
         )
         U, _, _ = np.linalg.svd(weighted, full_matrices=False)
-        row = truth.passive.names[int(np.argmax(np.abs(U[:, highest - 1])))]
+        row = truth.passive.names[first_largest(np.abs(U[:, highest - 1]))]
     return RankAlong(
         count=len(truth.passive),
         highest=highest,

@@ -25,7 +25,7 @@ from ukctrl.control import Controller, Servo, Task
 from ukctrl.control.allocation import LeastNorm
 from ukctrl.control.feedback import Baumgarte
 from ukctrl.control.planned.nominal_motion import Knot, knots_by_law
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, StartError, UkctrlError
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints

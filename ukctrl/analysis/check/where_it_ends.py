@@ -6,8 +6,9 @@ import dataclasses as dc
 from typing import Literal
 
 from ukctrl.analysis.check.inverse_kinematics import clash
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import quoted
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 
 LOOKS = tuple(2.0**-k for k in range(8, 3, -1)) + tuple(k / 12.0 for k in range(1, 13))
@@ -52,7 +53,7 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
         looks.append((later, clash(stack, q, later)))
     # What grows too slowly to be seen at once has been seen a little later.
     seen = [found for _, found in looks[:SOON] if found.left > MET]
-    at, worst = max(looks, key=lambda look: look[1].left)
+    at, worst = looks[first_largest([found.left for _, found in looks])]
     if not seen:
         return Stop(
             t=t, why="branch", rows=(),
@@ -60,7 +61,7 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
             "continued past a singular position.",
         )  # fmt: skip
     passive = set(stack.names[:own])
-    found = max(seen, key=lambda clash: clash.left)
+    found = seen[first_largest([clash.left for clash in seen])]
     rows = tuple(row for row in found.rows if row not in passive) or found.rows
     blocks = {stack.blocks[stack.names.index(row)] for row in rows}
     named = quoted(rows)

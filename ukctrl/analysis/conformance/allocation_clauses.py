@@ -11,7 +11,7 @@ from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_
 from ukctrl.analysis.conformance.frozen_record import require_record
 from ukctrl.analysis.conformance.situations import Situation, situations
 from ukctrl.control import Allocation, Allocator
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics

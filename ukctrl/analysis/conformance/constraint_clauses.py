@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Suite, require, require_array, require_close
 from ukctrl.analysis.conformance.frozen_record import require_record
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack
 from ukctrl.robot import Robot
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_array, require_equal
 from ukctrl.analysis.conformance.frozen_record import require_record
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import ClockEffect, Effect, InputEffect, PlantEffect, SensorEffect
 from ukctrl.simulation.effects.effect import Bench, generator

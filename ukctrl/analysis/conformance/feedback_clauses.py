@@ -18,7 +18,7 @@ from ukctrl.analysis.conformance.clauses import (
 from ukctrl.analysis.conformance.frozen_record import require_record
 from ukctrl.analysis.conformance.situations import Situation, situations
 from ukctrl.control import Ask, BoundFeedback, Feedback, StateFeedback
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Suite, require, require_close
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import quoted
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot, Snapshot

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop

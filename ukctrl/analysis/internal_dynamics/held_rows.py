@@ -15,14 +15,13 @@ import copy
 from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import plant_at
 from ukctrl.control import Task
 from ukctrl.control.allocation import Allocation, LeastNorm
 from ukctrl.core.algebra.differences import WEIGHTS, jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import FreeDirections, Linearizer
@@ -31,8 +30,6 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.loop.plants_over_time import passive_gains
 from ukctrl.simulation.loop.prepare import start_state
 from ukctrl.simulation.scenario import Scenario
-
-Indices = NDArray[np.intp]
 
 RATE = 20.0
 """How fast errors of the rows decay that rounding leaves [1/s]; it moves no state on them."""

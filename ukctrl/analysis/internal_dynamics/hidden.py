@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.modes import scale
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 
 NOTHING = 1e-8
 """A singular value below this fraction of the system's counts as zero."""

@@ -16,8 +16,8 @@ from ukctrl.analysis.internal_dynamics.near_a_state import Near, near_motion, ne
 from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of, periodic
 from ukctrl.analysis.internal_dynamics.states_of_rest import Rest, Search
 from ukctrl.analysis.linear import equilibria
-from ukctrl.core.algebra.factorisation import Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.relative_degree import relative_degrees
 from ukctrl.simulation.scenario import Scenario

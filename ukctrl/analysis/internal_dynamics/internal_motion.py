@@ -9,8 +9,9 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.start import solve_start
 
 PUSH = 1e-4
@@ -67,7 +68,7 @@ class Motion:
         if not self.moved.size:
             return "", 0.0, ""
         reach = np.abs(self.moved).max(axis=0)
-        k = int(np.argmax(reach))
+        k = first_largest(reach)
         return self.coordinates[k], float(reach[k]), self.units[k]
 
 

@@ -11,7 +11,8 @@ from ukctrl.analysis.internal_dynamics.internal_motion import Motion, judge
 from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
+from ukctrl.core.extremes import first_largest, ranks
 from ukctrl.mechanics.relative_degree.advice import PLANNED
 from ukctrl.robot import Robot
 
@@ -235,7 +236,7 @@ def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
     """Return what becomes of a push along the motion; ``near`` tells whether it comes to swings."""
     seconds = run.times[-1] - run.times[0]
     apart = np.abs(run.pushed - run.moved)
-    name = run.coordinates[int(np.argmax(apart[-1]))] if apart.size else ""
+    name = run.coordinates[first_largest(apart[-1])] if apart.size else ""
     grown = f"{run.factor:.3g} times the push after {seconds:.3g} s"
     if run.fate == "runs_away":
         return "runs_away", f"but '{name}' leaves it ever faster once it is pushed: {grown}"
@@ -290,7 +291,7 @@ def _place(robot: Robot, near: Near, q: Vector) -> str:
     away = robot.difference(q, near.q)
     named = [
         f"'{robot.dofs[i]}' {away[i]:+.3g} {robot.dof_units[i].removesuffix('/s')} away"
-        for i in np.argsort(-np.abs(away))[:3].tolist()
+        for i in np.argsort(-ranks(np.abs(away)), kind="stable")[:3].tolist()
         if abs(away[i]) > HERE
     ]
     return ", ".join(named)

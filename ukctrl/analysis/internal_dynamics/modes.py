@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import first_largest, first_smallest, ranks
 
 Poles = NDArray[np.complex128]
 Kind = Literal["none", "settles", "stays", "swings", "drifts", "runs_away"]
@@ -89,21 +90,21 @@ def modes(A: Matrix, positions: int) -> Modes:
     at_zero, chain = sum(lengths), len(lengths)
     moving, vectors = _others(scaled, basis, rest)
     poles = np.concatenate([moving, np.zeros(at_zero)])
-    order = np.lexsort((-poles.imag, -poles.real))
+    order = np.lexsort((-poles.imag, ranks(-poles.real, ZERO * np.abs(poles).max())))
     margin = UNDAMPED * np.maximum(np.abs(moving), 1e-3 * np.abs(moving).max(initial=0.0))
     growing, lasting = moving.real > margin, np.abs(moving.real) <= margin
     pole: complex = 0.0
     if growing.any():
         kind: Kind = "runs_away"
-        decides = int(np.argmax(moving.real))
+        decides = first_largest(moving.real)
     elif chain > 1:
         kind, decides = "drifts", -1
     elif lasting.any():
-        kind, decides = "swings", int(np.argmin(np.where(lasting, np.abs(moving), np.inf)))
+        kind, decides = "swings", first_smallest(np.where(lasting, np.abs(moving), np.inf))
     elif chain:
         kind, decides = "stays", -1
     else:
-        kind, decides = "settles", int(np.argmax(moving.real))
+        kind, decides = "settles", first_largest(moving.real)
     if decides >= 0:
         pole = complex(moving[decides].real, abs(moving[decides].imag))
         mode = size * vectors[:, decides]

@@ -12,7 +12,8 @@ from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
 from ukctrl.analysis.internal_dynamics.hidden import Unseen, unseen
 from ukctrl.analysis.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes
 from ukctrl.analysis.linear import invariant_zeros
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.linearise import Linearization, output_matrix
 
 PREFERRED = 1e3
@@ -144,7 +145,7 @@ def _most(held: Held, q: Vector, deviation: NDArray[np.complex128]) -> str:
     size = np.sqrt(np.diag(s.M))
     moved, rate = np.abs(deviation[:n]) * size, np.abs(deviation[n:]) * size
     part = moved if moved.max() > 1e-9 * rate.max() else rate
-    return robot.dofs[int(np.argmax(part))]
+    return robot.dofs[first_largest(part)]
 
 
 def apart(zeros: Poles, poles: Poles) -> float:

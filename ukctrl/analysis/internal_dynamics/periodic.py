@@ -17,7 +17,7 @@ from ukctrl.analysis.internal_dynamics.held_rows import Held
 from ukctrl.analysis.internal_dynamics.internal_motion import follow
 from ukctrl.analysis.internal_dynamics.modes import Poles
 from ukctrl.core.algebra.differences import jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.start import solve_start
 

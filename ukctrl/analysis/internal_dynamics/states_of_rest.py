@@ -8,8 +8,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.analysis.internal_dynamics.held_rows import Held, Indices
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.analysis.internal_dynamics.held_rows import Held
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.mechanics.start import solve_positions

@@ -6,6 +6,7 @@ leave (see [`ukctrl.mechanics.linearise`][ukctrl.mechanics.linearise]). The loop
 memory, the sensors and the delays as further states, and ticks where the scenario's does.
 """
 
+from ukctrl.analysis.linear import linear_figures
 from ukctrl.analysis.linear.analysis import LinearAnalysis, analyze
 from ukctrl.analysis.linear.design import Design, designed
 from ukctrl.analysis.linear.equilibria import Equilibrium, equilibria
@@ -40,6 +41,7 @@ __all__ = [
     "frequencies",
     "invariant_zeros",
     "largest_period",
+    "linear_figures",
     "linear_loop",
     "linear_plant",
     "loop_system",

@@ -17,9 +17,10 @@ from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
 from ukctrl.control import law_name
 from ukctrl.control.regulators.riccati import written_pole
-from ukctrl.core.algebra.factorisation import Matrix
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
@@ -188,7 +189,7 @@ def _verdict(found: LinearAnalysis) -> str:
     rates = loop.rates()
     worst = growth(loop)
     if worst > 0.0:
-        pole = complex(rates[int(np.argmax(rates.real))])
+        pole = complex(rates[first_largest(rates.real)])
         shown = written_pole(complex(pole.real, abs(pole.imag)))
         hidden = [mode for mode in found.unreached if mode.grows]
         why = f" No motor moves the one in {hidden[0].states}." if hidden else ""
@@ -199,7 +200,7 @@ def _verdict(found: LinearAnalysis) -> str:
         text = f"stable{here}: the slowest mode decays with {-worst:.3g} 1/s"
     if not found.margins:
         return f"{text}."
-    least = min(found.margins, key=lambda each: each.disk)
+    least = found.margins[first_smallest([each.disk for each in found.margins])]
     if least.disk < NOTHING:
         return f"{text}; motor '{least.motor}' has no margin."
     thin = "thin, " if least.disk < THIN else ""

@@ -18,8 +18,9 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import OperatingPoint, plant_at
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import first_largest, ranks
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
@@ -101,7 +102,8 @@ def equilibria(
                 break
     if not found:
         raise InputError(search.refusal(best, guesses))
-    return tuple(sorted(found, key=lambda each: each.distance))
+    order = np.argsort(ranks(each.distance for each in found), kind="stable")
+    return tuple(found[k] for k in order)
 
 
 class _Miss(NamedTuple):
@@ -249,7 +251,7 @@ class _Search:
         balance, phi = F[: len(F) - m], F[len(F) - m :]
         worst = float(np.abs(F).max())
         if m and np.abs(phi).max() >= np.abs(balance).max(initial=0.0):
-            row = int(np.argmax(np.abs(phi)))
+            row = first_largest(np.abs(phi))
             unit = self._servo.units[row]
             text = f"row '{self._servo.names[row]}' is off by {abs(phi[row]):.3g} {unit}".rstrip()
             return _Miss(worst, text)

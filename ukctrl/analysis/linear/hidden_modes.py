@@ -18,7 +18,8 @@ import numpy as np
 
 from ukctrl.analysis.linear.zeros import invariant_zeros
 from ukctrl.control.regulators.riccati import GRIP, states_of_mode
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
+from ukctrl.core.extremes import ranks
 
 SAME = 1e-5
 """Poles this close, relative to the largest, are one mode; rounding scatters double zeros."""
@@ -57,7 +58,8 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
         weights = np.linalg.norm(U[:, beyond], axis=1)
         twice = 2 if abs(pole.imag) > SAME * size else 1
         found.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))
-    return tuple(sorted(found, key=lambda mode: -mode.pole.real))
+    order = np.argsort(ranks((-mode.pole.real for mode in found), SAME * size), kind="stable")
+    return tuple(found[k] for k in order)
 
 
 def unseen_modes(A: Matrix, C: Matrix, states: Sequence[str]) -> tuple[HiddenMode, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ukctrl.analysis.linear.point import plant_at
 from ukctrl.analysis.linear.python_control_names import signals
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array, Complex
 from ukctrl.reports.plot import panels, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Complex = NDArray[np.complex128]
-Array = NDArray[np.float64]
 
 MOST_CURVES = 8
 """Motors beyond these share no figure with the others."""

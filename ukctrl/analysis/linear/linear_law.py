@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl.analysis.linear.point import OperatingPoint
 from ukctrl.control import Law
 from ukctrl.core.algebra.differences import STEP, jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.dynamics import Dynamics
 

@@ -20,7 +20,7 @@ from ukctrl.analysis.linear.measuring import measured, readings
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control_names import signals
 from ukctrl.analysis.linear.sampling import Block, sampled_plant, series
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects.effect import Bench, InputEffect, kind_of
 from ukctrl.simulation.loop import Loop

@@ -12,10 +12,11 @@ import numpy as np
 
 from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
 from ukctrl.analysis.linear.linear_loop import LinearLoop
+from ukctrl.core.extremes import ranks
 from ukctrl.core.number_text import number, sentence
+from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.simulation.result.storage import write_atomically
-from ukctrl.simulation.verdicts import Level
 
 __all__ = ["pictures", "write_analysis"]
 
@@ -105,8 +106,8 @@ def _shown(found: LinearAnalysis, loop: LinearLoop) -> list[int]:
     """Return the motors with the least margins, the least first."""
     if not found.margins:
         return list(range(min(len(loop.inputs), linear_figures.MOST_CURVES)))
-    order = sorted(range(len(loop.inputs)), key=lambda k: found.margins[k].disk)
-    return order[: linear_figures.MOST_CURVES]
+    rank = ranks(each.disk for each in found.margins)
+    return sorted(range(len(rank)), key=lambda k: rank[k])[: linear_figures.MOST_CURVES]
 
 
 def _curve(found: LinearAnalysis, loop: LinearLoop, motor: int) -> linear_figures.Curve:

@@ -13,7 +13,7 @@ from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point, pl
 from ukctrl.analysis.linear.python_control_names import signals
 from ukctrl.analysis.linear.zeros import invariant_zeros
 from ukctrl.core.algebra.differences import jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.linearise import Linearization, Linearizer, output_matrix

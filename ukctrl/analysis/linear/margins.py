@@ -32,9 +32,10 @@ from typing import final
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import LinearLoop
-from ukctrl.analysis.linear.response import Complex, Response, frequencies, response_at
+from ukctrl.analysis.linear.response import Response, frequencies, response_at
 from ukctrl.analysis.linear.structured_singular_value import balanced, bound, structured
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Complex, Vector
+from ukctrl.core.extremes import first_largest
 
 NEAR = 0.01
 """Bounds of structured singular values that are this near to the largest are not improved."""
@@ -208,7 +209,7 @@ def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple
     """Return one over the largest size along the frequencies, and where it is."""
     from scipy.optimize import minimize_scalar
 
-    k = int(np.argmax(values))
+    k = first_largest(values)
     low, high = math.log(grid[max(k - 1, 0)]), math.log(grid[min(k + 1, len(grid) - 1)])
     best, at = float(values[k]), float(grid[k])
     found = minimize_scalar(

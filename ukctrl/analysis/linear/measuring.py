@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.linear.sampling import Block, series
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.linearise import Linearization
 from ukctrl.simulation.effects.effect import Bench, Effect, LinearReading, SensorEffect
 

@@ -7,12 +7,9 @@ import math
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates
-from ukctrl.core.algebra.factorisation import Matrix, Vector
-
-Complex = NDArray[np.complex128]
+from ukctrl.core.arrays import Complex, Matrix, Vector
 
 DECADES = 3.0
 """How far the grid goes beyond the slowest and the quickest pole."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.linearise import held
 
 SAME = 1e-9

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from ukctrl.analysis.linear.response import Complex
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Complex, Vector
 
 ITERATIONS = 30
 """Of the search for the scaling that bounds a structured singular value best."""

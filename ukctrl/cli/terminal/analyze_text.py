@@ -166,11 +166,14 @@ def _modes(modes: Sequence[HiddenMode]) -> str:
 
 
 def _margins(margins: Sequence[Margins]) -> list[Line]:
+    from ukctrl.core.extremes import ranks
+
     rows: list[Sequence[Part | str]] = [
         [Part(head, "dim") for head in ("motor", "gain", "phase", "at", "delay", "disk")]
     ]
-    chosen = sorted(margins, key=lambda each: each.disk)[:MOST]
-    for each in (one for one in margins if one in chosen):
+    order = ranks(each.disk for each in margins)
+    chosen = sorted(range(len(margins)), key=lambda k: order[k])[:MOST]
+    for each in (margins[k] for k in sorted(chosen)):
         rows.append(
             [
                 Part(clean(each.motor), "cyan"),

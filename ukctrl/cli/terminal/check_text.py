@@ -13,7 +13,6 @@ from ukctrl.cli.terminal.summaries import moved_text
 if TYPE_CHECKING:
     from ukctrl.analysis.check import Check, RowCheck
     from ukctrl.analysis.check.feasibility import Feasibility
-    from ukctrl.analysis.check.limit_use import Use
     from ukctrl.analysis.check.ranks_along import RankAlong
     from ukctrl.analysis.internal_dynamics import InternalDynamics
     from ukctrl.uk import RankReport
@@ -150,12 +149,16 @@ def _rows(found: Check) -> list[Line]:
 
 def _uses(found: Feasibility) -> list[Line]:
     """Return what the motion takes, nearest to a limit first."""
+    from ukctrl.core.extremes import ranks
+
     own = found.law or found.inputs
     uses = [("motor", use) for use in (own if not found.beyond else found.inputs or own)]
     uses += [("rate", use) for use in found.rates]
     uses += [("speed", use) for use in found.velocities]
     uses += [("position", use) for use in found.positions]
-    uses.sort(key=lambda entry: _rank(entry[1]), reverse=True)
+    shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), NOTHING)
+    order = sorted(range(len(uses)), key=lambda k: (uses[k][1].since is None, -shares[k]))
+    uses = [uses[k] for k in order]
     if not uses:
         return []
     rows: list[Sequence[Part | str]] = [
@@ -176,22 +179,16 @@ def _uses(found: Feasibility) -> list[Line]:
     return lines
 
 
-def _rank(use: Use) -> tuple[bool, float]:
-    return use.since is not None, -1.0 if use.share is None else use.share
-
-
 def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
     """Return the rows to show: all, or where they are many those that are furthest off."""
+    from ukctrl.core.extremes import ranks
+
     if len(rows) <= MOST_ROWS:
         return rows
 
-    def off(row: RowCheck) -> tuple[bool, float]:
-        return row.relative_degree is None, max(
-            0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)
-        )
-
-    chosen = {row.name for row in sorted(rows, key=off, reverse=True)[:MOST_ROWS]}
-    return [row for row in rows if row.name in chosen]
+    off = ranks(max(0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)) for row in rows)
+    order = sorted(range(len(rows)), key=lambda k: (rows[k].relative_degree is not None, -off[k]))
+    return [rows[k] for k in sorted(order[:MOST_ROWS])]
 
 
 def _more(count: int) -> str:

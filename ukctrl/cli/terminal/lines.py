@@ -14,8 +14,18 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+if TYPE_CHECKING:
+    from ukctrl.core.verdict import Verdict
+    from ukctrl.reports.table import Cell, Column, Table
+
+LEVELS = {"bad": "bold red", "warning": "yellow", "good": "bold green", "note": "cyan"}
+"""How the levels of verdicts look."""
+MARKS = {"best": "bold green", "strong": "bold", "failed": "red", "faint": "dim", **LEVELS}
+"""How cells of a table look that stand out."""
+KINDS = {"name": "cyan", "unit": "dim", "meaning": "dim"}
+"""How cells look that do not, by the kind of their column."""
 UNLIMITED = 100_000
 """Width of what is no terminal."""
 
@@ -106,6 +116,73 @@ def table(rows: Sequence[Sequence[Part | str]], align: str) -> list[Line]:
         ]
         for row in cells
     ]
+
+
+def table_lines(table: Table, most: int | None = None) -> list[Line]:
+    """Return a table as lines; columns of numbers that do not fit beside each other, below.
+
+    Args:
+        table: The table; asides stand on a line of their own.
+        most: How many rows are shown; absent: all.
+    """
+    lines: list[Line] = []
+    shown = table.rows[:most]
+    fixed = [k for k, column in enumerate(table.columns) if column.series is None]
+    widths = [
+        2 + max(len(text) for row in [(), *shown] for text in _texts(column, row, k))
+        for k, column in enumerate(table.columns)
+    ]
+    for part in _beside(table.columns, widths, width() - sum(widths[k] for k in fixed)):
+        places = [k for k in range(len(table.columns)) if k in fixed or k in part]
+        lines += [""] if lines else []
+        lines.append([_padded(c.head, c, widths[k], "dim") for k, c in _at(table.columns, places)])
+        for row in shown:
+            lines.append([_cell(row[k], c, widths[k]) for k, c in _at(table.columns, places)])
+            if any(row[k].aside for k in places):
+                asides = [(row[k].aside, c, widths[k]) for k, c in _at(table.columns, places)]
+                lines.append([_padded(text, c, size, "dim") for text, c, size in asides])
+    if len(shown) < len(table.rows):
+        lines.append([f"  and {len(table.rows) - len(shown)} more, in the files"])
+    return lines
+
+
+def _texts(column: Column, row: Sequence[Cell], k: int) -> tuple[str, str]:
+    """Return what a column's width must hold: its head, or a cell and its aside."""
+    return (row[k].text, row[k].aside) if row else (column.head, "")
+
+
+def _at(columns: Sequence[Column], places: Iterable[int]) -> list[tuple[int, Column]]:
+    return [(k, columns[k]) for k in places]
+
+
+def _cell(cell: Cell, column: Column, size: int) -> Part:
+    return _padded(cell.text, column, size, MARKS.get(cell.mark, KINDS.get(column.kind, "")))
+
+
+def _padded(text: str, column: Column, size: int, style: str) -> Part:
+    side = ">" if column.kind == "number" else "<"
+    return Part(f"  {clean(text):{side}{size - 2}}", style)
+
+
+def _beside(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
+    """Return the columns of series in groups that fit beside each other, at least one in each."""
+    parts: list[list[int]] = [[]]
+    for k, column in enumerate(columns):
+        if column.series is None:
+            continue
+        if parts[-1] and sum(widths[j] for j in parts[-1]) + widths[k] > room:
+            parts.append([])
+        parts[-1].append(k)
+    return parts
+
+
+def verdict_lines(verdicts: Iterable[Verdict], size: int = 0) -> list[Line]:
+    """Return verdicts, one below another, with their subjects before them where there is room."""
+    lines: list[Line] = []
+    for verdict in verdicts:
+        subject = f"  {verdict.subject:<{size}}" if size else ""
+        lines += hanging(subject, verdict.text, text_style=LEVELS[verdict.level])
+    return lines
 
 
 def files(folder: Path, *files: tuple[str, str]) -> list[Line]:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+from ukctrl.cli.terminal.lines import (
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    table_lines,
+    verdict_lines,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ukctrl.studies.tuning import Tuned
     from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
 
-LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "bold green"}
 MOST_METRICS = 8
 """Metrics of more than these are on the page alone."""
 
@@ -30,9 +38,9 @@ def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None
     if as_json:
         write_json(tuned.to_dict())
         return
-    from ukctrl.core.number_text import number
     from ukctrl.studies.tuning import METHODS
-    from ukctrl.studies.tuning.tuning_page import card_name, cost_rows, metric_rows
+    from ukctrl.studies.tuning.tuning_page import card_name
+    from ukctrl.studies.tuning.tuning_tables import cost_table, gain_table, metric_table
 
     tuning = tuned.tuning
     lines: list[Line] = hanging("", tuned.title, text_style="bold")
@@ -46,31 +54,11 @@ def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None
     for name, text in facts:
         if text:
             lines += hanging(f"  {name:<8}", text, text_style="dim")
-    rows: list[Sequence[Part | str]] = [
-        [*("", ""), *(Part(head, "bold") for head in ("card", "tuned", "")), ""]
-    ]
-    for gain in tuning.gains:
-        at_end = "at an end" if gain.path in tuning.at_border else ""
-        span = f"{number(gain.low)} to {number(gain.high)}"
-        value = number(tuning.best.gains[gain.path], 4)
-        path = clean(gain.path.removeprefix("controller."))
-        rows.append(
-            [
-                Part(path, "cyan"),
-                "",
-                number(gain.value, 4),
-                Part(value, "bold"),
-                Part(span, "dim"),
-                Part(at_end, "yellow"),
-            ]
-        )
-    for row in cost_rows(tuned):
-        rows.append(_row(row["what"], row["where"], row))
-    shown = [row for row in metric_rows(tuned) if "." not in row["what"]][:MOST_METRICS]
-    rows += [_row(row["what"], row["where"], row) for row in shown]
-    lines += table(rows, "<<>>><")
-    for verdict in tuned.verdicts:
-        lines += hanging("", verdict.text, text_style=LEVEL_STYLE.get(verdict.level, ""))
+    lines += table_lines(gain_table(tuning))
+    lines += table_lines(cost_table(tuned))
+    metrics = metric_table(tuned, blocks=False)
+    lines += table_lines(metrics, MOST_METRICS) if metrics is not None else []
+    lines += verdict_lines(tuned.verdicts)
     card = f"{card_name(tuned)}.toml"
     lines += files(folder, ("report", "tune.html"), ("data", "history.csv"))
     if tuned.tuning.best.cost < float("inf"):
@@ -81,36 +69,24 @@ def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None
     show(lines)
 
 
-def _row(what: str, where: str, row: dict[str, str]) -> list[Part | str]:
-    return [
-        Part(what, "cyan"),
-        Part(where, "dim"),
-        row["card"],
-        Part(row["tuned"], "bold"),
-        Part(row["change"], "dim"),
-        "",
-    ]
-
-
 def show_fuzzy(choice: FuzzyChoice, folder: Path, as_json: bool) -> None:
     """Print the optimal gain of a fuzzy uncertainty, and what other prices would give."""
     if as_json:
         write_json(choice.to_dict())
         return
     from ukctrl.core.number_text import number
+    from ukctrl.reports.table import Cell, Column, Table
 
+    before, after = number(choice.before, 4), number(choice.kappa, 4)
     lines: list[Line] = hanging("", choice.scenario.title, text_style="bold")
-    lines += hanging(f"  {'kappa':<8}", f"{number(choice.kappa, 4)} 1/s in closed form; the "
-                     f"card's is {number(choice.before, 4)}")  # fmt: skip
+    lines += hanging(f"  {'kappa':<8}", f"{after} 1/s in closed form; the card's is {before}")
     lines += hanging(f"  {'for':<8}", choice.given, text_style="dim")
     heads = ("price", "kappa", "cost", "transient", "steady", "effort")
-    rows: list[Sequence[Part | str]] = [[Part(head, "dim") for head in heads]]
-    for line in choice.to_dict()["prices"]:
-        style = "bold" if line["price"] == choice.found.price else ""
-        rows.append([Part(number(line[head], 4), style) for head in heads])
-    lines += table(rows, ">>>>>>")
-    lines += files(
-        folder, ("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png"),
-        ("card", f"{choice.name}.toml"),
-    )  # fmt: skip
-    show(lines)
+    chosen = choice.found.price
+    rows = [
+        [Cell(number(line[head], 4), "strong" if line["price"] == chosen else "") for head in heads]
+        for line in choice.to_dict()["prices"]
+    ]
+    lines += table_lines(Table([Column(head) for head in heads], rows))
+    made = [("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png")]
+    show([*lines, *files(folder, *made, ("card", f"{choice.name}.toml"))])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, UkctrlError, quoted
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -27,7 +27,7 @@ from ukctrl.control.allocation.scaled import Problem, scaled
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra import kernels, kernels_large
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows

@@ -20,8 +20,8 @@ from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
 from ukctrl.core.algebra.priorities import hierarchy_input
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Positive, Quantity, spec
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics

@@ -20,8 +20,9 @@ from ukctrl import uk
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Components, spec
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
@@ -136,7 +137,7 @@ class BoundInternalForce:
     def _refuse_shared(self, dynamics: Dynamics) -> None:
         shared = reaction_answer(dynamics).determined[self._at]
         if shared.max() > UNDETERMINED:
-            name = dynamics.passive.names[self._at[int(np.argmax(shared))]]
+            name = dynamics.passive.names[self._at[first_largest(shared)]]
             raise GainError(
                 f"the reaction of passive row '{name}' must be determined to be held; redundant "
                 "rows share it. Close the chain with the rows it needs and no more, such as "

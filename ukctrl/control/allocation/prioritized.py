@@ -22,8 +22,8 @@ from ukctrl.control.allocation.order import Order, Ordered
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.factorisation import Vector
 from ukctrl.core.algebra.priorities import hierarchy_input
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Fraction, Positive, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics

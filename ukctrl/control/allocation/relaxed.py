@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control.allocation.box import Box, least_squares, nearest
 from ukctrl.core.algebra.answer_checks import RankPolicy
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 
 
 def relaxed(

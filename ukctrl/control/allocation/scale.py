@@ -7,8 +7,8 @@ import numpy as np
 from ukctrl import uk
 from ukctrl.control.allocation.metric import REDUNDANT, InputMetric
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.priorities import freedoms, row_lengths
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

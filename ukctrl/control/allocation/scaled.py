@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control.allocation.box import Box, highest, nearest
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 
 INWARD = 1e-10

@@ -19,7 +19,7 @@ from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.settling_time import natural_frequency, third_order
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec
 from ukctrl.mechanics.constraints import JointFollows, Stack

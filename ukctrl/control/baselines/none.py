@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import NO_MEMORY, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics
 

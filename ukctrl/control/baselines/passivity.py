@@ -26,7 +26,7 @@ from ukctrl.control.controller import Command, Law
 from ukctrl.control.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.fields import Each, Quantity, spec
 from ukctrl.mechanics.constraints import Stack

@@ -8,7 +8,7 @@ from ukctrl.control.controller import Command, Law
 from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Rate, RateSquared, spec
 from ukctrl.mechanics.dynamics import Dynamics
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.differences import WEIGHTS
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.robot import Robot
 
 PLACES = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0)

@@ -13,7 +13,7 @@ from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Rate, RateSquared, Seconds, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

@@ -22,7 +22,7 @@ from ukctrl.control.elastic.elastic_motors import (
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, spec
 from ukctrl.mechanics.dynamics import Dynamics

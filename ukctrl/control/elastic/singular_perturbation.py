@@ -11,7 +11,7 @@ from ukctrl.control.elastic.derivatives import first, sampled, second
 from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import NonNegative, Seconds, spec
 from ukctrl.mechanics.dynamics import Dynamics
 

@@ -15,7 +15,7 @@ from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.planned.polynomial_plan import Plan
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Seconds, Text, spec
 from ukctrl.mechanics.dynamics import Dynamics

@@ -12,7 +12,7 @@ from ukctrl.control.feedback.chen_robust import Growth, growth, robust_demand
 from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip
 from ukctrl.control.task import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, NonNegative, Positive, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip, weighed_error
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, Listed, NonNegative, Positive, Rate, is_number, spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.control.error_polynomial import ErrorPolynomial, measured_polynomials
 from ukctrl.control.task import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
 from ukctrl.mechanics.constraints import Rows, Stack

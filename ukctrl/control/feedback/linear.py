@@ -18,7 +18,7 @@ from ukctrl.control.feedback.feedback import (
 )
 from ukctrl.control.settling_time import SETTLED, natural_frequency, third_order
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface
 from ukctrl.control.task import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.core.fields import NonNegative, Positive, Quantity, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack

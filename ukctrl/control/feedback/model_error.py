@@ -19,7 +19,7 @@ import numpy as np
 
 from ukctrl.control.allocation import Allocation, LeastNorm
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot

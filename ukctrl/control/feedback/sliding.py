@@ -20,7 +20,7 @@ from ukctrl.control.feedback.feedback import (
 )
 from ukctrl.control.feedback.odd import AnyOddFunction, OddFunction, Tanh
 from ukctrl.control.feedback.surface import require_grip
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Fraction, Instance, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -14,7 +14,7 @@ import numpy as np
 
 from ukctrl.control.feedback.feedback import PerRow, spread
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows, Stack
 

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.control.feedback.chen_robust import ChenRobust
 from ukctrl.control.fuzzy_gain.number import Fuzzy
 from ukctrl.control.fuzzy_gain.quartic import positive_root
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.table_paths import parse_value
-
-Array = NDArray[np.float64]
 
 
 @final

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.mechanics.constraints import JointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints

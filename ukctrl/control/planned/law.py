@@ -10,8 +10,8 @@ from ukctrl.control.controller import Command, Controller, Law, PlannedMotion
 from ukctrl.control.planned.inversion import AnyInversion, Inversion
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion, by_law
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Seconds, spec
 from ukctrl.mechanics.dynamics import Dynamics

@@ -12,8 +12,9 @@ import numpy as np
 from ukctrl.control.controller import Controller
 from ukctrl.control.planned.joint_motion import MAX_KNOTS, configurations, joint_motion
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.relative_degree import explain
@@ -114,7 +115,7 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
         miss = np.abs(dynamics.acceleration(found) - a[k])
         size = np.abs(a[k]).max() + np.abs(dynamics.a_free).max() + 1.0
         if miss.max() > DRIVEN * size:
-            worst = robot.dofs[int(np.argmax(miss))]
+            worst = robot.dofs[first_largest(miss)]
             raise InputError(
                 f"robot '{robot.name}' must have motors for the joint motion of the task; at t = "
                 f"{t:.4g} s they miss its acceleration by {miss.max():.2g} at '{worst}'. Let "

@@ -17,7 +17,7 @@ from ukctrl.control.regulators.riccati import (
     weight,
 )
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics

@@ -14,7 +14,7 @@ from ukctrl.control.regulators.regulator import Regulating, Regulation
 from ukctrl.control.regulators.riccati import Regulator, states_of_mode, unreached_mode
 from ukctrl.control.settling_time import natural_frequency
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
 from ukctrl.mechanics.dynamics import Dynamics

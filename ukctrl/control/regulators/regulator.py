@@ -12,8 +12,9 @@ from ukctrl.control.controller import Controller, Law
 from ukctrl.control.planned.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.regulators.riccati import Regulator
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Number, Seconds, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -111,7 +112,7 @@ def _equilibrium(spec: Regulating, task: Task) -> Vector:
     stack = Stack(passive, robot, key=f"robot '{robot.name}': passive")
     open_by = np.abs(np.nan_to_num(stack.write(robot.snapshot(q)).phi))
     if open_by.max(initial=0.0) > OPEN:
-        worst = int(np.argmax(open_by))
+        worst = first_largest(open_by)
         raise InputError(
             f"controller.q must keep the passive constraints; row '{stack.names[worst]}' is off by "
             f"{open_by[worst]:.2g} {stack.units[worst]}. Leave it out to find one near the start."

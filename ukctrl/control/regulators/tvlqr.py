@@ -19,8 +19,8 @@ from ukctrl.control.regulators.riccati import (
     ticks_backwards,
 )
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import Linearization, Linearizer

@@ -10,8 +10,8 @@ import numpy as np
 from ukctrl import uk
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted
 from ukctrl.core.fields import Rate, RateSquared, spec
 from ukctrl.mechanics.derivatives import check_smooth, jets_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints.kinematics import cross, quaternion
 
 FALLING = 1.0

@@ -14,8 +14,9 @@ import numpy as np
 
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Quantity, Rate, RateSquared, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -113,7 +114,7 @@ class _SwingUp(Law):
             if weight > needed:
                 needed, best = weight, q
         if leaving.max() > BALANCED * self._size:
-            worst = int(np.argmax(leaving))
+            worst = first_largest(leaving)
             raise InputError(
                 'the task must hold at an equilibrium without input for kind = "swing_up"; there '
                 f"'{robot.dofs[worst]}' accelerates by {leaving[worst]:.3g} "

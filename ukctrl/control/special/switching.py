@@ -18,7 +18,7 @@ from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Listed, Positive, Text, spec
 from ukctrl.core.files.toml import blaming

@@ -12,7 +12,7 @@ from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.special.pointing import point, turned
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack

@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
     InfeasibleConstraint,

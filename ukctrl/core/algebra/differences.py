@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 
 STEP = 2e-4
 """Half the width of the innermost difference [rad or m, or their rates].

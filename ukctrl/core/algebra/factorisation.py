@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl.core.arrays import Matrix, Vector
 
 
 class RowFactor(NamedTuple):

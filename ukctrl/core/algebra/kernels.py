@@ -11,8 +11,6 @@ import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
-    Matrix,
-    Vector,
     cholesky,
     factor_rows,
     least_norm,
@@ -29,6 +27,7 @@ from ukctrl.core.algebra.row_space import (
     remove_constrained_columns,
     row_space,
 )
+from ukctrl.core.arrays import Matrix, Vector
 
 
 @compiled

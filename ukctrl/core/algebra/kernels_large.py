@@ -11,8 +11,9 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
-from ukctrl.core.algebra.factorisation import Matrix, Vector, unit_rows
+from ukctrl.core.algebra.factorisation import unit_rows
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, gradual
+from ukctrl.core.arrays import Matrix, Vector
 
 SIZE = 48
 """Robots with at least this many freedoms use this module."""

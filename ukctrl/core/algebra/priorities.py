@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector, cholesky
+from ukctrl.core.algebra.factorisation import cholesky
+from ukctrl.core.arrays import Matrix, Vector
 
 
 @compiled

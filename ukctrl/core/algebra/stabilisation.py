@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector, cholesky, solve_upper
+from ukctrl.core.algebra.factorisation import cholesky, solve_upper
 from ukctrl.core.algebra.row_space import NOTHING, add_solution, mass_weighted, row_space
+from ukctrl.core.arrays import Matrix, Vector
 
 DRIFT_FACTOR = 5.0
 """How many times its estimate the drift of passive rows may explain of a miss."""

@@ -9,7 +9,17 @@ A class that a file can describe is decorated with `spec`; its fields have these
 range or unit: ``Annotated[float, Quantity("N m", minimum=0.0)]``.
 """
 
-from ukctrl.core.fields.field_checks import Each, Instance, Listed, Quantity, is_number, written
+from ukctrl.core.fields.field_checks import (
+    NUMBER,
+    ByName,
+    Each,
+    Instance,
+    Listed,
+    NumberByName,
+    Quantity,
+    is_number,
+    written,
+)
 from ukctrl.core.fields.spec import spec
 from ukctrl.core.fields.types import (
     STRICT,
@@ -29,11 +39,12 @@ from ukctrl.core.fields.types import (
     JointStiffness,
     Kilograms,
     Length,
-    Matrix,
     Matrix3,
     Meters,
     NonNegative,
     Number,
+    NumberRows,
+    Numbers,
     Plain,
     Position,
     Positive,
@@ -47,13 +58,14 @@ from ukctrl.core.fields.types import (
     Time,
     Times,
     Vec3,
-    Vector,
     Whole,
 )
 
 __all__ = [
+    "NUMBER",
     "STRICT",
     "Angles3",
+    "ByName",
     "Components",
     "Count",
     "Direction",
@@ -72,11 +84,13 @@ __all__ = [
     "Kilograms",
     "Length",
     "Listed",
-    "Matrix",
     "Matrix3",
     "Meters",
     "NonNegative",
     "Number",
+    "NumberByName",
+    "NumberRows",
+    "Numbers",
     "Plain",
     "Position",
     "Positive",
@@ -91,7 +105,6 @@ __all__ = [
     "Time",
     "Times",
     "Vec3",
-    "Vector",
     "Whole",
     "is_number",
     "spec",

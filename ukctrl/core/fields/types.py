@@ -64,7 +64,7 @@ JointPosition = Annotated[float, Quantity("rad or m")]
 JointSpeed = Annotated[float, Quantity("rad/s or m/s", minimum=0.0, open_minimum=True)]
 """Speed of a joint, above zero [rad/s or m/s]."""
 
-Vector = Annotated[tuple[Number, ...], Listed()]
+Numbers = Annotated[tuple[Number, ...], Listed()]
 """At least one number."""
 Times = Annotated[tuple[Time, ...], Listed()]
 """At least one instant [s]."""
@@ -103,7 +103,7 @@ def _rectangular(value: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...
     return value
 
 
-Matrix = Annotated[tuple[Vector, ...], Listed(), AfterValidator(_rectangular)]
+NumberRows = Annotated[tuple[Numbers, ...], Listed(), AfterValidator(_rectangular)]
 """Rows of numbers, all of one length."""
 
 

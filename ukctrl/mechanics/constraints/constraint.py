@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, cast, final
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
@@ -114,7 +114,7 @@ class Constraint(abc.ABC):
 
         For a loop, use a `Stack`, which resolves names once.
         """
-        attached = self.attach(snapshot.robot)
+        attached = self.attach(cast("Robot", snapshot.robot))
         rows = Rows.zeros(len(attached.names), snapshot.robot.nv)
         attached.write(snapshot, rows)
         return rows

@@ -17,7 +17,7 @@ from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.reference import AnyReference, Constant
 
 if TYPE_CHECKING:
-    from ukctrl.core.algebra.factorisation import Vector
+    from ukctrl.core.arrays import Vector
     from ukctrl.robot import Robot, Snapshot
 
 PROBE = 1.2345

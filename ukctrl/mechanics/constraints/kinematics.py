@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
-
-Indices = NDArray[np.intp]
+from ukctrl.core.arrays import Indices, Matrix, Vector
 
 
 @compiled

@@ -6,13 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
-from ukctrl.mechanics.constraints.kinematics import (
-    Indices,
-    frame_motion,
-    orientation_rows,
-    point_rows,
-)
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.mechanics.constraints.kinematics import frame_motion, orientation_rows, point_rows
 
 
 @compiled

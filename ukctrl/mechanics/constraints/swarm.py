@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression import DomainError
 from ukctrl.core.fields import NonNegative, spec
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
-from ukctrl.mechanics.constraints.kinematics import Indices
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot

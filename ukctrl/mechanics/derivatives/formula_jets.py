@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 import numpy as np
 
 from ukctrl.core.algebra.answer_checks import raise_if_singular
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression import Motion, compile_function, parse
 from ukctrl.core.expression.codegen import Compiled
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives.jets import Jets

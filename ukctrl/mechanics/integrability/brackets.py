@@ -20,6 +20,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.extremes import first_largest
+
 Numbers = NDArray[Any]
 """Floating point, or objects of an arithmetic with more digits."""
 
@@ -155,7 +157,7 @@ def growth(space: Space, x: Any, scheme: Scheme, deadline: float) -> Growth:
                     chosen.append((i, j))
                     if witness is None and len(dims) == 1:
                         broken = rows @ bracket
-                        at = int(np.argmax([abs(float(value)) for value in broken]))
+                        at = first_largest([abs(float(value)) for value in broken])
                         witness = (free[i], free[j], at, float(broken[at]))
             closed = not chosen
             if chosen:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Flags
 from ukctrl.mechanics.constraints.constraint import Attached
 from ukctrl.mechanics.integrability.brackets import Contradiction, Growth, NoState, growth
 from ukctrl.mechanics.integrability.sampled_rows import FLOATING, Sampled
@@ -21,7 +21,6 @@ from ukctrl.mechanics.integrability.sampled_rows import FLOATING, Sampled
 if TYPE_CHECKING:
     from ukctrl.robot import Robot
 
-Flags = NDArray[np.bool_]
 
 STATES = 2
 """At how many states drawn at random the rows must integrate."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints.constraint import Attached, Rows
 from ukctrl.mechanics.integrability.brackets import NoState, Numbers, Scheme, Space

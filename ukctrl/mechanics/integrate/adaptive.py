@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import NotFinite
 from ukctrl.mechanics.integrate.integrator import (
     Correction,

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.integrate.integrator import (
     Correction,
     Guard,

@@ -16,7 +16,7 @@ import numpy as np
 from ukctrl.core.algebra import kernels, kernels_large
 from ukctrl.core.algebra.answer_checks import raise_if_singular
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.robot import RigidTerms

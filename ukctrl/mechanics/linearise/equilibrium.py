@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from ukctrl import uk
 from ukctrl.core.algebra.answer_checks import RUN_RANK
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.robot import Robot
 from ukctrl.robot.snapshot import checked
@@ -35,7 +36,7 @@ def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
     size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
     size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))
     if np.abs(a).max(initial=0.0) > BALANCED * max(size, USUAL):
-        worst = int(np.argmax(np.abs(a)))
+        worst = first_largest(np.abs(a))
         force = float((s.M @ a)[worst])
         unit = robot.dof_units[worst]
         raise InputError(

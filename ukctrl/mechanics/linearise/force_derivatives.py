@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.robot import ElasticJoints, Snapshot
 from ukctrl.robot.forces import Dampers, Forces, Friction, JointSprings, Term
 

@@ -6,13 +6,10 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix
 from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.mechanics.dynamics import Dynamics
-
-Indices = NDArray[np.intp]
 
 
 @final

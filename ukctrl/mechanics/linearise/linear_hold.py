@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 
 
 def held(A: Matrix, B: Matrix, time: float) -> tuple[Matrix, Matrix]:

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.differences import jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.positional_rows import positional_rows
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
 from ukctrl.mechanics.linearise.force_derivatives import derivatives, parted
-from ukctrl.mechanics.linearise.free_directions import FreeDirections, Indices
+from ukctrl.mechanics.linearise.free_directions import FreeDirections
 from ukctrl.robot import Robot
 from ukctrl.robot.snapshot import checked
 

@@ -30,7 +30,7 @@ from ukctrl.core.algebra.answer_checks import (
     raise_if_conflicting,
     vector,
 )
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UndeterminedMotion, unknown_name
 from ukctrl.mechanics.motion.forms import triangular
 from ukctrl.mechanics.motion.level import Finding, Level, enforced, row_size, softened

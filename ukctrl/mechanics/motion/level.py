@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ukctrl.core.algebra.answer_checks import expect, matrix, vector
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, ShapeError
 from ukctrl.mechanics.motion.forms import pivoted, triangular
 

@@ -21,8 +21,8 @@ from ukctrl.core.algebra.answer_checks import (
     symmetric,
     vector,
 )
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
     DependentRows,
@@ -33,6 +33,7 @@ from ukctrl.core.errors import (
     quoted,
     unknown_name,
 )
+from ukctrl.core.extremes import first_smallest
 from ukctrl.mechanics.motion.forms import FORMS, MASSLESS, Form, Inverse, inverse_by, pivoted
 from ukctrl.mechanics.pseudoinverse import MethodName
 from ukctrl.uk import rank_report
@@ -183,7 +184,7 @@ def _scaled(M: Matrix, Q: Vector, A: Matrix, b: Vector, names: Sequence[str]) ->
     """Scale coordinates to unit mass and rows to unit length."""
     mass = M.diagonal()
     if mass.min(initial=0.0) < 0.0:
-        worst = names[int(mass.argmin())]
+        worst = names[first_smallest(mass)]
         raise SingularMass(
             f"mass matrix must be positive semidefinite; coordinate '{worst}' has {mass.min():.3g}."
         )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.answer_checks import expect, matrix
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.mechanics.pseudoinverse import orthogonal, recursive, squared
 from ukctrl.mechanics.pseudoinverse.method_result import EPS, Found

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import Matrix, Vector, factor_rows
+from ukctrl.core.algebra.factorisation import factor_rows
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UnresolvedRank
 from ukctrl.mechanics.pseudoinverse.method_result import EPS, Found
 

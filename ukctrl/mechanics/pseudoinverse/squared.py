@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UnresolvedRank
 from ukctrl.mechanics.pseudoinverse.method_result import EPS, Found
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Components, Hertz, Listed, Radians, Seconds, Vector, spec
+from ukctrl.core.fields import Components, Hertz, Listed, Numbers, Radians, Seconds, spec
 from ukctrl.mechanics.reference.compiled_paths import (
     Pieces,
     combination,
@@ -202,7 +202,7 @@ class Polynomial(Reference):
     r"""A polynomial in time for each component, $r_i = \sum_k c_{ik} t^k$."""
 
     kind: Literal["polynomial"] = "polynomial"
-    coefficients: Annotated[tuple[Vector, ...], Listed()]
+    coefficients: Annotated[tuple[Numbers, ...], Listed()]
     """For each component its coefficients, constant first [m/s^k or rad/s^k]."""
     duration: Seconds | None = None
     """End [s]; held before 0 and after it. Without one the polynomial goes on for all time."""

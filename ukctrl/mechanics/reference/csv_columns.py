@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import written
 
 MAX_BYTES = 100_000_000
 """Largest file that is read."""
-
-Array = NDArray[np.float64]
 
 
 def read_columns(path: Path, time: str, columns: Sequence[str] | None) -> tuple[Array, Array]:

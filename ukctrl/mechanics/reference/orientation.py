@@ -18,18 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, WrapValidator, model_validator
 
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.codegen import compile_source
 from ukctrl.core.fields import Angles3, Direction, Listed, Quaternion, Seconds, spec
 from ukctrl.mechanics.reference.combined import AnyReference
 from ukctrl.mechanics.reference.compiled_paths import combination
-from ukctrl.mechanics.reference.rotation import (
-    Matrix,
-    from_quaternion,
-    from_rpy,
-    hat,
-    to_axis_angle,
-)
+from ukctrl.mechanics.reference.rotation import from_quaternion, from_rpy, hat, to_axis_angle
 from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
 
 OrientationPath = Callable[[float], tuple[float, ...]]

@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
+from ukctrl.core.arrays import Matrix, Vector
 
 
 def hat(w: Sequence[float] | Vector) -> Matrix:

@@ -8,9 +8,9 @@ from pathlib import Path as FilePath
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, model_validator
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Components, InputFile, Listed, Seconds, Text, Time, spec
 from ukctrl.mechanics.reference.compiled_paths import Pieces, PiecewiseReference
@@ -21,7 +21,6 @@ from ukctrl.mechanics.reference.pieces import (
     rest_to_rest_coefficients,
 )
 
-Array = NDArray[np.float64]
 Ends = Literal["rest", "natural", "free", "periodic"]
 Degree = Literal["cubic", "quintic"]
 

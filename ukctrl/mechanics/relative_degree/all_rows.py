@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError, quoted
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import jets_of

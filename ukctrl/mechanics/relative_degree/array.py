@@ -17,7 +17,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.derivatives import Jets, SampledJets
 from ukctrl.mechanics.dynamics import Dynamics
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import Jets
 from ukctrl.mechanics.dynamics import Dynamics

@@ -18,20 +18,17 @@ import dataclasses as dc
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Flags, Indices, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree.advice import through_springs
 from ukctrl.mechanics.relative_degree.all_rows import Together, together
-from ukctrl.mechanics.relative_degree.trial import LONGEST, UNCLEAR, Indices, Trial, orders
+from ukctrl.mechanics.relative_degree.trial import LONGEST, UNCLEAR, Trial, orders
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
 from ukctrl.uk import rank_report, servo_matrix
-
-Flags = NDArray[np.bool_]
 
 LARGEST = 100
 """Robots with more velocities than this are not tried out, which would take minutes."""

@@ -9,14 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-
-Indices = NDArray[np.intp]
 
 SUBSTEPS = (2, 4, 6, 8, 10, 12, 14)
 """Steps of the modified midpoint rule that are extrapolated; twice as many orders are won."""

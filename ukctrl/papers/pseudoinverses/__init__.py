@@ -1,6 +1,6 @@
 """De Falco, Pennestri & Vita: pseudoinverses, flop counts, and the overconstrained linkage."""
 
-from ukctrl.papers.claim import Paper, in_parts
+from ukctrl.papers.claim import Paper
 from ukctrl.papers.pseudoinverses import figures, flops, formulas, runs
 
 PAPER = Paper(
@@ -8,6 +8,6 @@ PAPER = Paper(
     citation="De Falco, Pennestri & Vita, An investigation of the influence of pseudoinverse "
     "matrix calculations on multibody dynamics simulations by means of the Udwadia-Kalaba "
     "formulation, J. Aerosp. Eng. 22(4), 2009",
-    claims=in_parts(flops.claims, formulas.claims, runs.claims),
+    claims=(flops.claims, formulas.claims, runs.claims),
     figures=figures.drawings,
 )

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import qr
 
-from ukctrl.core.algebra.factorisation import Matrix
+from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.motion import FORMS, Form, solve
 from ukctrl.mechanics.pseudoinverse import METHODS, penrose_residuals, pinv
 from ukctrl.papers import parallelogram
 from ukctrl.papers.claim import Claim
+from ukctrl.papers.digits import bounded
 
 EXACT = 1e-10
 """Largest residual of a formula that holds."""
@@ -49,7 +50,7 @@ def _misprint(where: str, what: str, printed: float, corrected: float, note: str
         ours=printed,
         holds=printed <= EXACT,
         otherwise="differs: misprint",
-        note=f"{note}: {corrected:.0e}",
+        note=f"{note}: {bounded(corrected, EXACT)}",
     )
 
 
@@ -85,7 +86,7 @@ def _pseudoinverses() -> Iterator[Claim]:
         holds=left.shape[1] == right.shape[0],
         otherwise="differs: misprint",
         note="the two parts are columns side by side; as such the worst residual is "
-        f"{penrose_residuals(A, pinv(A, 'greville').matrix).worst:.0e}",
+        f"{bounded(penrose_residuals(A, pinv(A, 'greville').matrix).worst, EXACT)}",
     )
     bordered = np.block([[np.eye(n), A.T], [A, np.zeros((m, m))]])
     sigma = np.linalg.svd(bordered, compute_uv=False)
@@ -93,7 +94,7 @@ def _pseudoinverses() -> Iterator[Claim]:
         where="eq (18)",
         what="the bordered system has a solution for every unit vector",
         printed=None,
-        ours=f"smallest singular value {sigma[-1]:.0e}",
+        ours=f"smallest singular value below {bounded(sigma[-1], EXACT)}",
         holds=bool(sigma[-1] > EXACT),
         otherwise="differs: claim does not hold",
         note="only for full row rank; minimum norm and least squares are needed together",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import integrate
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UnresolvedRank
 from ukctrl.mechanics.motion import FORMS, stabilised
 from ukctrl.mechanics.motion.forms import inverse_by

@@ -1,13 +1,13 @@
 """Orsino (2017): recursive modular modelling, its equations and its 3RRR robot."""
 
-from ukctrl.papers.claim import Paper, in_parts
+from ukctrl.papers.claim import Paper
 from ukctrl.papers.recursive import clearance, equations, three_rrr_routes
 
 PAPER = Paper(
     key="recursive",
     citation="R. M. M. Orsino, Recursive modular modelling methodology for lumped-parameter "
     "dynamic systems, Proc. R. Soc. A 473, 2017",
-    claims=in_parts(
+    claims=(
         equations.projections,
         equations.recursion,
         three_rrr_routes.structure,

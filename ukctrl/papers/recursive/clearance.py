@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.motion import Level
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.recursive import three_rrr

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.papers.recursive.filter import weighted
 
 COORDINATES = 12

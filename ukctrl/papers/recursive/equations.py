@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.linalg import null_space
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics import motion
 from ukctrl.mechanics.motion import Hierarchy, Level
 from ukctrl.papers.claim import Claim

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 
 RTOL = 1e-10
 """Rows and singular values below this fraction of the others are rounding."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.motion import Hierarchy, Level
 
 LEGS = ("A", "B", "C")

@@ -1,16 +1,15 @@
 """The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm."""
 
-from collections.abc import Iterable
-
-from ukctrl.papers.claim import Drawing, Paper, in_parts
-from ukctrl.papers.review import classification, flexible, formulas, particle, springs, swarm
-
-
-def _figures() -> Iterable[Drawing]:
-    from ukctrl.papers.review.figures import drawings
-
-    return drawings()
-
+from ukctrl.papers.claim import Paper
+from ukctrl.papers.review import (
+    classification,
+    figures,
+    flexible,
+    formulas,
+    particle,
+    springs,
+    swarm,
+)
 
 PAPER = Paper(
     key="review",
@@ -18,7 +17,7 @@ PAPER = Paper(
         "Zhao, Chen, Zhao, Dong, Udwadia-Kalaba equation for constrained mechanical systems: "
         "formulation and applications, Chin. J. Mech. Eng. 31, 106 (2018)"
     ),
-    claims=in_parts(
+    claims=(
         classification.claims,
         formulas.claims,
         formulas.body_claims,
@@ -30,5 +29,5 @@ PAPER = Paper(
         flexible.motor_claims,
         springs.claims,
     ),
-    figures=_figures,
+    figures=figures.drawings,
 )

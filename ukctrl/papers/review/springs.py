@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.review.flexible import ROUTE, Arm, P
 from ukctrl.papers.review.runs import run

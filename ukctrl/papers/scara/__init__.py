@@ -1,6 +1,6 @@
 """Xu & Liu 2017, "Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory"."""
 
-from ukctrl.papers.claim import Paper, in_parts
+from ukctrl.papers.claim import Paper
 from ukctrl.papers.scara import misprints, motion
 from ukctrl.papers.scara.figures import figures
 
@@ -8,7 +8,7 @@ PAPER = Paper(
     key="scara",
     citation='Y. Xu, R. Liu, "Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory", '
     "Adv. Mech. Eng. 9(10), 2017",
-    claims=in_parts(
+    claims=(
         misprints.right_ones,
         misprints.formulas,
         misprints.others,

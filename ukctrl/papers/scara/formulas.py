@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl.core.arrays import Matrix, Vector
 
 L1, L2, R1, R2 = 0.2, 0.25, 0.1, 0.125
 """Lengths of the links, and distances of their centres from the joints before them [m]."""

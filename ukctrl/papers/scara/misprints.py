@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ukctrl.core.number_text import number
+from ukctrl.core.arrays import Matrix
+from ukctrl.core.extremes import first_largest
 from ukctrl.papers.claim import Claim
+from ukctrl.papers.digits import bounded
 from ukctrl.papers.scara.formulas import (
     OMEGA,
     RADIUS,
-    Matrix,
     bias,
     constraint_torque,
     exact_start,
@@ -133,7 +134,7 @@ def _entry(
     where: str, what: str, printed: Matrix, corrected: Matrix, wanted: Matrix, why: str
 ) -> Claim:
     """Return the claim about the entry that the printed formula misses by most."""
-    worst = np.unravel_index(np.argmax(np.abs(printed - wanted)), wanted.shape)
+    worst = np.unravel_index(first_largest(np.abs(printed - wanted)), wanted.shape)
     miss = float(np.abs(corrected - wanted).max())
     index = ", ".join(str(int(i) + 1) for i in worst)
     route = "(34) by finite differences" if wanted.ndim == 3 else "the robot model"
@@ -144,7 +145,7 @@ def _entry(
         ours=float(corrected[worst]),
         within=EXACT,
         otherwise="differs: misprint" if miss < EXACT else "differs",
-        note=f"{why}; corrected, every entry is that of {route} within {number(miss, 1)}",
+        note=f"{why}; corrected, every entry is that of {route} within {bounded(miss, EXACT)}",
     )
 
 
@@ -153,7 +154,7 @@ def others() -> Iterator[Claim]:
     q, v = exact_start(+1.0)
     b = rows(q, v)[1]
     printed, torque = constraint_torque(q, v, b, -0.5), constraint_torque(q, v, b)
-    worst = int(np.argmax(np.abs(printed - torque)))
+    worst = first_largest(np.abs(printed - torque))
     yield Claim(
         where="eq (8)",
         what=f"constraint torque Q_c{worst + 1} at the exact start, q2 > 0",
@@ -211,7 +212,7 @@ def right_ones() -> Iterator[Claim]:
         ("eq (49)", "b, rows x and y", b[:2], np.array([0.0, pull]) - frame.drift[:2], "m/s^2"),
     ):
         ours = np.array(found)
-        worst = np.unravel_index(np.argmax(np.abs(theirs)), theirs.shape)
+        worst = np.unravel_index(first_largest(np.abs(theirs)), theirs.shape)
         miss = float(np.abs(theirs - ours).max())
         yield Claim(
             where=where,
@@ -220,6 +221,6 @@ def right_ones() -> Iterator[Claim]:
             ours=float(ours[worst]),
             within=1e-12,
             unit=unit,
-            note=f"the model's, from its URDF; every entry agrees within {number(miss, 1)}",
+            note=f"the model's, from its URDF; every entry agrees within {bounded(miss, 1e-12)}",
             holds=miss < 1e-12,
         )

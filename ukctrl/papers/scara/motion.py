@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ukctrl.core.arrays import Vector
 from ukctrl.core.number_text import number
 from ukctrl.papers.claim import Claim, Verdict
+from ukctrl.papers.digits import bounded
 from ukctrl.papers.scara import formulas
 from ukctrl.papers.scara.formulas import (
     BETA,
@@ -19,7 +21,6 @@ from ukctrl.papers.scara.formulas import (
     X_PRINTED,
     Y_PRINTED,
     Z_PRINTED,
-    Vector,
 )
 from ukctrl.papers.scara.ode45 import dormand_prince
 from ukctrl.papers.scara.runs import DRIFT, ROWS, STABILISED, joint_peaks, on_path, peaks, run
@@ -101,7 +102,7 @@ def drift() -> Iterator[Claim]:
         result = run(DRIFT, name)
         miss = float(np.abs(result["phi"] - formulas.drift(q, result.time)[:, ROWS]).max())
         worst = peaks(result)
-        line = f"the straight line Phi(0) + Phi'(0) t within {number(miss, 1)}"
+        line = f"the straight line Phi(0) + Phi'(0) t within {bounded(miss, CLOSED_FORM)}"
         for k, (axis, printed, within) in enumerate(LARGEST):
             if axis == "z" and name != OURS:
                 continue  # it does not depend on the angles
@@ -179,7 +180,7 @@ def stabilised() -> Iterator[Claim]:
         ours=slowest,
         holds=miss < CLOSED_FORM and slowest < 0.1,
         note=f"exp(-t/4) times an oscillation at {formulas.FREQUENCY:.2f} rad/s, from every start "
-        f"within {number(miss, 1)}",
+        f"within {bounded(miss, CLOSED_FORM)}",
     )
     before, after = joint_peaks(run(DRIFT)), joint_peaks(run(STABILISED))
     for k in range(4):
@@ -220,7 +221,7 @@ def torques() -> Iterator[Claim]:
                 unit="N" if k == 3 else "N m",
                 otherwise=_checked("differs: underspecified", miss),
                 note="no torque, no Q, no g and no branch is printed; with Q = -C q' - G, (50) "
-                f"gives the same within {number(miss, 1)}",
+                f"gives the same within {bounded(miss, CLOSED_FORM)}",
             )
     result = on_path(1.0)
     for k, what, wanted, why in (
@@ -248,7 +249,7 @@ def torques() -> Iterator[Claim]:
         unit="N m",
         otherwise=_checked("differs: underspecified", miss),
         note=f"beta = {BETA:.0f} answers the x error of the start; (50) with the right-hand side "
-        f"of (54) gives the same within {number(miss, 1)}",
+        f"of (54) gives the same within {bounded(miss, CLOSED_FORM)}",
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.integrate import RK45
 
-from ukctrl.papers.scara.formulas import DURATION, V_PRINTED, Matrix, Vector, rows, violation
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.papers.scara.formulas import DURATION, V_PRINTED, rows, violation
 
 
 def rate(t: float, state: Vector) -> Vector:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ukctrl.core.arrays import Vector
 from ukctrl.papers import catalogued
-from ukctrl.papers.scara.formulas import STARTS, Vector, exact_start
+from ukctrl.papers.scara.formulas import STARTS, exact_start
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.result.result import Result
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.reference.rotation import hat
-from ukctrl.papers.scara.formulas import L1, L2, MASSES, R1, R2, TURN, Matrix, Vector
+from ukctrl.papers.scara.formulas import L1, L2, MASSES, R1, R2, TURN
 
 TWISTS = np.array(
     [[0, 0, 0, 0, 0, 1], [L1, 0, 0, 0, 0, 1], [L1 + L2, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0]],

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.papers.canvas import canvas
 from ukctrl.papers.claim import Drawing
 from ukctrl.papers.servo import arms, literal, newton, runs

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.papers.servo import arms
 
 CLOSE = 1e-10

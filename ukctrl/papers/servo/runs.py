@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.papers import catalogued
 from ukctrl.papers.servo import arms
 from ukctrl.papers.servo.arms import Reading

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports.plot import panels, style
 from ukctrl.reports.plot.samples import spread_over_decades, tick_decades
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 FAILURE, SUCCESS = "#c8352b", "#0072b2"
 """Ends of the scale of success: told apart by the colour-blind, and the alert of every page."""

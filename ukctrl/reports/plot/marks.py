@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.reports.plot import panels, style
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.result import Result
@@ -15,7 +15,6 @@ from ukctrl.simulation.result.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 
 MOST_SWITCHES = 12
 """More switches of the law than this would hide the curves."""

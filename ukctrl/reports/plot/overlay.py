@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
 from ukctrl.reports.plot.comparison_figures import keys_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 MOST_ACTUATORS = 8
 """With more actuators than this, their common norm is drawn instead of each."""

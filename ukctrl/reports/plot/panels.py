@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number
 from ukctrl.reports.plot import style
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 FULL_LEGEND = 8
 """With more lines than this in a panel, only the liveliest are coloured and named."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels
 from ukctrl.simulation.result import measures
@@ -15,8 +15,6 @@ from ukctrl.simulation.result.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Array = NDArray[np.float64]
 
 
 def drawn(result: Result) -> Iterator[panels.Panel]:

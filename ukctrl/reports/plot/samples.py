@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports.plot import panels, style
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
 
 MOST_DOTS = 500
 """Samples that are drawn as dots in one panel; the line and the band are of all."""

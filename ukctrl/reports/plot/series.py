@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import prefixed, unit_text
 from ukctrl.reports.plot import marks, panels, reaction_panel, style
 from ukctrl.simulation.result import measures
@@ -18,8 +18,6 @@ from ukctrl.simulation.result.samples import FIELDS, common_unit, per_second
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Array = NDArray[np.float64]
 
 
 @style.styled

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.formulas.plant import Plant
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.snapshot import Snapshot
 
 SYMMETRY_RTOL = 1e-9
 """Entries of a mass matrix may differ from those across its diagonal by this fraction."""
@@ -49,25 +45,25 @@ class PlantFunctions(abc.ABC):
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Callables(PlantFunctions):
-    """Functions passed one by one."""
+class OneByOne(PlantFunctions):
+    """Functions that were given one by one, as methods."""
 
-    mass: Callable[[Vector], ArrayLike]
-    bias: Callable[[Vector, Vector], ArrayLike]
-    actuation: Callable[[Vector], ArrayLike] | None
-    height: Callable[[Vector], float] | None
+    given: Functions
 
     def M(self, q: Vector) -> ArrayLike:
-        return self.mass(q)
+        matrix: ArrayLike = self.given.M(q)
+        return matrix
 
     def nle(self, q: Vector, v: Vector) -> ArrayLike:
-        return self.bias(q, v)
+        force: ArrayLike = self.given.nle(q, v)
+        return force
 
     def B(self, q: Vector) -> ArrayLike | None:
-        return None if self.actuation is None else self.actuation(q)
+        return None if self.given.B is None else self.given.B(q)
 
     def potential(self, q: Vector) -> float:
-        return super().potential(q) if self.height is None else self.height(q)
+        given = self.given.potential
+        return super().potential(q) if given is None else float(given(q))
 
 
 @final

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression import Motion, Vocabulary, derive_motion
 from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 Texts = tuple[str, ...]
 
 

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from ukctrl.robot.forces import Term
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.forces import Term
 
 
 class Plant(abc.ABC):

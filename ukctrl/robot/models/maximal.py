@@ -11,12 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
-from ukctrl.robot.models.linkage import GROUND, AnyJoint, Linkage, Point, Revolute, place
+from ukctrl.core.arrays import Vector
 from ukctrl.robot.schema import TorqueBetween
-
-Vector = NDArray[np.float64]
+from ukctrl.robot.schema.linkage_tables import (
+    GROUND,
+    AnyJoint,
+    Linkage,
+    Point,
+    Revolute,
+    place,
+)
 
 BY_CONSTRUCTION = frozenset({"massless_joint", "no_actuator"})
 """Codes of what the audit finds on every carrier; they say nothing about this linkage."""

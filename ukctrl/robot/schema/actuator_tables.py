@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Direction, Formula, Matrix, Number, Text, Vec3, spec
+from ukctrl.core.fields import Direction, Formula, Number, NumberRows, Text, Vec3, spec
 from ukctrl.robot.motor import MotorLimits
 
 
@@ -43,7 +43,7 @@ class Transmission(MotorLimits):
     """Names of the inputs: the columns of ``matrix``."""
     joints: tuple[Text, ...] | None = None
     """Joints: the rows of ``matrix``."""
-    matrix: Matrix | None = None
+    matrix: NumberRows | None = None
     """Joint effort per unit of input, shape ``(len(joints), len(names))``."""
     unit: Text | None = None
     """Unit of the inputs; absent: ``N m``, or ``N`` if all the joints are prismatic."""

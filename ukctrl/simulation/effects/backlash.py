@@ -9,14 +9,14 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.control import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
 from ukctrl.robot.forces import Forces
 from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
-from ukctrl.simulation.effects.settings_by_joint import Encoders, Steps, encoders
+from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
 
 
 @final

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control import Signal
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Hertz, Listed, Quantity, Radians, Seconds, Text, Time, spec
 from ukctrl.robot import Robot, Site, Snapshot

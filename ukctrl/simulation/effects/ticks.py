@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Quantity, Seconds, spec
 from ukctrl.simulation.effects.effect import Bench, ClockEffect

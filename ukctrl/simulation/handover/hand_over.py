@@ -186,9 +186,7 @@ As a program it steps through motion.csv and tells whether it answers what the s
 
 from pathlib import Path
 
-from ukctrl import Scenario
-from ukctrl.simulation.handover import Runtime, replay
-from ukctrl.threads import one_blas_thread
+from ukctrl import Runtime, Scenario, one_blas_thread, replay
 
 HERE = Path(__file__).resolve().parent
 

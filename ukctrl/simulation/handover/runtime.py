@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.robot.snapshot import checked
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.scenario import Scenario
-
-Array = NDArray[np.float64]
 
 
 @final

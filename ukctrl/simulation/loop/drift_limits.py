@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.simulation.loop.recorder import Recorder
 from ukctrl.simulation.scenario import Monitor
 
@@ -44,6 +45,6 @@ class Watch:
                 rows = known.passive_rows if name.startswith("passive") else known.rows
                 raise Drifted(
                     f"{name} reached {np.linalg.norm(off):.2e} at t = {recorder.time[k]:.6g} s, "
-                    f"most on row '{rows[int(np.argmax(np.abs(off)))]}'; the monitor allows "
+                    f"most on row '{rows[first_largest(np.abs(off))]}'; the monitor allows "
                     f"{limit:.2e}."
                 )

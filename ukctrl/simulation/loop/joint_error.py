@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError
 from ukctrl.core.expression import DomainError
 from ukctrl.mechanics.constraints import Stack

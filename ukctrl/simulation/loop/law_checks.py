@@ -9,7 +9,7 @@ from typing import TypeGuard, final
 import numpy as np
 
 from ukctrl.control import Command, Controller, Law, Signal, Task, law_name
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.mechanics.integrate import IntegrationFailed
 

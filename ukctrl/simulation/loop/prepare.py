@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control import Command, Law, Task, law_name
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import (
     InputError,
     NotFinite,

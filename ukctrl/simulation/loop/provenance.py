@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ukctrl.control import law_name
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot
 from ukctrl.simulation.scenario import Scenario

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ukctrl.control import Command, Law
 from ukctrl.core.algebra import kernels_large
 from ukctrl.core.algebra.answer_checks import RankPolicy
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate import State

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.simulation.result.samples import Labels, Samples, reaction_unit
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "time_mean",
 ]
 
-Array = NDArray[np.float64]
 
 ALONG_THE_GROUND = ("slip_x", "slip_y", "along", "across")
 """Rows of contacts and of wheels whose reactions lie in the ground's plane."""

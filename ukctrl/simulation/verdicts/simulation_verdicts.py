@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ukctrl.core.number_text import quantity, si
+from ukctrl.core.number_text import percent, quantity, si
+from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.verdicts.verdict import NEGLIGIBLE, Verdict, percent
+from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, graded
 
 LOOSE_PASSIVE = 1e-3
 """A passive constraint that opens by more than this [m, rad] is not closed."""
@@ -24,7 +25,7 @@ def joints(result: Result) -> Verdict | None:
     beyond = result.provenance.get("beyond_limits")
     if not isinstance(beyond, list | tuple) or not beyond:
         return None
-    more = f" So do {len(beyond) - 1} others." if len(beyond) > 1 else ""
+    more = f" Other joints beyond theirs: {len(beyond) - 1}." if len(beyond) > 1 else ""
     text = f"The joint limits are not stops of the simulation: {beyond[0]}{more}"
     return Verdict("warning", "joints", text)
 
@@ -34,15 +35,15 @@ def drift(result: Result) -> Verdict | None:
     peak = result.metric("peak_passive_phi")
     if not np.isfinite(peak):
         return None
-    unit = metrics.unit_in("peak_passive_phi", result.labels)
-    text = f"The passive constraints open by at most {si(peak, unit)}{_held_by(result)}"
-    if peak <= NEGLIGIBLE:
-        return Verdict("good", "drift", f"{text}.")
-    if peak <= LOOSE_PASSIVE:
-        return Verdict("note", "drift", f"{text}; a tighter integrator tolerance lowers that.")
-    return Verdict(
-        "bad", "drift", f"{text}: the mechanism that was simulated is not the one meant."
-    )
+    level = graded(peak, NEGLIGIBLE, LOOSE_PASSIVE, "bad")
+    meaning = {
+        "good": ".",
+        "note": "; a tighter integrator tolerance lowers that.",
+        "bad": ": the mechanism that was simulated is not the one meant.",
+    }[level]
+    opened = si(peak, metrics.unit_in("peak_passive_phi", result.labels))
+    text = f"The passive constraints open by at most {opened}{_held_by(result)}{meaning}"
+    return Verdict(level, "drift", text)
 
 
 def _held_by(result: Result) -> str:
@@ -63,23 +64,18 @@ def reactions(result: Result) -> Verdict | None:
         return None
     force = float(np.linalg.norm(result["passive_force"], axis=1).max())
     share = residual / force if force > 0.0 else 0.0
-    moved = float(np.ptp(result["energy"]))
-    if "kinetic_energy" in result.samples:
-        moved += float(np.abs(np.diff(result["kinetic_energy"])).sum())
+    moved = float(np.ptp(result["energy"])) + _exchanged(result)
     fed = work / moved if moved > ENERGY_FLOOR else 0.0
+    level = graded(max(share, fed), ENERGY_RTOL, ENERGY_LOOSE)
     text = (
         f"Of the passive force, {percent(share)} at most is outside the rows; on their drift the "
         f"reactions exchange {si(work, 'J')}, {percent(fed)} of the energy that moved"
+        f"{': they are not to be believed' if level == 'warning' else ''}."
     )
     sharing = result.provenance.get("passive", {}).get("sharing", [])
-    shared = (
-        f" {len(sharing)} rows share their load in a way that no motion tells." if sharing else ""
-    )
-    if share <= ENERGY_RTOL and fed <= ENERGY_RTOL:
-        return Verdict("good", "reactions", f"{text}.{shared}")
-    if share <= ENERGY_LOOSE and fed <= ENERGY_LOOSE:
-        return Verdict("note", "reactions", f"{text}.{shared}")
-    return Verdict("warning", "reactions", f"{text}: they are not to be believed.{shared}")
+    if sharing:
+        text += f" Rows that share their load in a way that no motion tells: {len(sharing)}."
+    return Verdict(level, "reactions", text)
 
 
 def balance(result: Result) -> Verdict | None:
@@ -89,18 +85,25 @@ def balance(result: Result) -> Verdict | None:
         return None
     energy, imbalance = result["energy"], measures.energy_imbalance(result.samples)
     supplied = energy - energy[0] - imbalance
-    moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy))
-    if "kinetic_energy" in result.samples:  # from height or springs to motion and back
-        moved += float(np.abs(np.diff(result["kinetic_energy"])).sum())
+    moved = float(np.abs(np.diff(supplied)).sum() + np.ptp(energy)) + _exchanged(result)
     if moved <= ENERGY_FLOOR:
         return Verdict("good", "energy", "No energy moved.")
     share = unaccounted / moved
+    level = graded(share, ENERGY_RTOL, ENERGY_LOOSE)
+    meaning = {
+        "good": ".",
+        "note": "; a shorter step or sample interval lowers that.",
+        "warning": ": the integration is too coarse to be believed.",
+    }[level]
     text = (
         f"{si(unaccounted, 'J')} is unaccounted for at worst, {percent(share)} of the "
-        f"{si(moved, 'J')} that moved"
+        f"{si(moved, 'J')} that moved{meaning}"
     )
-    if share <= ENERGY_RTOL:
-        return Verdict("good", "energy", f"{text}.")
-    if share <= ENERGY_LOOSE:
-        return Verdict("note", "energy", f"{text}; a shorter step or sample interval lowers that.")
-    return Verdict("warning", "energy", f"{text}: the integration is too coarse to be believed.")
+    return Verdict(level, "energy", text)
+
+
+def _exchanged(result: Result) -> float:
+    """Return the energy that went from height or springs to motion and back [J]."""
+    if "kinetic_energy" not in result.samples:
+        return 0.0
+    return float(np.abs(np.diff(result["kinetic_energy"])).sum())

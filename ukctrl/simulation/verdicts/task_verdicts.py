@@ -6,13 +6,16 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity, si
+from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FLOOR, SETTLED_FRACTION
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.samples import per_second
-from ukctrl.simulation.verdicts.verdict import NEGLIGIBLE, Verdict
+from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, largest
 
 GROWTH = 2.0
 """An error grows when its maximum rises from quarter to quarter of the run, by this in all."""
@@ -25,29 +28,19 @@ def error(result: Result) -> Verdict | None:
     if not np.isfinite(norm).all():
         return None
     unit = metrics.unit_in(f"peak_{name}", result.labels)
-    first, last, peak = float(norm[0]), float(norm[-1]), float(norm.max())
-    at = quantity(float(result.time[int(norm.argmax())]), "s")
+    peak, at = largest(result, norm)
     if peak <= NEGLIGIBLE:
-        return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at t = {at}).")
+        return Verdict("good", "task", f"The error never exceeds {si(peak, unit)} (at {at}).")
+    first, last = (si(float(value), unit) for value in norm[[0, -1]])
     if _grows(norm):
-        return Verdict(
-            "warning",
-            "task",
-            f"The error keeps growing, from {si(first, unit)} to {si(last, unit)}: "
-            + _why_it_grows(result),
-        )
+        why = _why_it_grows(result)
+        text = f"The error keeps growing, from {first} to {last}: {why}"
+        return Verdict("warning", "task", text)
+    text = f"Error {first} at the start, {si(peak, unit)} at most ({at}), {last} at the end; "
     settled = result.metric("settling_time")
-    course = f"The error starts at {si(first, unit)}, peaks at {si(peak, unit)} (t = {at})"
-    if peak == first:
-        course = f"The error is largest at the start, {si(first, unit)}"
     if np.isfinite(settled):
-        after = f", has settled after {quantity(settled, 's')}" if settled > 0.0 else ""
-        return Verdict("good", "task", f"{course}{after} and ends at {si(last, unit)}.")
-    return Verdict(
-        "note",
-        "task",
-        f"{course} and ends at {si(last, unit)}; it does not settle within the run.",
-    )
+        return Verdict("good", "task", f"{text}settled after {quantity(settled, 's')}.")
+    return Verdict("note", "task", f"{text}it does not settle within the run.")
 
 
 def _why_it_grows(result: Result) -> str:
@@ -58,7 +51,7 @@ def _why_it_grows(result: Result) -> str:
     return "the controller does not hold it."
 
 
-def _grows(norm: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
+def _grows(norm: NDArray[np.float64]) -> bool:
     if len(norm) < 8:
         return False
     peaks = [float(part.max()) for part in np.array_split(norm, 4)]
@@ -74,15 +67,11 @@ def velocity(result: Result) -> Verdict | None:
     if not rows.size or not with_phi.size:
         return None
     size = np.abs(samples["beta"][:, rows])
-    last = size[-1]
-    if not np.isfinite(last).all():
+    if not np.isfinite(size[-1]).all():
         return None
-    worst = int(np.argmax(last))
-    unit = per_second(labels.row_units[int(rows[worst])])
-    bad = last[worst] > max(SETTLED_FRACTION * float(size[0].max()), SETTLED_FLOOR)
-    return Verdict(
-        "warning" if bad else "good",
-        "velocity",
-        f"The rows without a position level end within {si(float(last[worst]), unit)}, "
-        f"farthest off on row '{labels.rows[int(rows[worst])]}'.",
-    )
+    k = first_largest(size[-1])
+    worst, last, row = int(rows[k]), float(size[-1, k]), labels.rows[int(rows[k])]
+    bad = last > max(SETTLED_FRACTION * float(size[0].max()), SETTLED_FLOOR)
+    off = si(last, per_second(labels.row_units[worst]))
+    text = f"At the end, rows without a position level are off by at most {off}, in row '{row}'."
+    return Verdict("warning" if bad else "good", "velocity", text)

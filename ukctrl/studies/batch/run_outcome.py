@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.robot import Robot
@@ -17,8 +17,6 @@ from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import STOPPED, simulate
 from ukctrl.studies.batch.task import Watch
-
-Array = NDArray[np.float64]
 
 CURVE_POINTS = 240
 """Instants at which the error of every run is kept, to draw bands over them."""

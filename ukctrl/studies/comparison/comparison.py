@@ -8,34 +8,23 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.number_text import number
+from ukctrl.core.verdict import Verdict
+from ukctrl.reports.table import csv_text
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.verdicts import Verdict
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.studies.batch import Outcome
-from ukctrl.studies.comparison import comparison_files, comparison_verdicts
-from ukctrl.studies.comparison.fairness import Fact, belief_alone_differs, facts
+from ukctrl.studies.comparison import comparison_verdicts
+from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
 from ukctrl.studies.comparison.ranking import Row, completed_names, rank
 from ukctrl.studies.comparison.robustness import Robustness, robustness
 from ukctrl.studies.tuning import Tuning
 
-
-class Conditions(NamedTuple):
-    """How the runs were made, as far as it is not seen in them."""
-
-    random: bool | None = None
-    """Whether a seed changes anything; None: not known."""
-    asked: int = 1
-    """How many repeats were asked for; one that changes nothing is not run."""
-    stopped: bool = False
-    """Whether the user has stopped it, so that runs are missing."""
-    levels: tuple[float, ...] = ()
-    """The levels of mismatch that were asked for, without 0."""
+__all__ = ["Comparison", "Conditions"]
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,130 +120,118 @@ class Comparison:
     @functools.cached_property
     def facts(self) -> tuple[Fact, ...]:
         """What was equal for all controllers and what was not, and where the gains come from."""
-        repeats = Fact("repeats", self._same_seeds(), self._repeats_text())
-        return (*facts(self.results, self.tunings), repeats)
+        return (*facts(self.results, self.tunings), self.conditions.repeats(self._done))
 
-    def _same_seeds(self) -> bool:
+    @functools.cached_property
+    def _done(self) -> Done:
+        levels = {
+            level: min((len(every) for every in self._at(level).values()), default=0)
+            for level in self.conditions.levels
+        }
         seeds = {tuple(run.seed for run in every) for every in self.runs.values() if every}
-        return len(seeds) <= 1
-
-    def _repeats_text(self) -> str:
-        count, asked = self.repeats, self.conditions.asked
-        if self.conditions.random is False:
-            if self.conditions.levels:
-                return (
-                    "one run each of the scenario as it is, where nothing is random; with a "
-                    f"mismatch {self._count(max(map(self._repeats_at, self.conditions.levels)))}"
-                )
-            told = "nothing in the scenario is random: repeats change nothing, and each ran once"
-            return told if asked > 1 else "one run each; nothing in the scenario is random"
-        if count == 1:
-            return "one run each" + (f" ({asked} were asked for)" if asked > 1 else "")
-        listed = ", ".join(map(str, self.seeds[:4])) + (", ..." if count > 4 else "")
-        return f"{self._count(count)}, paired: the same seeds for all, {listed}"
-
-    def _count(self, count: int) -> str:
-        asked = self.conditions.asked
-        return f"{count} of each" + (f" ({asked} were asked for)" if count < asked else "")
-
-    def _repeats_at(self, level: float) -> int:
-        return min((len(every) for every in self._at(level).values()), default=0)
-
-    def _stopped_text(self) -> str:
-        """Say how many of the asked-for repeats all controllers have."""
-        asked, levels = self.conditions.asked, self.conditions.levels
-        parts = []
-        if asked > 1 and self.conditions.random is not False:
-            parts.append(f"{self.repeats} of {asked} repeats")
-        if levels:
-            done = {level: self._repeats_at(level) for level in levels}
-            told = [f"{count} at {number(100.0 * level)} %" for level, count in done.items()]
-            parts.append(f"of {asked} with a mismatch {', '.join(told)}")
-        after = f"; all controllers have {', and '.join(parts)}" if parts else ""
-        return f"Stopped by the user{after}. What was done until then is compared."
+        return Done(self.repeats, levels, self.seeds, len(seeds) <= 1)
 
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The comparison in plain words: the overall picture first, then metric by metric."""
-        found = [
-            comparison_verdicts.overall(self.rows, self.runs),
-            *comparison_verdicts.failures(self.runs),
-        ]
-        found += self._warnings()
-        if self.robustness is not None:
-            found += comparison_verdicts.about_mismatch(self.robustness)
-        for row in self.rows:
-            if "." not in row.metric and any(map(math.isfinite, row.values.values())):
-                found.append(Verdict("note", row.metric, comparison_verdicts.about(row, self.runs)))
-        return tuple(found)
-
-    def _warnings(self) -> list[Verdict]:
-        found = []
-        if self.conditions.stopped:
-            found.append(Verdict("warning", "stopped", self._stopped_text()))
-        if belief_alone_differs(self.facts):
-            text = "Not all believe the same: the ranking is of each law with its belief."
-            found.append(Verdict("note", "belief", text))
-        unequal = [f.subject for f in self.facts if not f.equal and f.subject != "belief"]
-        if unequal:
-            text = (
-                f"Not equal for all: {', '.join(unequal)}. The ranking mixes these with the laws."
-            )
-            found.append(Verdict("warning", "fairness", text))
-        if self.conditions.random and self.repeats == 1:
-            text = "One draw of what is random: the ranking holds for it alone. Ask for repeats."
-            found.append(Verdict("warning", "chance", text))
-        at_border = [
-            f"{', '.join(path.removeprefix('controller.') for path in tuned.at_border)} of '{name}'"
-            for name, tuned in self.tunings.items()
-            if tuned.at_border
-        ]
-        if at_border:
-            text = (
-                f"Tuned to an end of their range: {'; '.join(at_border)}. A better value may lie "
-                "beyond, or the cost leaves out what such a gain costs."
-            )
-            found.append(Verdict("warning", "tuning", text))
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the whole comparison as JSON-able data; numbers that are not finite are None."""
-        return comparison_files.to_dict(self)
-
-    def save(self, directory: str | Path) -> Path:
-        """Write the page `report.html` with its figures, `compare.json`, `compare.csv`,
-        `runs.csv`, each result in a folder of its own, and each tuned controller as a card.
-
-        Returns:
-            The directory, which is made when it does not exist.
-
-        Raises:
-            InputError: The directory cannot be written to.
-        """
-        from ukctrl.studies.comparison import comparison_page
-
-        folder = Path(directory)
-        for name, run in self.folders().items():
-            self.results[name].save(folder / run)
-        comparison_page.write(self, folder)
-        return folder
+        words = comparison_verdicts
+        return (
+            words.overall(self.rows, self.runs),
+            *words.failures(self.runs),
+            *words.cautions(self.conditions, self._done, self.facts, self.tunings),
+            *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
+            *(
+                words.about(row, self.runs)
+                for row in self.rows
+                if "." not in row.metric and row.known
+            ),
+        )
 
     def folders(self) -> dict[str, str]:
         """Return the name of each controller's folder, which is that of its card as well."""
         taken: set[str] = set()
         return {name: _folder_name(name, taken) for name in self.results}
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole comparison as JSON-able data; numbers that are not finite are None."""
+        names, rows = self.first.names, self.rows
+        table: dict[str, Any] = {
+            "scenario": names["scenario"] or self.first.title,
+            "robot": names["robot"],
+            "controllers": [self._controller(name) for name in self.results],
+            "units": {row.metric: row.unit for row in rows},
+            "best": {row.metric: list(row.best) for row in rows},
+            "conditions": {f.subject: {"equal": f.equal, "text": f.text} for f in self.facts},
+            "verdicts": [{"subject": v.subject, "text": v.text} for v in self.verdicts],
+            "repeats": {
+                "count": self.repeats,
+                "asked": self.conditions.asked,
+                "seeds": list(self.seeds),
+                "random": self.conditions.random,
+            },
+        }
+        if self.repeats > 1:
+            table["differences"] = {
+                row.metric: [pair.to_dict() for pair in row.pairs] for row in rows if row.pairs
+            }
+        if self.robustness is not None:
+            table["mismatch"] = self.robustness.to_dict()
+        if self.tunings:
+            table["tuning"] = {name: tuned.to_dict() for name, tuned in self.tunings.items()}
+        return table
+
+    def _controller(self, name: str) -> dict[str, Any]:
+        run, rows = self.results[name], self.rows
+        entry: dict[str, Any] = {
+            "name": name,
+            "status": run.status,
+            "message": run.message,
+            "gains": str(run.provenance.get("gains", "given")),
+            "metrics": finite_or_none({row.metric: row.values[name] for row in rows}),
+            "believed": run.scenario.get("believed"),
+            "completed": sum(outcome.completed for outcome in self.runs[name]),
+        }
+        if self.repeats > 1:
+            spreads = {row.metric: finite_or_none(row.spreads[name]._asdict()) for row in rows}
+            entry["statistics"] = spreads
+        return entry
+
     def to_json(self) -> str:
         """Return [`to_dict`][ukctrl.studies.comparison.Comparison.to_dict] as text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def to_csv(self) -> str:
-        """Return one line per controller: its name, its status and every metric, over repeats."""
-        return comparison_files.to_csv(self)
+        """Return one line per controller: its name, its status and every metric.
+
+        Of several repeats, the metric's column is the mean; behind them stand how many repeats
+        completed, and for each metric the interval of the mean, the median and the worst.
+        """
+        names, several = [row.metric for row in self.rows], self.repeats > 1
+        head = ["controller", "status", *names]
+        if several:
+            statistics = ("ci_low", "ci_high", "median", "worst")
+            head += ["repeats", "completed", *(f"{n}:{what}" for n in names for what in statistics)]
+        lines: list[list[object]] = []
+        for name, run in self.results.items():
+            lines.append([name, run.status, *(row.values[name] for row in self.rows)])
+            if several:
+                outcomes = self.runs[name]
+                lines[-1] += [len(outcomes), sum(outcome.completed for outcome in outcomes)]
+                for spread in (row.spreads[name] for row in self.rows):
+                    lines[-1] += [spread.low, spread.high, spread.median, spread.worst]
+        return csv_text(head, lines)
 
     def runs_csv(self) -> str:
-        """Return one line per run."""
-        return comparison_files.runs_csv(self)
+        """Return one line per run: whose, which repeat, seed, mismatch, status and every metric."""
+        names = [row.metric for row in self.rows]
+        return csv_text(
+            ["controller", "repeat", "seed", "mismatch", "status", *names],
+            (
+                [run.entry, run.repeat, run.seed, run.level, run.status]
+                + [run.metrics.get(name, math.nan) for name in names]
+                for run in self.outcomes
+            ),
+        )
 
 
 def _folder_name(controller: str, taken: set[str]) -> str:

@@ -8,29 +8,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ukctrl.core.number_text import number
+from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import comparison_figures as figures
-from ukctrl.reports.plot import overlay, style
+from ukctrl.reports.plot import overlay
+from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.storage import toml_text, write_atomically
-from ukctrl.simulation.verdicts import Level, headline
-from ukctrl.studies.comparison.comparison_tables import metric_lines, robustness_lines
+from ukctrl.simulation.verdicts import headline
+from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.comparison_tables import (
+    metric_table,
+    robustness_table,
+    share_completed,
+)
 from ukctrl.studies.comparison.comparison_verdicts import TEST
 from ukctrl.studies.comparison.fairness import changed_belief
 from ukctrl.studies.comparison.figure_data import bands, courses, points
 from ukctrl.studies.tuning import tuned_card
+from ukctrl.studies.tuning.tuning_tables import gain_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
 
-    from ukctrl.studies.comparison.comparison import Comparison
-
-__all__ = ["html", "pictures", "write"]
-
-_LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
+__all__ = ["html", "pictures", "write_comparison"]
 
 _FIGURES: Mapping[str, tuple[str, str]] = {
     "compare_errors": (
@@ -61,30 +65,34 @@ _REPEATED: Mapping[str, str] = {
 """What captions say where there are repeats."""
 
 
-def write(comparison: Comparison, directory: str | Path) -> Path:
-    """Write `report.html`, `compare.json`, `compare.csv`, `runs.csv`, the figures and the tuned
-    cards, each atomically. Figures of an earlier comparison that this one does not have are
-    removed.
+def write_comparison(comparison: Comparison, folder: str | Path) -> Path:
+    """Write the page `report.html` with its figures, `compare.json`, `compare.csv`, `runs.csv`,
+    each result in a folder of its own, and each tuned controller as a card, each atomically.
+    Figures of an earlier comparison that this one does not have are removed.
 
     Returns:
         The page.
 
     Raises:
-        InputError: The directory cannot be written to.
+        InputError: The folder cannot be written to.
     """
-    folder = Path(directory)
+    home = Path(folder)
+    for name, run in comparison.folders().items():
+        comparison.results[name].save(home / run)
     images = pictures(comparison)
-    target = folder / "report.html"
-    with web_page.folder_for("the comparison", folder):
-        web_page.write_pictures(images, folder, _FIGURES)
-        write_atomically(folder / "compare.json", f"{comparison.to_json()}\n".encode())
-        write_atomically(folder / "compare.csv", comparison.to_csv().encode())
-        write_atomically(folder / "runs.csv", comparison.runs_csv().encode())
-        for name, text in cards(comparison).items():
-            (folder / "tuned").mkdir(exist_ok=True)
-            write_atomically(folder / "tuned" / f"{name}.toml", text.encode())
-        write_atomically(target, html(comparison, images).encode())
-    return target
+    texts = {
+        "compare.json": f"{comparison.to_json()}\n",
+        "compare.csv": comparison.to_csv(),
+        "runs.csv": comparison.runs_csv(),
+        **{f"tuned/{name}.toml": card for name, card in cards(comparison).items()},
+        "report.html": html(comparison, images),
+    }
+    with web_page.folder_for("the comparison", home):
+        web_page.write_pictures(images, home, _FIGURES)
+        for name, text in texts.items():
+            (home / name).parent.mkdir(exist_ok=True)
+            write_atomically(home / name, text.encode())
+    return home / "report.html"
 
 
 def cards(comparison: Comparison) -> dict[str, str]:
@@ -150,23 +158,6 @@ def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:
         ("conditions", "Conditions"),
         ("controllers", "Controllers"),
     ]
-    several = comparison.repeats > 1
-    controllers = [
-        {
-            "name": name,
-            "color": f"var(--series-{place % len(style.PALETTE)})",
-            "dash": ("solid", "dashed", "dashed", "dotted")[place % len(style.DASHES)],
-            "status": run.status,
-            "level": _LEVELS.get(run.status, "bad"),
-            "headline": headline(run),
-            "belief": _belief(run.scenario.get("believed")),
-            "repeats": _repeats(comparison, name),
-            "share": _share(comparison, name),
-            "tuning": _tuning(comparison, name),
-            "card": web_page.highlight_toml(toml_text(_card(run.scenario.get("controller")))),
-        }
-        for place, (name, run) in enumerate(comparison.results.items())
-    ]
     context = {
         "title": first.title,
         "names": first.names,
@@ -175,13 +166,15 @@ def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:
         "contents": contents,
         "general": general,
         "figures": images,
-        "controllers": controllers,
-        "table": metric_lines(comparison),
+        "controllers": [
+            _controller(comparison, name, place) for place, name in enumerate(comparison.results)
+        ],
+        "table": metric_table(comparison),
         "words": [entry for entry in rest if entry.subject in METRICS],
-        "facts": comparison.facts,
-        "repeats": comparison.repeats if several else 0,
+        "facts": _facts(comparison),
+        "repeats": comparison.repeats if comparison.repeats > 1 else 0,
         "test": TEST,
-        "levels": robustness_lines(comparison),
+        "levels": robustness_table(comparison),
         "provenance": web_page.provenance_entries(
             {key: value for key, value in first.provenance.items() if key != "timing"}
         ),
@@ -189,43 +182,38 @@ def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:
     return web_page.render("compare.html.j2", context)
 
 
-def _belief(believed: object) -> str:
-    """Return what a controller believes of the robot, as TOML; empty where that is the truth."""
-    told = changed_belief(believed)
-    return web_page.highlight_toml(toml_text({"believed": told})) if told else ""
+def _facts(comparison: Comparison) -> Table:
+    """Return what was equal, and what was not."""
+    rows = []
+    for fact in comparison.facts:
+        level: Level = "good" if fact.equal else "note" if fact.subject == "belief" else "warning"
+        equal = Cell("equal" if fact.equal else "differs", level)
+        rows.append([equal, Cell(fact.subject), Cell(fact.text)])
+    return Table([Column("", "text"), Column("", "text"), Column("", "meaning")], rows)
 
 
-def _repeats(comparison: Comparison, name: str) -> str:
-    share = _share(comparison, name)
-    return f"Of its repeats, {share} completed." if share else ""
-
-
-def _share(comparison: Comparison, name: str) -> str:
-    """Return how many repeats completed, where that is not all of them."""
-    every = comparison.runs[name]
-    done = sum(run.completed for run in every)
-    return f"{done} of {len(every)}" if len(every) > 1 and done < len(every) else ""
-
-
-def _tuning(comparison: Comparison, name: str) -> dict[str, object] | None:
-    found = comparison.tunings.get(name)
-    if found is None:
-        return None
+def _controller(comparison: Comparison, name: str, place: int) -> dict[str, object]:
+    """Return what the page says of one controller."""
+    run, tuning = comparison.results[name], comparison.tunings.get(name)
+    share = share_completed(comparison, name)
+    believed = changed_belief(run.scenario.get("believed"))
+    search = ""
+    if tuning is not None and tuning.gains:
+        before = number(tuning.before) if math.isfinite(tuning.before) else "none: it failed"
+        search = (
+            f"{len(tuning.trials)} simulations brought the cost, {tuning.cost}, from {before} to "
+            f"{number(tuning.after)} on the training seed."
+        )
+    elif tuning is not None:
+        search = "It has no gains to tune."
     return {
-        "cost": found.cost,
-        "before": number(found.before) if math.isfinite(found.before) else "none: it failed",
-        "after": number(found.after),
-        "spent": len(found.trials),
-        "gains": [
-            {
-                "path": gain.path,
-                "card": number(gain.value, 4),
-                "tuned": number(found.best.gains[gain.path], 4),
-                "range": f"{number(gain.low)} to {number(gain.high)}",
-                "at_border": gain.path in found.at_border,
-            }
-            for gain in found.gains
-        ],
+        "name": name,
+        "series": place,
+        "headline": headline(run) + (f" Of its repeats, {share} completed." if share else ""),
+        "search": search,
+        "gains": gain_table(tuning) if tuning is not None and tuning.gains else None,
+        "card": web_page.highlight_toml(toml_text(_card(run.scenario.get("controller")))),
+        "belief": web_page.highlight_toml(toml_text({"believed": believed})) if believed else "",
     }
 
 

@@ -1,93 +1,104 @@
-"""The lines and cells of the tables on a comparison's page."""
+"""The tables of a comparison, for its page and for the terminal."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from ukctrl.core.number_text import number, plus_minus, sentence, unit_text
+from ukctrl.core.verdict import Level
+from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result.metrics import METRICS
+from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.ranking import Row
+from ukctrl.studies.comparison.robustness import AtLevel
 
-if TYPE_CHECKING:
-    from ukctrl.studies.comparison.comparison import Comparison
-    from ukctrl.studies.comparison.ranking import Row
-    from ukctrl.studies.comparison.robustness import AtLevel
+LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
+"""How good the news of a status is; any other is bad."""
 
 
-def metric_lines(comparison: Comparison) -> list[dict[str, object]]:
-    """Return the lines of metrics that some run has, with the cells of the best marked."""
-    table: list[dict[str, object]] = []
-    for row in comparison.rows:
-        if not any(map(math.isfinite, row.values.values())):
-            continue
-        base, _, block = row.metric.partition(".")
-        if block and len(comparison.first.labels.blocks) < 2:
-            continue
-        cells = [
-            {
-                "text": _cell(
-                    base,
-                    row,
-                    name,
-                    completed=name in comparison.completed,
-                    runs=len(comparison.runs[name]),
-                ),
-                "aside": _aside(row, name) if comparison.repeats > 1 else "",
-                "best": name in row.best,
-                "ranked": name in comparison.completed,
-            }
-            for name in row.values
+def metric_table(comparison: Comparison, *, blocks: bool = True, digits: int = 3) -> Table:
+    """Return the metrics that some run has, one column a controller, with the best marked.
+
+    Args:
+        comparison: What is compared.
+        blocks: Whether metrics of single servo blocks are in it, where there are several.
+        digits: Of a number without an interval.
+    """
+    blocks = blocks and len(comparison.first.labels.blocks) > 1
+    shown = [row for row in comparison.rows if row.known and (blocks or "." not in row.metric)]
+    several = comparison.repeats > 1
+    rows = [[Cell("status"), Cell(""), *(_status(comparison, name) for name in comparison.results)]]
+    rows += [
+        [
+            Cell(row.metric, aside="median · worst" if several else "", kind="name"),
+            Cell(unit_text(row.unit)),
+            *(_cell(comparison, row, name, digits) for name in row.values),
         ]
-        table.append(
-            {
-                "name": row.metric,
-                "unit": unit_text(row.unit),
-                "meaning": sentence(METRICS[base].description.replace("`", "")),
-                "cells": cells,
-            }
-        )
-    return table
-
-
-def _cell(metric: str, row: Row, name: str, *, completed: bool, runs: int) -> str:
-    value, found = row.values[name], row.spreads[name]
-    if metric == "settling_time" and math.isnan(value):
-        return "not settled"
-    half = found.high - found.mean
-    text = plus_minus(value, half) if math.isfinite(half) else number(value)
-    if found.repeats < runs and completed:
-        text = f"{text} ({found.repeats} of {runs})"
-    if completed or text == "–":
-        return text
-    return f"[{text}]" if runs > 1 else f"({text})"
-
-
-def _aside(row: Row, name: str) -> str:
-    found = row.spreads[name]
-    if not math.isfinite(found.median) or found.median == found.worst:
-        return ""
-    return f"{number(found.median)} · {number(found.worst)}"
-
-
-def robustness_lines(comparison: Comparison) -> list[dict[str, object]]:
-    """Return the lines of the table of robustness."""
-    found = comparison.robustness
-    if found is None:
-        return []
-    return [
-        {
-            "level": f"{number(100.0 * level)} %",
-            "cells": [_level_cell(every[place], name in row.best) for name, every in entries],
-            "unit": unit_text(found.unit),
-        }
-        for entries in (list(found.entries.items()),)
-        for place, (level, row) in enumerate(zip(found.levels, found.rows, strict=True))
+        for row in shown
     ]
+    about = (METRICS[row.metric.partition(".")[0]].description for row in shown)
+    meanings = ["", *(sentence(text.replace("`", "")) for text in about)]
+    return Table(_columns("metric", comparison), rows, meanings)
 
 
-def _level_cell(at: AtLevel, best: bool) -> dict[str, object]:
+def robustness_table(comparison: Comparison) -> Table | None:
+    """Return the median errors at each level of mismatch; None where it was not asked for."""
+    robustness = comparison.robustness
+    if robustness is None:
+        return None
+    rows = [
+        [
+            Cell(f"{number(100.0 * level)} %"),
+            Cell(unit_text(robustness.unit)),
+            *(_level(at[k], name in row.best) for name, at in robustness.entries.items()),
+        ]
+        for k, (level, row) in enumerate(zip(robustness.levels, robustness.rows, strict=True))
+    ]
+    return Table(_columns("mismatch", comparison), rows)
+
+
+def share_completed(comparison: Comparison, name: str) -> str:
+    """Return how many repeats completed, where that is not all of them."""
+    every = comparison.runs[name]
+    done = sum(run.completed for run in every)
+    return f"{done} of {len(every)}" if len(every) > 1 and done < len(every) else ""
+
+
+def _columns(head: str, comparison: Comparison) -> list[Column]:
+    names = [Column(name, series=place) for place, name in enumerate(comparison.results)]
+    return [Column(head, "text"), Column("unit", "unit"), *names]
+
+
+def _status(comparison: Comparison, name: str) -> Cell:
+    status = comparison.results[name].status
+    share = share_completed(comparison, name)
+    return Cell(status, LEVELS.get(status, "bad"), share, aside_failed=bool(share))
+
+
+def _cell(comparison: Comparison, row: Row, name: str, digits: int) -> Cell:
+    value, spread, runs = row.values[name], row.spreads[name], len(comparison.runs[name])
+    ranked = name in comparison.completed
+    half = spread.high - spread.mean
+    text = plus_minus(value, half) if math.isfinite(half) else number(value, digits)
+    if row.metric.partition(".")[0] == "settling_time" and math.isnan(value):
+        text = "not settled"
+    elif ranked and spread.repeats < runs:
+        text = f"{text} ({spread.repeats} of {runs})"
+    elif not ranked and not math.isnan(value):
+        text = f"[{text}]" if runs > 1 else f"({text})"
+    aside = f"{number(spread.median)} · {number(spread.worst)}"
+    differ = math.isfinite(spread.median) and spread.median != spread.worst
+    return Cell(
+        text,
+        "best" if name in row.best else "" if ranked else "faint",
+        aside if comparison.repeats > 1 and differ else "",
+    )
+
+
+def _level(at: AtLevel, best: bool) -> Cell:
     failed = at.completed < at.runs
     aside = f"{at.completed} of {at.runs} completed" if failed else ""
     if not failed and at.low != at.high:
         aside = f"{number(at.low)} to {number(at.high)}"
-    return {"text": number(at.median), "aside": aside, "best": best, "failed": failed}
+    return Cell(number(at.median), "best" if best else "", aside, aside_failed=failed)

@@ -6,13 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from ukctrl.core.errors import quoted
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, prefixed, quantity, sentence, si
+from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.verdicts import Verdict
 from ukctrl.studies.batch import Outcome
-from ukctrl.studies.comparison.fairness import quoted_list
+from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, belief_alone_differs
 from ukctrl.studies.comparison.ranking import TIE_RTOL, Row, completed_names
 from ukctrl.studies.comparison.robustness import Robustness
+from ukctrl.studies.tuning import Tuning
 
 Runs = Mapping[str, Sequence[Outcome]]
 
@@ -23,35 +26,15 @@ TEST = "Student's paired t test over the repeats at 5 %, corrected by Holm for a
 def overall(rows: Sequence[Row], runs: Runs) -> Verdict:
     """Return the overall picture: error against effort."""
     ranked = completed_names(runs)
-    repeats = _repeats(runs)
     if len(ranked) < 2:
-        done = f"{len(ranked)} of {len(runs)}"
-        what = "runs completed" if repeats == 1 else "controllers completed every repeat"
-        return Verdict("warning", "overall", f"{done} {what}: there is nothing to rank.")
-    table = {row.metric: row for row in rows}
-    error = next((n for n in ("rms_phi", "rms_beta") if n in table and table[n].best), "rms_phi")
-    precise = table[error].best if error in table else ()
-    thrifty = table["effort"].best if "effort" in table else ()
-    several = repeats > 1
-    if not precise and not thrifty:
-        text = "All controllers that completed keep to the task equally well at equal effort."
-        if several:
-            text = f"In {repeats} repeats, neither error nor effort sets the controllers apart."
-    elif precise and not thrifty:
-        text = f"{quoted_list(precise)} {_has(precise)} the smallest error."
-        text = f"{'With no clear difference in' if several else 'At equal'} effort, {text}"
-    elif thrifty and not precise:
-        text = f"{quoted_list(thrifty)} {_spends(thrifty)} the least effort."
-        text = f"{'With no clear difference in' if several else 'At equal'} error, {text}"
-    elif set(precise) & set(thrifty):
-        both = tuple(name for name in precise if name in thrifty)
-        text = f"{quoted_list(both)} {_has(both)} both the smallest error and the least effort."
-    else:
-        text = (
-            f"A trade-off: {quoted_list(precise)} {_has(precise)} the smallest error, "
-            f"{quoted_list(thrifty)} {_spends(thrifty)} the least effort."
-        )
-    return Verdict("good", "overall", text)
+        text = f"{len(ranked)} of {len(runs)} controllers completed: there is nothing to rank."
+        return Verdict("warning", "overall", text)
+    best = {row.metric: row.best for row in rows}
+    error = next((best[name] for name in ("rms_phi", "rms_beta") if best.get(name)), ())
+    smallest, least = (
+        quoted(names) or "no clear difference" for names in (error, best.get("effort", ()))
+    )
+    return Verdict("good", "overall", f"Smallest error: {smallest}; least effort: {least}.")
 
 
 def failures(runs: Runs) -> Iterator[Verdict]:
@@ -63,73 +46,105 @@ def failures(runs: Runs) -> Iterator[Verdict]:
         first = failed[0]
         if len(every) == 1:
             text = f"'{name}' {first.status} at t = {number(first.reached, 3)} s and is not ranked."
+            text = f"{text} {sentence(first.message)}"
         else:
-            how = ", ".join(f"{n} {status}" for status, n in _statuses(failed).items())
+            ends = Counter(run.status for run in failed).items()
+            how = ", ".join(f"{count} {status}" for status, count in ends)
             text = (
                 f"'{name}' completed {len(every) - len(failed)} of {len(every)} repeats ({how}) "
-                f"and is not ranked. With seed {first.seed}:"
+                f"and is not ranked. With seed {first.seed}: {first.message}"
             )
-        message = sentence(first.message) if len(every) == 1 else first.message
-        yield Verdict("bad", first.status, f"{text} {message}".strip())
+        yield Verdict("bad", first.status, text.strip())
 
 
-def about(row: Row, runs: Runs) -> str:
+def cautions(
+    conditions: Conditions,
+    done: Done,
+    facts: Sequence[Fact],
+    tunings: Mapping[str, Tuning],
+) -> Iterator[Verdict]:
+    """Yield what to keep in mind when reading the ranking."""
+    if conditions.stopped:
+        text = f"Stopped by the user{conditions.progress(done)}. What was done is compared."
+        yield Verdict("warning", "stopped", text)
+    if belief_alone_differs(facts):
+        text = "Not all believe the same: the ranking is of each law with its belief."
+        yield Verdict("note", "belief", text)
+    unequal = [f.subject for f in facts if not f.equal and f.subject != "belief"]
+    if unequal:
+        text = f"Not equal for all: {', '.join(unequal)}. The ranking mixes these with the laws."
+        yield Verdict("warning", "fairness", text)
+    if conditions.random and done.repeats == 1:
+        text = "One draw of what is random: the ranking holds for it alone. Ask for repeats."
+        yield Verdict("warning", "chance", text)
+    at_border = [
+        f"{', '.join(path.removeprefix('controller.') for path in tuned.at_border)} of '{name}'"
+        for name, tuned in tunings.items()
+        if tuned.at_border
+    ]
+    if at_border:
+        text = (
+            f"Tuned to an end of their range: {'; '.join(at_border)}. A better value may lie "
+            "beyond, or the cost leaves out what such a gain costs."
+        )
+        yield Verdict("warning", "tuning", text)
+
+
+def about(row: Row, runs: Runs) -> Verdict:
     """Return one metric in a sentence."""
     ranked = [name for name in completed_names(runs) if name in row.values]
-    values = {name: row.values[name] for name in ranked}
-    if not row.best:
-        finite = [value for value in values.values() if math.isfinite(value)]
-        shown = f" (at most {si(max(finite), row.unit)})" if finite else ""
-        if not metrics.describe(row.metric).about_controller:
-            return f"Judges the integration, not the controllers{shown}."
-        if row.pairs and not all(_is_tie(row, pair.lower, pair.higher) for pair in row.pairs):
-            low, high = si(min(finite), row.unit), si(max(finite), row.unit)
-            return f"Not distinguishable in {_repeats(runs)} repeats: means of {low} to {high}."
-        return f"Nothing sets the controllers apart{shown}."
-    leader = min(row.best, key=lambda name: values[name])
-    lowest = values[leader]
-    verb = "is" if len(row.best) == 1 else "are"
-    parts = [f"{quoted_list(row.best)} {verb} best with {_mean(row, leader)}"]
+    if row.best:
+        return Verdict("note", row.metric, _ranked(row, ranked))
+    finite = [row.values[name] for name in ranked if math.isfinite(row.values[name])]
+    at_most = f" (at most {si(max(finite), row.unit)})" if finite else ""
+    text = f"Nothing sets the controllers apart{at_most}."
+    if not metrics.describe(row.metric).about_controller:
+        text = f"Judges the integration, not the controllers{at_most}."
+    elif row.pairs and not all(_is_tie(row, pair.lower, pair.higher) for pair in row.pairs):
+        low, high = si(min(finite), row.unit), si(max(finite), row.unit)
+        count = max(len(every) for every in runs.values())
+        text = f"Not distinguishable in {count} repeats: means of {low} to {high}."
+    return Verdict("note", row.metric, text)
+
+
+def _ranked(row: Row, ranked: Sequence[str]) -> str:
+    """Return who is best, with how much, and how the others compare."""
+    leader = row.best[first_smallest([row.values[name] for name in row.best])]
+    parts = [f"Best: {quoted(row.best)}, {_mean(row, leader)}"]
     if len(row.best) > 1 and row.pairs:
-        parts[0] += ", not distinguishable from each other"
-        if all(_is_tie(row, leader, name) for name in row.best if name != leader):
-            parts[0] = parts[0].replace("not distinguishable from each other", "equal within 1 %")
-    for name, value in values.items():
-        if name not in row.best:
-            text = f"'{name}' {_against(value, lowest, row.unit)}"
-            parts.append(f"{text}{_support(row, leader, name)}")
+        equal = all(_is_tie(row, leader, name) for name in row.best if name != leader)
+        parts[0] += ", equal within 1 %" if equal else ", not distinguishable from each other"
+    parts += [
+        f"'{name}' {_against(row.values[name], row.values[leader], row.unit)}"
+        f"{_support(row, leader, name)}"
+        for name in ranked
+        if name not in row.best
+    ]
     return f"{'; '.join(parts)}."
 
 
-def about_mismatch(found: Robustness) -> Iterator[Verdict]:
-    """Yield what happens at the largest mismatch, and who did not stand it."""
-    level, row = found.levels[-1], found.rows[-1]
-    at = {name: every[-1] for name, every in found.entries.items()}
+def about_mismatch(robustness: Robustness) -> Verdict:
+    """Return what happens at the largest mismatch, and who did not stand it."""
+    row = robustness.rows[-1]
+    at = {name: every[-1] for name, every in robustness.entries.items()}
     ranked = [name for name, one in at.items() if one.runs and one.completed == one.runs]
-    at_level = f"At {number(100.0 * level)} %"
-    fewer = [f"'{n}' in {o.completed} of {o.runs}" for n, o in at.items() if n not in ranked]
+    lowest = "no clear difference" if len(ranked) > 1 else "nothing to rank"
     if row.best:
-        verb = "keeps" if len(row.best) == 1 else "keep"
-        least = min(row.values[name] for name in row.best)
-        told = f"{verb} the error lowest, {si(least, row.unit)} on average."
-        text = f"{at_level}, {quoted_list(row.best)} {told}"
-        if len(row.best) > 1:
-            text = f"{text[:-1]}, and cannot be told apart."
-    elif len(ranked) > 1:
-        text = f"{at_level}, the runs support no difference in the error."
-    else:
-        text = f"{at_level}, there is nothing to rank."
+        least = si(min(row.values[name] for name in row.best), row.unit)
+        lowest = f"{quoted(row.best)}, {least} on average"
+    text = f"Lowest error at {number(100.0 * robustness.levels[-1])} %: {lowest}."
+    fewer = [f"'{n}' in {o.completed} of {o.runs}" for n, o in at.items() if n not in ranked]
     if fewer:
         text = f"{text} Not all runs completed: {', '.join(fewer)}."
-    yield Verdict("warning" if fewer else "note", "mismatch", text)
+    return Verdict("warning" if fewer else "note", "mismatch", text)
 
 
 def _mean(row: Row, name: str) -> str:
     text = si(row.values[name], row.unit)
-    found = row.spreads.get(name)
-    if found is None or not math.isfinite(found.low) or found.high == found.low:
+    spread = row.spreads.get(name)
+    if spread is None or not math.isfinite(spread.low) or spread.high == spread.low:
         return text
-    return f"{text} on average (95 % confidence: {_range(found.low, found.high, row.unit)})"
+    return f"{text} on average (95 % confidence: {_range(spread.low, spread.high, row.unit)})"
 
 
 def _support(row: Row, leader: str, name: str) -> str:
@@ -137,8 +152,8 @@ def _support(row: Row, leader: str, name: str) -> str:
     pair = row.pair(leader, name)
     if pair is None or pair.difference.low == pair.difference.high:
         return ""
-    low, high = pair.difference.low, pair.difference.high
-    return f" (by {_range(low, high, row.unit)}, {_chance(pair.p)})"
+    chance = "p < 0.001" if pair.p < 0.001 else f"p = {number(pair.p, 2)}"
+    return f" (by {_range(pair.difference.low, pair.difference.high, row.unit)}, {chance})"
 
 
 def _range(low: float, high: float, unit: str) -> str:
@@ -149,16 +164,13 @@ def _range(low: float, high: float, unit: str) -> str:
     return f"{number(low)} to {quantity(high, unit)}"
 
 
-def _chance(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {number(p, 2)}"
-
-
 def _is_tie(row: Row, one: str, other: str) -> bool:
     low, high = sorted((row.values[one], row.values[other]))
     return high - low <= TIE_RTOL * abs(low)
 
 
 def _against(value: float, lowest: float, unit: str) -> str:
+    """Return how a value compares with the lowest, in per cent or as a multiple."""
     if not math.isfinite(value):
         return "has none"
     if lowest <= 0.0 or value / lowest > 1e6:
@@ -167,19 +179,3 @@ def _against(value: float, lowest: float, unit: str) -> str:
     if ratio < 2.0:
         return f"is {number(100.0 * (ratio - 1.0), 2)} % above"
     return f"has {number(ratio, 2)} times as much"
-
-
-def _repeats(runs: Runs) -> int:
-    return max((len(every) for every in runs.values()), default=0)
-
-
-def _statuses(failed: Sequence[Outcome]) -> dict[str, int]:
-    return dict(Counter(run.status for run in failed))
-
-
-def _has(names: tuple[str, ...]) -> str:
-    return "has" if len(names) == 1 else "have"
-
-
-def _spends(names: tuple[str, ...]) -> str:
-    return "spends" if len(names) == 1 else "spend"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses as dc
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Believed
 from ukctrl.studies.tuning import Tuning
 
-__all__ = ["Fact", "belief_alone_differs", "facts", "quoted_list"]
+__all__ = ["Conditions", "Done", "Fact", "belief_alone_differs", "facts"]
 
 _CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -47,6 +48,63 @@ class Fact(NamedTuple):
     text: str
 
 
+class Done(NamedTuple):
+    """What all controllers have of the repeats that were asked for."""
+
+    repeats: int
+    """Of the scenario as it is."""
+    levels: Mapping[float, int]
+    """At each level of mismatch."""
+    seeds: tuple[int, ...]
+    """Of the repeats."""
+    same_seeds: bool
+    """Whether they are the same for all."""
+
+
+class Conditions(NamedTuple):
+    """How the runs were made, as far as it is not seen in them."""
+
+    random: bool | None = None
+    """Whether a seed changes anything; None: not known."""
+    asked: int = 1
+    """How many repeats were asked for; one that changes nothing is not run."""
+    stopped: bool = False
+    """Whether the user has stopped it, so that runs are missing."""
+    levels: tuple[float, ...] = ()
+    """The levels of mismatch that were asked for, without 0."""
+
+    def repeats(self, done: Done) -> Fact:
+        """Return how many runs of each are compared, and whether their seeds are the same."""
+        wanted = f" ({self.asked} were asked for)"
+        if self.random is False and self.levels:
+            count = max(done.levels.values())
+            text = (
+                "one run each of the scenario as it is, where nothing is random; with a mismatch "
+                f"{count} of each{wanted if count < self.asked else ''}"
+            )
+        elif self.random is False and self.asked > 1:
+            text = "nothing in the scenario is random: repeats change nothing, and each ran once"
+        elif self.random is False:
+            text = "one run each; nothing in the scenario is random"
+        elif done.repeats == 1:
+            text = f"one run each{wanted if self.asked > 1 else ''}"
+        else:
+            seeds = ", ".join(map(str, done.seeds[:4])) + (", ..." if done.repeats > 4 else "")
+            short = wanted if done.repeats < self.asked else ""
+            text = f"{done.repeats} of each{short}, paired: the same seeds for all, {seeds}"
+        return Fact("repeats", done.same_seeds, text)
+
+    def progress(self, done: Done) -> str:
+        """Return how many of the asked-for repeats all controllers have."""
+        parts = []
+        if self.asked > 1 and self.random is not False:
+            parts.append(f"{done.repeats} of {self.asked} repeats")
+        if self.levels:
+            counts = [f"{n} at {number(100.0 * level)} %" for level, n in done.levels.items()]
+            parts.append(f"of {self.asked} with a mismatch {', '.join(counts)}")
+        return f"; all controllers have {', and '.join(parts)}" if parts else ""
+
+
 def facts(
     results: Mapping[str, Result], tunings: Mapping[str, Tuning] = MappingProxyType({})
 ) -> tuple[Fact, ...]:
@@ -64,9 +122,9 @@ def facts(
     return (*found, _limits(results), _same_start(results), _gains(results, tunings))
 
 
-def belief_alone_differs(found: tuple[Fact, ...]) -> bool:
+def belief_alone_differs(facts: Sequence[Fact]) -> bool:
     """Tell whether controllers have beliefs of their own, which is allowed and worth saying."""
-    return any(fact.subject == "belief" and not fact.equal for fact in found)
+    return any(fact.subject == "belief" and not fact.equal for fact in facts)
 
 
 def _limits(results: Mapping[str, Result]) -> Fact:
@@ -110,7 +168,7 @@ def _gains(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact
 def _tuned(results: Mapping[str, Result], tunings: Mapping[str, Tuning]) -> Fact:
     searched = {name: found for name, found in tunings.items() if found.gains}
     fixed = tuple(name for name, found in tunings.items() if not found.gains)
-    apart = f"; {quoted_list(fixed)} {'has' if len(fixed) == 1 else 'have'} none" if fixed else ""
+    apart = f"; without gains: {quoted(fixed)}" if fixed else ""
     spent = {len(found.trials) for found in searched.values()}
     if set(tunings) == set(results) and len(spent) <= 1:
         any_one = next(iter(searched.values()), None)
@@ -134,8 +192,7 @@ def _fact(subject: str, parts: Mapping[str, Mapping[str, Any]]) -> Fact:
         groups.setdefault(key, []).append(name)
     absent, describe = _ABSENT.get(subject, "none"), _DESCRIPTIONS.get(subject, _brief)
     texts = [
-        f"{describe(parts[names[0]]) or absent} for {quoted_list(tuple(names))}"
-        for names in groups.values()
+        f"{describe(parts[names[0]]) or absent} for {quoted(names)}" for names in groups.values()
     ]
     return Fact(subject, False, "; ".join(texts))
 
@@ -190,15 +247,9 @@ def _robot(part: Mapping[str, Any]) -> str:
 def _task(part: Mapping[str, Any]) -> str:
     blocks = part.get("servo") or []
     kinds = [str(block.get("kind", "?")) for block in blocks if isinstance(block, Mapping)]
-    return f"{len(blocks)} servo block{'s' * (len(blocks) != 1)}: {', '.join(kinds)}"
+    return f"servo blocks: {', '.join(kinds) or 'none'}"
 
 
 _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = MappingProxyType(
     {"robot": _robot, "belief": _belief, "task": _task, "effects": _effects}
 )
-
-
-def quoted_list(names: tuple[str, ...]) -> str:
-    """Return `'a', 'b' and 'c'`."""
-    texts = [f"'{name}'" for name in names]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

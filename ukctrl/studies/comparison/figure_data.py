@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ukctrl.reports.plot.comparison_figures import Course, Point
 from ukctrl.reports.plot.overlay import Band
 from ukctrl.studies.batch import Outcome
+from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.robustness import BAND, Robustness
-
-if TYPE_CHECKING:
-    from ukctrl.studies.comparison.comparison import Comparison
 
 
 def bands(comparison: Comparison) -> dict[str, dict[str, Band]]:

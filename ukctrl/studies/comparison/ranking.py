@@ -11,18 +11,19 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.studies.batch import Outcome
 
 __all__ = ["Pair", "Row", "completed_names", "rank"]
 
-Array = NDArray[np.float64]
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""
@@ -43,6 +44,18 @@ class Pair(NamedTuple):
     supported: bool
     """Whether the statistics support the difference, and it is more than a tie."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        of_all = {key: v for key, v in self.difference._asdict().items() if key != "p"}
+        return {
+            "lower": self.lower,
+            "higher": self.higher,
+            **{key: finite_or_none(value) for key, value in of_all.items()},
+            "p": finite_or_none(self.difference.p),
+            "p_corrected": finite_or_none(self.p),
+            "supported": self.supported,
+        }
+
 
 class Row(NamedTuple):
     """One metric of every controller."""
@@ -58,6 +71,11 @@ class Row(NamedTuple):
     """Over the completed repeats."""
     pairs: tuple[Pair, ...] = ()
     """Every two of those that are ranked; none for a single run."""
+
+    @property
+    def known(self) -> bool:
+        """Whether some controller has it."""
+        return any(map(math.isfinite, self.values.values()))
 
     def pair(self, one: str, other: str) -> Pair | None:
         """Return what the repeats say of two controllers, whichever is lower."""
@@ -93,7 +111,7 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
     if len(ranked) < 2 or not finite or not metric.about_controller:
         return Row(name, unit, means, (), spreads)
     pairs = _pairs({key: values[key] for key in finite}, metric.unit) if count > 1 else ()
-    leader = min(finite, key=lambda key: means[key])
+    leader = finite[first_smallest([means[key] for key in finite])]
     if count > 1:
         behind = {pair.higher for pair in pairs if pair.lower == leader and pair.supported}
         best = tuple(key for key in finite if key not in behind)

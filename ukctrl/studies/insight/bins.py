@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.number_text import number
 from ukctrl.studies.insight.study_runs import Axis
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 
 class Bins(NamedTuple):
     """A factor cut into ranges."""
 
-    place: Integers
+    place: Indices
     """In which range every sample is, shape `(n,)`."""
     edges: Array
     """Ends of the ranges, shape `(m + 1,)`; of single values, the values themselves, `(m,)`."""

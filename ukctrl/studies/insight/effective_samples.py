@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Flags
 from ukctrl.core.statistics import CONFIDENCE, Estimate, wilson
 from ukctrl.studies.insight.study_runs import Runs
 
-Mask = NDArray[np.bool_]
 Family = NDArray[np.intp] | None
 """Which samples share values of factors, shape `(n,)`; None where all are independent."""
 
@@ -22,7 +22,7 @@ def families(runs: Runs) -> Family:
     return runs.point if runs.repeats > 1 else None
 
 
-def worth(chosen: Mask, family: Family) -> float:
+def worth(chosen: Flags, family: Family) -> float:
     r"""Return how many independent samples would tell a share as well as these.
 
     With $N$ families among $n$ samples and $e_j$ the sum of $[\text{chosen}] - p$ in each,
@@ -41,7 +41,7 @@ def worth(chosen: Mask, family: Family) -> float:
     return float(np.clip(p * (1.0 - p) / variance, count, n))
 
 
-def share(chosen: Mask, family: Family = None, confidence: float = CONFIDENCE) -> Estimate:
+def share(chosen: Flags, family: Family = None, confidence: float = CONFIDENCE) -> Estimate:
     """Return the share of what is chosen, with Wilson's interval for what the samples are worth."""
     n = len(chosen)
     if not n:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Flags
 from ukctrl.core.statistics import CONFIDENCE, Estimate
 from ukctrl.studies.insight.bins import Bins, bins_of
-from ukctrl.studies.insight.effective_samples import Family, Mask, share
+from ukctrl.studies.insight.effective_samples import Family, share
 from ukctrl.studies.insight.study_runs import Axis
 
 MOST_BINS = 8
@@ -59,7 +60,7 @@ class Separation(NamedTuple):
 
 
 def separations(
-    axes: tuple[Axis, ...], good: Mask, family: Family = None
+    axes: tuple[Axis, ...], good: Flags, family: Family = None
 ) -> tuple[Separation, ...]:
     """Return what each varied factor has to do with failing, the strongest first.
 
@@ -77,7 +78,7 @@ def separations(
     return tuple(sorted(found, key=lambda one: (not one.clear, -one.score)))
 
 
-def _separation(axis: Axis, bins: Bins, good: Mask, family: Family, looked_at: int) -> Separation:
+def _separation(axis: Axis, bins: Bins, good: Flags, family: Family, looked_at: int) -> Separation:
     count = np.bincount(bins.place, minlength=bins.size)
     succeeded = np.bincount(bins.place[good], minlength=bins.size)
     inside = [bins.place == k for k in range(bins.size)]
@@ -112,7 +113,7 @@ def _score(count: NDArray[np.intp], good: NDArray[np.intp]) -> float:
     return max(0.0, 1.0 - (1.0 - between / total) * (n - 1) / (n - m))
 
 
-def _split(axis: Axis, good: Mask, family: Family) -> Split:
+def _split(axis: Axis, good: Flags, family: Family) -> Split:
     """Return the cut with the largest difference of the shares of failed and good below it."""
     place, levels = axis.places(), axis.levels
     below_good = np.cumsum(np.bincount(place[good], minlength=len(levels)))[:-1]
@@ -127,7 +128,7 @@ def _split(axis: Axis, good: Mask, family: Family) -> Split:
     return Split(at, _rate("below", good, below, family), _rate("above", good, ~below, family))
 
 
-def _rate(label: str, good: Mask, chosen: Mask, family: Family) -> Rate:
+def _rate(label: str, good: Flags, chosen: Flags, family: Family) -> Rate:
     inside = good[chosen]
     related = None if family is None else family[chosen]
     return Rate(label, len(inside), int(inside.sum()), share(inside, related))

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.core.statistics import Estimate
 from ukctrl.simulation.loop import Loop
@@ -26,7 +27,7 @@ from ukctrl.studies.insight.sensitivity import (
     ranks,
     sensitivities,
 )
-from ukctrl.studies.insight.study_runs import Array, Axis, Runs, worst_where_none
+from ukctrl.studies.insight.study_runs import Axis, Runs, worst_where_none
 from ukctrl.studies.insight.summary import Reason, Summary, reasons, summarise, summary_of
 from ukctrl.studies.sweep import Log, Study
 from ukctrl.studies.tuning.cost import Cost

@@ -26,12 +26,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.statistics import CONFIDENCE, Estimate
 from ukctrl.studies.insight.bins import bins_of
 from ukctrl.studies.insight.study_runs import Axis, Runs
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 Method = Literal["saltelli", "grid", "binned"]
 Quantity = Literal["value", "rank", "success"]
 Shares = list[dict[str, Estimate]]
@@ -153,11 +152,11 @@ class _Points:
     """The points of a design, each once."""
 
     axes: tuple[Axis, ...]
-    number: Integers
+    number: Indices
     """Their numbers, rising."""
-    first: Integers
+    first: Indices
     """Place of each point's first sample."""
-    of_sample: Integers
+    of_sample: Indices
     """Place of each sample's point."""
 
     @staticmethod
@@ -184,9 +183,9 @@ class _Points:
         return [len(axis.levels) for axis in self.axes]
 
     @property
-    def cells(self) -> Integers:
+    def cells(self) -> Indices:
         """Which combination of levels every point is."""
-        found: Integers = np.ravel_multi_index([a.places() for a in self.axes], self.shape)
+        found: Indices = np.ravel_multi_index([a.places() for a in self.axes], self.shape)
         return found
 
     @property

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.intp]
 Design = Literal["grid", "random", "sobol", "saltelli"]
 
 PLAIN = ("sample", "seed", "status", "message", "reached")
@@ -66,9 +65,9 @@ class Axis:
         """Whether it is looked at value by value, not in ranges."""
         return bool(self.names) or len(self.levels) <= FEW_LEVELS
 
-    def places(self) -> Integers:
+    def places(self) -> Indices:
         """Return the place of every sample's value among the levels."""
-        found: Integers = np.searchsorted(self.levels, self.values)
+        found: Indices = np.searchsorted(self.levels, self.values)
         return found
 
 
@@ -80,7 +79,7 @@ class Runs:
     """How the samples were placed."""
     axes: tuple[Axis, ...]
     """The factors."""
-    number: Integers
+    number: Indices
     """The samples' numbers, shape `(n,)`, rising."""
     seed: tuple[int, ...]
     """The seed of every sample."""
@@ -151,7 +150,7 @@ class Runs:
         return np.array([status == "completed" for status in self.status], dtype=np.bool_)
 
     @functools.cached_property
-    def point(self) -> Integers:
+    def point(self) -> Indices:
         """At which point of the design every sample is, shape `(n,)`."""
         return self.number // self.repeats
 

@@ -12,13 +12,12 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.statistics import Estimate, quantile, quantile_interval
 from ukctrl.studies.insight.effective_samples import families, worth
 from ukctrl.studies.insight.study_runs import Runs, worst_where_none
-
-Array = NDArray[np.float64]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Percentiles of every metric, as fractions."""
@@ -108,7 +107,7 @@ def summary_of(runs: Runs, name: str, values: Array) -> Summary:
         percentiles=percentiles(worst_where_none(values), runs),
         best=float(finite.min()),
         worst=float(finite.max()),
-        worst_sample=int(runs.number[int(np.argmax(np.where(known, values, -np.inf)))]),
+        worst_sample=int(runs.number[first_largest(np.where(known, values, -np.inf))]),
     )
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.verdicts import Verdict
 from ukctrl.studies.tuning import tuning_verdicts
 from ukctrl.studies.tuning.card import tuned_card
 from ukctrl.studies.tuning.plants import Plants

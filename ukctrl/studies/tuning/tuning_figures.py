@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number
 from ukctrl.reports.plot import panels, style
 from ukctrl.reports.plot.comparison_figures import MANY_DECADES
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.gains import Gain
     from ukctrl.studies.tuning.tuning_record import Tuning
 
-Array = NDArray[np.float64]
 
 KEPT, BROKEN, FAILED = style.PALETTE[0], style.PALETTE[1], style.ALERT
 MOST_GAINS = 8

@@ -7,20 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.core.number_text import number, unit_text
+from ukctrl.core.number_text import number
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
-from ukctrl.simulation.result.metrics import METRICS, unit_in
 from ukctrl.simulation.result.storage import write_atomically
 from ukctrl.studies.tuning import tuning_figures
-from ukctrl.studies.tuning.tuned import average_of, worst_of
 from ukctrl.studies.tuning.tuning_record import METHODS
+from ukctrl.studies.tuning.tuning_tables import cost_table, gain_table, metric_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ukctrl.studies.tuning.tuned import Tuned
-    from ukctrl.studies.tuning.tuning_record import Trial
 
 __all__ = ["card_name", "html", "pictures", "write"]
 
@@ -117,19 +115,9 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
         "level": outcome.level,
         "contents": contents,
         "verdicts": rest,
-        "gains": [
-            {
-                "path": gain.path,
-                "card": number(gain.value, 4),
-                "tuned": number(tuning.best.gains[gain.path], 4),
-                "range": f"{number(gain.low)} to {number(gain.high)}",
-                "scale": "logarithmic" if gain.scale == "log" else "linear",
-                "at_border": gain.path in tuning.at_border,
-            }
-            for gain in tuning.gains
-        ],
-        "costs": list(cost_rows(tuned)),
-        "metrics": metric_rows(tuned),
+        "gains": gain_table(tuning),
+        "costs": cost_table(tuned),
+        "metrics": metric_table(tuned),
         "figures": images,
         "card_file": f"{card_name(tuned)}.toml",
         "card": web_page.highlight_toml(tuned.card()) if math.isfinite(tuning.best.cost) else "",
@@ -141,55 +129,6 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
         else [],
     }
     return web_page.render("tune.html.j2", context)
-
-
-def cost_rows(tuned: Tuned) -> list[dict[str, str]]:
-    """Return costs and violations of card and tuned gains, where they were tuned and elsewhere."""
-    tuning = tuned.tuning
-    pairs = [("tuned on", tuning.card, tuning.best)]
-    if tuned.held_out is not None:
-        pairs.append(("held out", tuned.held_out.card, tuned.held_out.tuned))
-    rows = []
-    for where, card, best in pairs:
-        several = max(len(card.each), len(best.each)) > 1
-        kinds: list[tuple[str, Callable[[Trial], float]]] = [("cost", average_of)]
-        if several:
-            kinds = [("average cost", average_of), ("worst cost", worst_of)]
-        for what, value in kinds:
-            rows.append({"what": what, "where": where, **_texts(value(card), value(best))})
-        if tuning.limits:
-            broken = _texts(100.0 * card.violation, 100.0 * best.violation)
-            rows.append({"what": "beyond constraints [%]", "where": where, **broken})
-    return rows
-
-
-def metric_rows(tuned: Tuned) -> list[dict[str, str]]:
-    """Return the metrics of the scenario as its file has it, before and after."""
-    if len(tuned.results) < 2:
-        return []
-    card, best = tuned.results["card"], tuned.results["tuned"]
-    done = [run.status == "completed" for run in (card, best)]
-    rows: list[dict[str, str]] = []
-    if not all(done):
-        told = {"what": "status", "where": "", "change": ""}
-        rows.append({**told, "card": card.status, "tuned": best.status})
-    for name, before in card.metrics.items():
-        value = before if done[0] else math.nan
-        after = best.metrics.get(name, math.nan) if done[1] else math.nan
-        known = METRICS.get(name.partition(".")[0])
-        if known is None or known.function is None or not known.about_controller:
-            continue
-        if math.isfinite(value) or math.isfinite(after):
-            unit = unit_text(unit_in(name, card.labels))
-            rows.append({"what": name, "where": unit, **_texts(value, after)})
-    return rows
-
-
-def _texts(card: float, tuned: float) -> dict[str, str]:
-    change = tuned / card - 1.0 if card and math.isfinite(card) else math.nan
-    shown = f"{100.0 * change:+.0f} %" if math.isfinite(change) and abs(change) < 100.0 else ""
-    texts = [number(v, 4) if math.isfinite(v) else "–" for v in (card, tuned)]
-    return {"card": texts[0], "tuned": texts[1], "change": shown.replace("-", "−")}
 
 
 def conditions(tuned: Tuned) -> list[tuple[str, str]]:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ukctrl.core.number_text import number
-from ukctrl.simulation.verdicts import Verdict
-from ukctrl.simulation.verdicts.verdict import percent
+from ukctrl.core.number_text import number, percent
+from ukctrl.core.verdict import Verdict
 from ukctrl.studies.tuning.cost import WITHOUT
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import numpy as np
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.marching import Marcher, Stages
 from ukctrl.control.planned.inversion.radau import radau
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.robot import Robot
 
 MAX_ITERATIONS = 15
@@ -259,7 +260,7 @@ class Horizon:
                 continue
             miss = np.abs(np.nan_to_num(terms.row, nan=np.inf))
             if miss.max() > worst:
-                worst, at = float(miss.max()), (self._t + self._h * (k + 1), int(miss.argmax()))
+                worst, at = float(miss.max()), (self._t + self._h * (k + 1), first_largest(miss))
         return InputError(
             f"stable_inversion finds no bounded motion: Newton's method does not converge; at t = "
             f"{at[0]:.4g} s row '{stack.names[at[1]]}' is left with an acceleration error of "

@@ -19,8 +19,9 @@ from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.pencil import about, internal
 from ukctrl.control.planned.inversion.radau import differentiation, interpolation
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.uk import least_squares_input
 
 DEGREE = 10
@@ -124,7 +125,7 @@ def _fitted(
         xi += change[:, :n]
         w += change[:, n:] / h
         inputs += step[states:].reshape(-1, m)
-    k = int(np.argmax(np.abs(c).max(axis=0)))
+    k = first_largest(np.abs(c).max(axis=0))
     row, unit = equations.stack.names[k], equations.stack.units[k]
     worst = f"row '{row}' is off by {np.abs(c[:, k]).max():.1e} {unit}, the equations by {left:.1e}"
     start = equations.robot.integrate(q, xi[0])

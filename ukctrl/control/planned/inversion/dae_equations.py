@@ -28,7 +28,7 @@ import numpy as np
 
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.differences import rough_jacobian
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

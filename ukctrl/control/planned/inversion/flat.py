@@ -10,8 +10,8 @@ from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
 from ukctrl.core.algebra.threads import one_blas_thread
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, StartError, UkctrlError
 from ukctrl.core.fields import Seconds, spec
 from ukctrl.mechanics.constraints import Stack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.derivatives import check_smooth
 from ukctrl.mechanics.relative_degree import HIGHEST_OF_DAE, advice, relative_degrees, whole_degree

@@ -8,8 +8,9 @@ import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations, Terms
 from ukctrl.control.planned.inversion.radau import Radau, interpolation
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import first_largest
 
 MAX_ITERATIONS = 25
 CONVERGED = 1e-9
@@ -69,8 +70,8 @@ class Marcher:
             found = self._newton(t, q, v, self.constant(t, q, v, guess.u[-1]))
         far = np.abs(found.xi[-1])
         if far.max() > LEAP:
-            worst = robot.dofs[int(np.argmax(far))]
-            unit = robot.dof_units[int(np.argmax(far))].removesuffix("/s")
+            k = first_largest(far)
+            worst, unit = robot.dofs[k], robot.dof_units[k].removesuffix("/s")
             raise InputError(
                 f"servo_dae follows a motion that grows without bound: while the rows are kept, "
                 f"'{worst}' moves by {far.max():.2g} {unit} within {self._h:g} s from t = {t:.4g} "
@@ -141,7 +142,7 @@ class Marcher:
         worst = ""
         if terms is not None and np.isfinite(terms.c).all():
             stack = self._equations.stack
-            k = int(np.argmax(np.abs(terms.c)))
+            k = first_largest(np.abs(terms.c))
             worst = f"row '{stack.names[k]}' is off by {abs(terms.c[k]):.2g} {stack.units[k]}. "
         elif terms is not None:
             worst = f"row '{self._equations.stack.names[0]}' is no number any more. "

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.pencil import about, internal
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.uk import least_squares_input
 
 TAIL = 1e-4
@@ -59,7 +60,7 @@ def rest(
         step = np.asarray(-np.linalg.lstsq(whole, off, rcond=1e-12)[0], dtype=np.float64)
         step /= max(1.0, float(np.abs(step[:n]).max()))
         q, u = robot.integrate(q, step[:n]), u + step[n:]
-    worst = int(np.argmax(np.abs(np.nan_to_num(off, nan=np.inf))))
+    worst = first_largest(np.abs(np.nan_to_num(off, nan=np.inf)))
     names = (*(f"the acceleration of '{dof}'" for dof in robot.dofs), *equations.stack.names)
     raise InputError(
         f"the robot must be able to rest on the path at t = {t:.4g} s; {names[worst]} is left at "
@@ -146,7 +147,7 @@ def stands(equations: Equations, q: Vector, t: float, span: float, where: str) -
         rows = stack.write(equations.dynamics.snapshot)
         off = np.maximum(np.abs(np.nan_to_num(rows.phi)), np.abs(rows.beta))
         if off.max() > STILL * (1.0 + np.abs(q).max()):
-            row = stack.names[int(np.argmax(off))]
+            row = stack.names[first_largest(off)]
             raise InputError(
                 f"the path must stand still at the {where} of the run and beyond it; row "
                 f"'{row}' moves at t = {at:.4g} s. Let it come to rest, and say with "

@@ -17,7 +17,7 @@ from ukctrl.control.planned.inversion.radau import MAX_STAGES, interpolation, ra
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Count, Seconds, spec
 from ukctrl.mechanics.constraints import Stack

@@ -17,8 +17,9 @@ from ukctrl.control.planned.inversion.servo_dae import dense, some_stages
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Count, Positive, Seconds, Time, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, dividing
@@ -148,7 +149,7 @@ class StableInversion(Inversion):
             return
         names = (*robot.dofs, *(f"v.{dof}" for dof in robot.dofs))
         units = (*(unit.removesuffix("/s") for unit in robot.dof_units), *robot.dof_units)
-        worst = int(np.argmax(here))
+        worst = first_largest(here)
         if np.abs(off(q_rest, np.zeros(robot.nv))).max() > self.settled:
             raise InputError(
                 f"the run must begin on the motion, or at rest on the path before it; at t = "

@@ -10,8 +10,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, ShapeError, unknown_name
-from ukctrl.simulation.result.samples.labels import AXES, Array, Labels
+from ukctrl.simulation.result.samples.labels import AXES, Labels
 from ukctrl.simulation.result.samples.quantities import FIELDS
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ukctrl.core.errors import ShapeError
 
-Array = NDArray[np.float64]
-
 AXES = ("x", "y", "z")
 
 

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Array
 from ukctrl.studies.tuning.gains import Gain
 from ukctrl.studies.tuning.tuning_record import Stage, Trial
 
-Array = NDArray[np.float64]
 Gains = Mapping[str, float]
 Try = Callable[[Sequence[Gains], Stage], Sequence[Trial]]
 """Simulates candidates and returns what came of them, in their order."""

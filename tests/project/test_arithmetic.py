@@ -1,0 +1,75 @@
+"""What is stated holds on other processors: the quick part of `make portable`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("log-spiral-particle", "pick-and-place", "pseudoinverses", "three-rrr")
+"""Gallery pages that once held what rounding had decided."""
+COMPILE = """
+import numpy as np
+from ukctrl import uk
+uk.affine_answer(np.diag([4.0]), [8.0], np.eye(1))
+"""
+
+
+@pytest.fixture(scope="module")
+def arithmetic():
+    spec = importlib.util.spec_from_file_location("arithmetic", ROOT / "tests" / "arithmetic.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def another(arithmetic):
+    """The environment of a process that computes as another processor does."""
+    try:
+        return arithmetic.another()
+    except arithmetic.Unavailable as error:
+        pytest.skip(str(error))
+
+
+def run(*command, env):
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pages_of_the_gallery_are_the_same_on_another_processor(another):
+    run(ROOT / "docs" / "gallery" / "make.py", "--check", *PAGES, env=another)
+
+
+def test_what_check_tells_first_is_the_same_on_another_processor(another):
+    tests = ROOT / "tests" / "project" / "test_docs.py"
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", "check-first", env=another)
+
+
+def test_an_arithmetic_that_does_not_take_effect_is_no_kind(arithmetic, monkeypatch):
+    nowhere = arithmetic.Arithmetic("Haswell", ("another processor",))
+    monkeypatch.setattr(arithmetic, "KINDS", {"nowhere": nowhere})
+    with pytest.raises(arithmetic.Unavailable, match="asked for Haswell, OpenBLAS computes as"):
+        arithmetic.environment("nowhere")
+
+
+@pytest.mark.slow
+def test_machine_code_of_one_arithmetic_is_not_handed_to_another(arithmetic, tmp_path):
+    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    counts = []
+    for env in (kept, kept, {**kept, "NUMBA_CPU_NAME": "generic"}):
+        run("-c", COMPILE, env=env)
+        counts.append(len(list(tmp_path.rglob("*.nbc"))))
+    assert counts[0] == counts[1] > 0
+    assert counts[2] == 2 * counts[0]

@@ -1,0 +1,56 @@
+"""The first among equals: which moment, motor or row is named where several share an extreme.
+
+A periodic motion has its maximum once a round, and equal motors carry equal loads. Rounding then
+decides which of them is largest, differently on every processor. What is said must not depend on
+it, so a sentence, a table or a file names the first of those that are equal within `EQUAL_RTOL`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["EQUAL_RTOL", "first_largest", "first_smallest", "ranks"]
+
+EQUAL_RTOL = 1e-6
+"""Values this close, relatively, are equal: far above what rounding and the integrator's tolerance
+leave of a symmetry, far below what a reader sees of three digits."""
+
+
+def first_largest(values: ArrayLike, floor: float = 0.0) -> int:
+    """Return the place of the first value that equals the largest; NaN is none.
+
+    Args:
+        values: At least one; of more than one axis, the place is that in the flattened array.
+        floor: Values closer than this are equal too, where zero is made of rounding.
+    """
+    array = np.asarray(values, dtype=np.float64).ravel()
+    top = float(np.max(array, initial=-np.inf, where=~np.isnan(array)))
+    return int(np.argmax(array >= top - _equal(top, floor)))
+
+
+def first_smallest(values: ArrayLike, floor: float = 0.0) -> int:
+    """Return the place of the first value that equals the smallest, as `first_largest` does."""
+    return first_largest(-np.asarray(values, dtype=np.float64), floor)
+
+
+def ranks(values: Iterable[float], floor: float = 0.0) -> NDArray[np.intp]:
+    """Return the rank of each value from the smallest on; neighbours that are equal share one.
+
+    For sorting a few values, where a stable sort then keeps equals in their order; along a smooth
+    curve all neighbours are equal.
+    """
+    array = np.fromiter(values, dtype=np.float64)
+    order = np.argsort(array, kind="stable")
+    found = np.zeros(len(array), dtype=np.intp)
+    for before, here in itertools.pairwise(order):
+        tolerance = _equal(array[here], floor)
+        found[here] = found[before] + (not array[here] - array[before] <= tolerance)
+    return found
+
+
+def _equal(value: float, floor: float) -> float:
+    return max(EQUAL_RTOL * abs(value), floor) if np.isfinite(value) else 0.0

@@ -1,0 +1,80 @@
+"""A table, made once: for a page, for the terminal, as CSV.
+
+What stands in a table, and what of it stands out, is said by the part that makes it; how that looks
+is said once for each medium: `templates/macros.html.j2` for pages, `cli/terminal/lines.py` for the
+terminal.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+__all__ = ["Cell", "Column", "Kind", "Mark", "Table", "csv_text"]
+
+Kind = Literal["name", "text", "unit", "number", "meaning", "words"]
+"""What a column holds: names as in files, texts, units, numbers, explanations, short statements."""
+Mark = Literal["", "best", "strong", "failed", "faint", "good", "note", "warning", "bad"]
+"""How a cell stands out: the best of its row, the new value, what went wrong, what does not count;
+the last four are levels of a verdict, shown as a badge."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    head: str
+    kind: Kind = "number"
+    series: int | None = None
+    """Place of what it shows among the curves of the figures, for its colour and dash."""
+
+
+class Cell(NamedTuple):
+    """A cell of a table."""
+
+    text: str
+    mark: Mark = ""
+    aside: str = ""
+    """What stands below it, smaller."""
+    aside_failed: bool = False
+    """Whether the aside tells of something that went wrong."""
+    kind: Kind | None = None
+    """Where it is not that of its column."""
+
+
+class Table(NamedTuple):
+    """Columns, and rows with a cell for each."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    meanings: Sequence[str] = ()
+    """Of the rows, shown where a reader points at them; none or one for each."""
+
+    @staticmethod
+    def of(
+        columns: Iterable[Column],
+        rows: Iterable[Iterable[Cell | str]],
+        meanings: Iterable[str] = (),
+    ) -> Table:
+        """Make a table of cells, or of plain texts where nothing stands out."""
+        cells = [[c if isinstance(c, Cell) else Cell(c) for c in row] for row in rows]
+        return Table(tuple(columns), cells, tuple(meanings))
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a head and rows as CSV; NaN and infinity become empty, numbers keep every digit."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(head)
+    for row in rows:
+        writer.writerow([_plain(value) for value in row])
+    return stream.getvalue()
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value) if value - value == 0.0 else ""
+    return str(value)
