@@ -1,4 +1,13 @@
-"""What can be known of a scenario before it is simulated."""
+"""What can be known of a scenario before it is simulated.
+
+In order:
+
+1. ``at_start``: ranks, reach, closures; ``free_motion``, ``left_free``: what the task leaves free.
+2. ``task_motion``, with ``inverse_kinematics`` and ``where_it_ends``: the motion it asks for.
+3. ``ranks_along``, ``feasibility``, ``needed_inputs``, ``limit_use``: what that motion takes.
+4. ``control_period``: what the hold does to the errors.
+5. ``judgement``, ``findings``: what it all means. ``check`` asks them in this order.
+"""
 
 from ukctrl.analysis.check.check import check
 from ukctrl.analysis.check.findings import Actuation, Check, RowCheck
