@@ -1,10 +1,5 @@
 """Who is best at what? Several controllers on one scenario, compared fairly.
 
-In order: `entry.py` reads a controller with its name and belief; `compare.py` tunes and runs;
-`comparison.py` is the result, with `fairness.py` (what was equal), `ranking.py` (who is best, and
-what the repeats support), `robustness.py` (mismatch) and `comparison_verdicts.py` (the same in
-words); `comparison_tables.py`, `figure_data.py` and `comparison_page.py` show it.
-
 1. `entry`: one controller, its name and what it alone believes.
 2. `compare`: all the runs: first of each, repeats, robots that are off, gains tuned before.
 3. `fairness`, `ranking`, `robustness`: what was equal, who is best, and when the robot is off.
