@@ -1,4 +1,4 @@
-"""The command line: a thin face of the library, with imports kept to what a command needs."""
+"""What is typed, and what the terminal shows: commands, a thin face of the library."""
 
 from ukctrl.cli.main import main
 

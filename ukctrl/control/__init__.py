@@ -1,4 +1,4 @@
-"""Controllers: servo control of any constraint, and the baselines it is compared with."""
+"""What the controller does: servo control of any constraint, and the baselines."""
 
 from __future__ import annotations
 

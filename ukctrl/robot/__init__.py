@@ -1,4 +1,4 @@
-"""The robot model: the only package that imports Pinocchio."""
+"""The robot: its files, its plants, its state; the only package that imports Pinocchio."""
 
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import ElasticJoints
