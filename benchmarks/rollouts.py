@@ -64,7 +64,7 @@ def timed(work: Callable[[int], object], count: int) -> float:
 def with_sweep(scenario: Scenario, jobs: int) -> tuple[Crew, Callable[[int], object]]:
     """Return what makes so many samples as `ukctrl sweep` does."""
     base = Base(scenario=scenario, plan=Plan.of([], repeats=1_000_000, seed=0))
-    crew = Crew(jobs, care=Care(isolated=True, retries=1, batch=1.0), shared=base)
+    crew = Crew(jobs, care=Care(isolated=True, batch=1.0), shared=base)
 
     def work(count: int) -> None:
         done: list[int] = []

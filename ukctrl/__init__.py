@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ukctrl.core.algebra.threads import one_blas_thread
     from ukctrl.core.arrays import Matrix, Vector
     from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError
-    from ukctrl.core.extremes import first_largest
     from ukctrl.core.fields import NonNegative, Positive, spec
     from ukctrl.core.files import catalog, zoo
     from ukctrl.mechanics import (
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from ukctrl.studies.tuning.search import Budget
     from ukctrl.studies.tuning.tune import tune
     from ukctrl.studies.tuning.tuned import Tuned
+    from ukctrl.studies.tuning.tuning_page import write_tuned
 
 _NAMES = {
     "analysis.check.check": "check",
@@ -98,7 +98,6 @@ _NAMES = {
     "core.algebra.threads": "one_blas_thread",
     "core.arrays": "Matrix Vector",
     "core.errors": "InfeasibleConstraint InputError UkctrlError",
-    "core.extremes": "first_largest",
     "core.fields": "NonNegative Positive spec",
     "mechanics.constraints": "Attached Constraint Rows Stack",
     "mechanics.dynamics": "Dynamics",
@@ -128,6 +127,7 @@ _NAMES = {
     "studies.tuning.search": "Budget",
     "studies.tuning.tune": "tune",
     "studies.tuning.tuned": "Tuned",
+    "studies.tuning.tuning_page": "write_tuned",
 }
 """The names that each module gives to `ukctrl`."""
 _MODULES = {
@@ -211,7 +211,6 @@ __all__ = [
     "equilibrium",
     "errors",
     "fields",
-    "first_largest",
     "fuzzy_gain",
     "insight",
     "internal_dynamics",
@@ -243,6 +242,7 @@ __all__ = [
     "write_report",
     "write_reproduction",
     "write_study_report",
+    "write_tuned",
     "zoo",
 ]
 

@@ -11,9 +11,6 @@ returns Markdown. The page holds a table between `<!-- table: NAME -->` and `<!-
 number in a sentence between `<!-- fact: NAME -->` and `<!-- end -->`; nothing between them is
 typed by hand. `SLOW = True` keeps a page that takes more than a few seconds out of the quick tests.
 
-Scripts of all pages share `page_tables.py`, tables and numbers in Markdown, and `maker_tables.py`,
-where the makers of industrial arms put their tools.
-
 `figures.py`, if there is one, has `draw(folder)`, which writes PNG files that begin with the
 page's name.
 """
@@ -29,6 +26,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 GALLERY = Path(__file__).resolve().parent
+SHARED = GALLERY / "shared"
+"""Scripts that pages share."""
 PLACE = re.compile(r"<!-- (table|fact): ([\w-]+) -->[^<]*<!-- end -->")
 """A place to fill; `<` cannot stand in one, so a place never reaches into the next."""
 Texts = Mapping[str, Callable[[], str]]
@@ -52,12 +51,13 @@ def scripts_of(page: str) -> Iterator[None]:
     Pages may give their scripts the same names, so no script outlives its page.
     """
     home = folder(page)
-    sys.path[:0] = [str(home), str(GALLERY)]
+    places = [str(home), str(SHARED)]
+    sys.path[:0] = places
     try:
         yield
     finally:
-        sys.path.remove(str(home))
-        sys.path.remove(str(GALLERY))
+        for place in places:
+            sys.path.remove(place)
         for name, module in list(sys.modules.items()):
             if Path(getattr(module, "__file__", None) or "/").parent == home:
                 del sys.modules[name]

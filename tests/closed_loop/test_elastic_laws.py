@@ -270,7 +270,7 @@ def test_a_servo_law_on_the_links_names_the_laws_that_reach_them():
     scenario = Scenario.load("panda-elastic").replace(servo)
     report = check(scenario)
     assert not report.ok
-    assert {row.relative_degree for row in report.rows} == {4}
+    assert {row.relative_degree for row in report.start.rows} == {4}
     assert any('use kind = "elastic_linearisation"' in problem for problem in report.problems)
     run = simulate(scenario)
     assert run.status == "infeasible"

@@ -133,8 +133,8 @@ def test_the_redundant_row_is_named_and_the_decision_recorded():
     assert (passive["rows"], passive["rank"], len(passive["redundant"])) == (12, 11, 1)
     assert passive["redundant"][0] in run.labels.passive_rows
     assert passive["smallest_kept"] > 1e-2 > 1e-10 > passive["largest_dropped"]
-    assert check(fall(-45)).passive.dependent == tuple(passive["redundant"])
-    assert check(fall(-45)).mobility == 1
+    assert check(fall(-45)).start.passive.dependent == tuple(passive["redundant"])
+    assert check(fall(-45)).start.mobility == 1
 
 
 def test_passing_an_aligned_position_lowers_the_rank_for_a_moment():

@@ -11,7 +11,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from ukctrl import Budget, Scenario, simulate, tune
+from ukctrl import Budget, Scenario, simulate, tune, write_tuned
 from ukctrl.cli import main
 from ukctrl.core.errors import InputError
 from ukctrl.studies.tuning import Plants
@@ -67,7 +67,7 @@ def test_the_costs_are_those_of_the_runs_on_these_plants(helix, tuned):
 
 
 def test_the_files_hold_the_card_its_history_and_the_page(helix, tuned, tmp_path):
-    tuned.save(tmp_path)
+    write_tuned(tuned, tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     figures = {f"tune_{name}.png" for name in ("search", "gains", "errors", "inputs")}
     assert names == {
@@ -96,7 +96,7 @@ def test_the_files_hold_the_card_its_history_and_the_page(helix, tuned, tmp_path
 
 
 def test_tuning_a_tuned_card_again_does_not_pile_up_its_title(helix, tuned, tmp_path):
-    tuned.save(tmp_path)
+    write_tuned(tuned, tmp_path)
     use = {"controller": {"use": str(tmp_path / "servo-baumgarte.toml")}}
     again = tune(helix.replace(use), Budget(simulations=2, over=OVER, only=True))
     card = tomllib.loads(again.card())

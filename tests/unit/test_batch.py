@@ -77,7 +77,7 @@ def test_a_task_that_dies_or_raises_is_lost_and_no_other():
 def test_a_task_that_was_lost_is_tried_again_before_it_is_blamed(tmp_path):
     tasks = [Square(k) for k in range(8)]
     tasks[2], tasks[5] = Square(2, str(tmp_path / "once")), Square(5, "dies")
-    finished, found = collected(tasks, jobs=2, care=Care(retries=1, batch=1.0))
+    finished, found = collected(tasks, jobs=2, care=Care(batch=1.0))
     assert finished
     assert {k: v for k, v in found.items() if k != 5} == {k: k**2 for k in range(8) if k != 5}
     assert found[5].died

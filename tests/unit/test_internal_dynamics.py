@@ -521,7 +521,7 @@ def test_check_draws_and_tells_what_is_left(tmp_path, capsys):
         main(["check", "quadrotor-attitude", "--out", str(tmp_path)])
     told = " ".join(capsys.readouterr().out.split())
     assert ended.value.code == 0
-    assert "internal 4 states of 12: the task is followed, but 'root_vx' drifts off" in told
+    assert "internal 4 of 12 states: the task is followed, but 'root_vx' drifts off" in told
     assert (tmp_path / "internal.png").stat().st_size > 10_000
 
 

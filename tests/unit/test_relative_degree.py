@@ -239,5 +239,5 @@ def test_a_run_that_asks_for_the_far_mass_is_refused_with_the_reason():
 
 def test_check_tells_the_degree_before_the_run():
     found = check(Scenario.load("two-mass-spring-far"))
-    assert [row.relative_degree for row in found.rows] == [4]
+    assert [row.relative_degree for row in found.start.rows] == [4]
     assert any("'far.x2': its relative degree is 4." in problem for problem in found.problems)

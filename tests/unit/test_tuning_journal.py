@@ -65,11 +65,11 @@ def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path
     assert made == 48
     for count in (3, 9, 30):
         ran.clear()
-        with Journal.open(path) as journal:
+        with Journal(path) as journal:
             stopped = tune_all(laws, budget, journal=journal, progress=stop_after(count))
         assert not all(found.finished for found in stopped.values())
     ran.clear()
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         kept = len(journal)
         assert 29 <= kept <= 31  # the run in progress is given up
         assert tune_all(laws, budget, journal=journal) == whole
@@ -80,9 +80,9 @@ def test_a_stopped_search_goes_on_to_the_result_it_would_have_had(laws, tmp_path
 def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
     path = tmp_path / "journal.jsonl"
     whole = compare(helix, CARDS, tuning=BUDGET)
-    with Journal.open(path) as journal, pytest.raises(KeyboardInterrupt):
+    with Journal(path) as journal, pytest.raises(KeyboardInterrupt):
         compare(helix, CARDS, tuning=BUDGET, journal=journal, progress=stop_after(20))
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         assert 19 <= len(journal) <= 21
         resumed = compare(helix, CARDS, tuning=BUDGET, journal=journal)
     assert resumed.tunings == whole.tunings
@@ -90,11 +90,11 @@ def test_a_comparison_that_was_stopped_while_tuning_goes_on(helix, tmp_path):
 
 def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_path, ran):
     path = tmp_path / "journal.jsonl"
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         tune_all(laws, BUDGET, journal=journal)
     heavier = {name: law.replace({"believed.mass_scale": 0.9}) for name, law in laws.items()}
     ran.clear()
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         tune_all(heavier, BUDGET, journal=journal)
     assert len(ran) == 24
     # The file of the robot changed: nothing tells but what came of the card.
@@ -103,14 +103,14 @@ def test_what_is_of_another_scenario_or_other_files_is_not_believed(laws, tmp_pa
     first["metrics"]["rms_phi"] *= 1.0 + 1e-12
     path.write_text("\n".join([json.dumps(first), *lines[1:], ""]))
     ran.clear()
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         tune_all(laws, BUDGET, journal=journal)
     assert len(ran) == 24 + 2
 
 
 def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
     budget = Budget(simulations=6, cost="rms_phi")  # the card and the Sobol points alone
-    with Journal.open(tmp_path / "journal.jsonl") as journal:
+    with Journal(tmp_path / "journal.jsonl") as journal:
         tune_all(laws, budget, journal=journal)
         ran.clear()
         other = tune_all(laws, Budget(simulations=3, cost="effort"), journal=journal)
@@ -120,25 +120,25 @@ def test_another_cost_of_the_same_runs_needs_no_new_ones(laws, tmp_path, ran):
 
 def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
     path = tmp_path / "journal.jsonl"
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         whole = tune_all(laws, BUDGET, journal=journal)
     content = path.read_bytes()
     path.write_bytes(content[:-40])
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         assert len(journal) == 23
         assert tune_all(laws, BUDGET, journal=journal) == whole
     assert sorted(path.read_bytes().splitlines()) == sorted(content.splitlines())
     path.write_bytes(b"\xff\n[1]\n{}\n" + content)
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         assert len(journal) == 24
 
 
 def test_two_searches_do_not_write_to_one_journal(tmp_path):
     with (
-        Journal.open(tmp_path / "journal.jsonl"),
+        Journal(tmp_path / "journal.jsonl"),
         pytest.raises(InputError, match="another search is writing to"),
     ):
-        Journal.open(tmp_path / "journal.jsonl")
+        Journal(tmp_path / "journal.jsonl")
 
 
 SCRIPT = """
@@ -151,7 +151,7 @@ from ukctrl.studies.tuning import Budget, Journal, Plants, tune_all
 if __name__ == "__main__":
     scenario = Scenario.from_toml(Path(sys.argv[1]).read_text())
     budget = Budget(simulations=60, method=sys.argv[3], plants=Plants(count=2, mismatch=0.1))
-    with Journal.open(Path(sys.argv[2])) as journal, Crew(int(sys.argv[4])) as crew:
+    with Journal(Path(sys.argv[2])) as journal, Crew(int(sys.argv[4])) as crew:
         tune_all({"law": scenario}, budget, journal=journal, crew=crew)
 """
 
@@ -185,7 +185,7 @@ def test_a_killed_search_loses_nothing_that_was_done(laws, tmp_path, method, job
     runs = [json.loads(line)["run"] for line in path.read_bytes().splitlines()[:-1]]
     assert len(runs) >= 22
     assert len(set(runs)) == len(runs)  # nothing was repeated
-    with Journal.open(path) as journal:
+    with Journal(path) as journal:
         assert tune_all({"law": scenario}, budget, journal=journal) == whole
 
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.core.algebra.factorisation import Matrix
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Stack

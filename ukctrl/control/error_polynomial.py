@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Rows, Stack
 
 SIZES = (1.0, -0.3, 40.0)

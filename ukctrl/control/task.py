@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.mechanics.dynamics import GAINS, Gains
 from ukctrl.robot import Robot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from page_tables import below, error, fixed, minus, table
+from markdown_text import below, error, fixed, minus, table
 
 from ukctrl import papers
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from experiments import LAWS, SOFT, apart, panda, paper
+from markdown_text import error, fixed, table
 from one_joint import longest
-from page_tables import error, fixed, table
 
 from ukctrl import Controller, Scenario, control, simulate
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, table, within
 from numpy.typing import NDArray
-from page_tables import below, table, within
 
 from ukctrl import Dynamics, Result, Robot, Scenario, papers, simulate
 

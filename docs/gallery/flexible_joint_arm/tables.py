@@ -1,6 +1,6 @@
 """The claims of section 8.3."""
 
-from page_tables import claims_table, table
+from markdown_text import claims_table, table
 
 from ukctrl import papers
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pinocchio as pin
-from page_tables import below, fixed, table
+from markdown_text import below, fixed, table
 
 from ukctrl import Loop, Result, Robot, Scenario, judge, simulate
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import systems
-from page_tables import table
+from markdown_text import table
 
 from ukctrl import UkctrlError, motion, papers, pseudoinverse
 

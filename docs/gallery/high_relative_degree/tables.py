@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from page_tables import below, table
+from markdown_text import below, table
 from solutions import SOLUTIONS
 
 from ukctrl import Loop, Result, Scenario, relative_degree, simulate

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
-from maker_tables import panda_tool, ur5_tool
+from makers_tables import panda_tool, ur5_tool
+from markdown_text import below, error, fixed, table
 from numpy.typing import NDArray
-from page_tables import below, error, fixed, table
 
 from ukctrl import Result, Robot, Scenario, catalog, simulate
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, minus, table
 from numpy.typing import NDArray
-from page_tables import below, minus, table
 
 from ukctrl import InternalDynamics, Robot, Scenario, catalog, internal_dynamics
 

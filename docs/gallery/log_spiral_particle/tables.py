@@ -1,6 +1,6 @@
 """The claims of section 8.1."""
 
-from page_tables import claims_table
+from markdown_text import claims_table
 
 from ukctrl import papers
 

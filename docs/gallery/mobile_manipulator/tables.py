@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
-from maker_tables import about_z, ur5_tool
+from makers_tables import about_z, ur5_tool
+from markdown_text import below, fixed, table
 from numpy.typing import NDArray
-from page_tables import below, fixed, table
 
 from ukctrl import Result, Robot, Scenario, simulate
 

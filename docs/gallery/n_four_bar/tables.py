@@ -6,8 +6,8 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
+from markdown_text import below, table
 from numpy.typing import NDArray
-from page_tables import below, table
 
 from ukctrl import Result, Scenario, papers, simulate
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
-from page_tables import below, error, fixed, table
+from markdown_text import below, error, fixed, table
 
 from ukctrl import Result, Scenario, catalog, simulate
 

@@ -6,9 +6,9 @@ import dataclasses as dc
 import functools
 from collections.abc import Iterator
 
-import page_tables
+import markdown_text
 import study
-from page_tables import above, table
+from markdown_text import above, table
 from study import ABOVE, GAINS, THRESHOLDS
 
 from ukctrl import papers
@@ -37,7 +37,7 @@ def outcome(case: rerun.Case) -> rerun.Outcome:
 
 def power(value: float | None) -> str:
     """Return ``1.2·10⁻⁹`` for a number, a dash for none."""
-    return "–" if value is None else page_tables.power(value)
+    return "–" if value is None else markdown_text.power(value)
 
 
 def count(value: int | None) -> str:

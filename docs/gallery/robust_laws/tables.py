@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import plants
-from page_tables import table
+from markdown_text import table
 
 from ukctrl import Result, Scenario, simulate
 

@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 import study
+from markdown_text import minus, table
 from numpy.typing import NDArray
-from page_tables import minus, table
 from study import COST, LIMIT
 
 from ukctrl import Insight, insight, number_text, statistics

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import markdown_text
 import numpy as np
-import page_tables
-from page_tables import minus, power, table
+from markdown_text import minus, power, table
 
 from ukctrl import papers
 
@@ -29,7 +29,7 @@ def sig(value: float, digits: int = 3) -> str:
 
 def fixed(values: Iterable[float], decimals: int) -> str:
     """Return numbers with so many decimals."""
-    return ", ".join(page_tables.fixed(value, decimals) for value in values)
+    return ", ".join(markdown_text.fixed(value, decimals) for value in values)
 
 
 def milli(values: Iterable[float], digits: int = 3) -> list[str]:

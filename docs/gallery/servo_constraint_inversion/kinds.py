@@ -10,7 +10,7 @@ from types import ModuleType
 import by_hand
 import numpy as np
 from experiments import M1, M2, PATHS, TIMES, C, K, T, apart, at, independent, nominal
-from page_tables import below, table
+from markdown_text import below, table
 
 from ukctrl import InputError, Scenario, control, simulate
 

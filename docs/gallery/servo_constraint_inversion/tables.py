@@ -23,7 +23,7 @@ from experiments import (
     planned,
 )
 from kinds import kinds
-from page_tables import below, minus, table, within
+from markdown_text import below, minus, table, within
 
 from ukctrl import Dynamics, InputError, Loop, Robot, Scenario, control, simulate, uk
 

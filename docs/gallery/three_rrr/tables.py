@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, table
 from numpy.typing import NDArray
-from page_tables import below, table
 from scipy.integrate import solve_ivp
 
 from ukctrl import Result, Scenario, papers, simulate

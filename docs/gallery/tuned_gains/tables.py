@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 
 import searches
-from page_tables import table
+from markdown_text import table
 
 from ukctrl import Tuned, tuning
 
-average_of, worst_of = tuning.tuned.average_of, tuning.tuned.worst_of
+average_of, worst_of = tuning.held_out.average_of, tuning.held_out.worst_of
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}

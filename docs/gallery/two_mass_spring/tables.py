@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from page_tables import below, minus, table
+from markdown_text import below, minus, table
 
 from ukctrl import Robot, Scenario, papers, simulate
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 
 from cases import CASES
-from page_tables import power, table
+from markdown_text import power, table
 from study import Record, chatters, load
 from verdicts import decide
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from maker_tables import UR5, panda_flange, panda_tool, ur5_frames
+from makers_tables import UR5, panda_flange, panda_tool, ur5_frames
 
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.robot import Robot

@@ -17,7 +17,7 @@ from ukctrl.control.feedback import Baumgarte, RateGain, StiffnessGain
 from ukctrl.control.servo import Servo
 from ukctrl.control.settling_time import natural_frequency
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Stack
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
+from ukctrl.core.kinds import any_of, kinds
 from ukctrl.mechanics.constraints.closures import Closure
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Stack, Trace
 from ukctrl.mechanics.constraints.energy import EnergyFollows
@@ -26,25 +25,10 @@ from ukctrl.mechanics.integrability.classify import (
     classify_parts,
 )
 
-AnyConstraint = Annotated[
-    PointFollows
-    | OrientationFollows
-    | PoseFollows
-    | RelativePoseFollows
-    | ComFollows
-    | Closure
-    | Distance
-    | OnSurface
-    | Contact
-    | Rolling
-    | Gear
-    | JointFollows
-    | LinearVelocity
-    | EnergyFollows
-    | Aggregation
-    | Expression,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
+    AnyConstraint = Constraint
+else:
+    AnyConstraint = any_of(kinds(__name__, Constraint))
 """Any constraint of the catalogue, told apart by its ``kind``."""
 
 __all__ = [

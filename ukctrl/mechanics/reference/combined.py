@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, WrapValidator, model_validator
+from pydantic import WrapValidator, model_validator
 from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.codegen import DomainError, compile_source
 from ukctrl.core.fields import Listed, Plain, Seconds, Time, spec
-from ukctrl.mechanics.reference.closed_form import Constant, HarmonicSum, Line, Polynomial
-from ukctrl.mechanics.reference.formula import Expression
-from ukctrl.mechanics.reference.planar import Circle, Helix, Lemniscate
+from ukctrl.core.kinds import any_of, kinds
 from ukctrl.mechanics.reference.reference import Path, Reference
 from ukctrl.mechanics.reference.taylor import Series, composed
-from ukctrl.mechanics.reference.waypoints import MinJerk, RestToRest, Spline, Table
 
 CLOSED = 1e-6
 """A path is closed when its ends differ by less than this fraction of its size."""
@@ -231,25 +228,13 @@ def _references_pass(value: object, read: Any) -> Any:
     return value if isinstance(value, Reference) else read(value)
 
 
-AnyReference = Annotated[
-    Constant
-    | Line
-    | Circle
-    | Helix
-    | Lemniscate
-    | HarmonicSum
-    | Polynomial
-    | MinJerk
-    | RestToRest
-    | Spline
-    | Table
-    | Expression
-    | TimeScaled
-    | Repeated
-    | Stacked,
-    Field(discriminator="kind"),
-    WrapValidator(_references_pass),
-]
+if TYPE_CHECKING:
+    AnyReference = Reference
+else:
+    AnyReference = any_of(
+        kinds("ukctrl.mechanics.reference", Reference, without=("orientation",)),
+        WrapValidator(_references_pass),
+    )
 """Any reference, told apart by ``kind``."""
 
 for _kind in (TimeScaled, Repeated, Stacked):

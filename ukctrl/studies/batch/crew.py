@@ -1,39 +1,33 @@
 """Tasks over processes: one after the other, or several at a time, with the same answers.
 
 Every task is a function of what it holds and of nothing else, so how many run at a time changes
-nothing but the time it takes. A process that dies loses its own task and no other. The processes
-are ours and not those of `concurrent.futures.ProcessPoolExecutor`, in which the death of one
-loses the tasks of all, and a task cannot be asked to stop and hand over what it has.
+nothing but the time it takes. A process that dies loses its own task and no other.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from types import TracebackType
-from typing import Any, Self, TypeVar, final
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from typing import Any, Generic, NamedTuple, Self, TypeVar, final
 
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.studies.batch.executor import elsewhere
+from ukctrl.studies.batch.executor import Elsewhere
+from ukctrl.studies.batch.processes import Processes
 from ukctrl.studies.batch.queue import Queue
-from ukctrl.studies.batch.task import LOOK_SECONDS, Care, Progress, Task, Watch
-from ukctrl.studies.batch.worker_process import told
-from ukctrl.studies.batch.workers import Lost, NotBegun, Workers
+from ukctrl.studies.batch.task import Care, Lost, Progress, Task, error_text
+from ukctrl.studies.batch.worker import UNSENDABLE
 
 T = TypeVar("T")
 
-UNSENDABLE = (pickle.PicklingError, AttributeError, TypeError)
-"""What pickle raises of an object that no other process can have."""
+LOOK_SECONDS = 0.1
+"""Interval at which one looks whether the user wants to stop [s]."""
 WORTH_SECONDS = 4.0
 """Processes are started by themselves where they save more than this [s]; starting them costs
 about one."""
-GRACE_SECONDS = 5.0
-"""How long tasks that are asked to stop may take to hand over what they have [s]."""
 
 
 @final
@@ -66,23 +60,18 @@ class Crew:
             raise InputError(f"jobs must be at least 1; got {jobs}.")
         if executor is not None and jobs not in (1, None):
             raise InputError(f"give jobs or an executor, and not both; got {jobs} and an executor.")
-        self._jobs, self._executor = jobs, executor
-        self._room = room or _processors()
+        self._jobs = jobs
         self.care = care or Care()
         """How it treats its tasks."""
-        self._workers = Workers(shared)
+        self._elsewhere = Elsewhere(executor, room or _processors()) if executor else None
+        self._processes = Processes(shared)
         self._missed = 0.0
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._workers.end()
+    def __exit__(self, *error: object) -> None:
+        self._processes.end()
 
     def gather(
         self,
@@ -106,86 +95,113 @@ class Crew:
         Raises:
             UkctrlError: A task raised it; the others are given up.
         """
-        report, care = progress or _silent, care or self.care
-        if self._executor is not None:
-            return elsewhere(tasks, take, self._executor, report, self._room, care)
-        chosen = list(range(len(tasks)))
-        if care.isolated:
-            jobs = self._jobs or _processors()
-            return self._in_processes(tasks, take, report, chosen, jobs, care)
-        if self._jobs is None:
-            return self._as_it_pays(tasks, take, report, care)
-        if self._jobs == 1 or len(tasks) < 2:
-            return _in_turn(tasks, take, report, chosen)
-        return self._in_processes(tasks, take, report, chosen, self._jobs, care)
+        batch = _Batch(tasks, take, progress or _silent, care or self.care)
+        chosen = range(len(tasks))
+        if self._elsewhere is not None:
+            return batch.over(self._elsewhere, chosen)
+        if not batch.care.isolated and self._jobs is None:
+            return self._as_it_pays(batch)
+        if not batch.care.isolated and (self._jobs == 1 or len(tasks) < 2):
+            return batch.in_turn(chosen)
+        return self._over_processes(batch, chosen)
 
-    def _as_it_pays(
-        self,
-        tasks: Sequence[Task[T]],
-        take: Callable[[int, T | Lost], None],
-        report: Progress,
-        care: Care,
-    ) -> bool:
+    def _as_it_pays(self, batch: _Batch[T]) -> bool:
         """Compute the first task here, and the others in processes if that took long.
 
         What processes would have saved adds up from one call to the next; once they are there, all
         tasks are theirs.
         """
-        cores = _processors()
-        if self._workers.count and len(tasks) > 1:
-            chosen = list(range(len(tasks)))
-            return self._in_processes(tasks, take, report, chosen, cores, care)
+        chosen = range(len(batch.tasks))
+        if self._processes.room and len(chosen) > 1:
+            return self._over_processes(batch, chosen)
         began = time.perf_counter()
-        if not _in_turn(tasks, take, report, range(min(1, len(tasks)))):
+        if not batch.in_turn(chosen[:1]):
             return False
-        rest = list(range(1, len(tasks)))
-        self._missed += (time.perf_counter() - began) * (len(rest) - -(-len(rest) // cores))
+        rest = chosen[1:]
+        rounds = -(-len(rest) // _processors())
+        self._missed += (time.perf_counter() - began) * (len(rest) - rounds)
         if self._missed < WORTH_SECONDS:
-            return _in_turn(tasks, take, report, rest)
-        return self._in_processes(tasks, take, report, rest, cores, care)
+            return batch.in_turn(rest)
+        return self._over_processes(batch, rest)
 
-    def _in_processes(
-        self,
-        tasks: Sequence[Task[T]],
-        take: Callable[[int, T | Lost], None],
-        report: Progress,
-        chosen: list[int],
-        jobs: int,
-        care: Care,
-    ) -> bool:
-        workers = self._workers
-        queue, here = Queue(chosen, jobs, care), []
-        done = len(tasks) - len(chosen)
+    def _over_processes(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
         try:
-            workers.raise_to(min(jobs, len(chosen)))
+            self._processes.raise_to(min(self._jobs or _processors(), len(chosen)))
         except UNSENDABLE:
-            return _in_turn(tasks, take, report, chosen)
+            return batch.in_turn(chosen)
+        return batch.over(self._processes, chosen)
+
+
+class _Batch(NamedTuple, Generic[T]):
+    """Tasks to compute together."""
+
+    tasks: Sequence[Task[T]]
+    take: Callable[[int, T | Lost], None]
+    report: Progress
+    care: Care
+
+    def in_turn(self, chosen: Sequence[int]) -> bool:
+        """Compute some here, one after the other; return whether all were."""
+        asked = False
+        for k in chosen:
+
+            def watch(fraction: float, done: int = k) -> None:
+                nonlocal asked
+                try:
+                    self.report(done + min(max(fraction, 0.0), 1.0), len(self.tasks))
+                except KeyboardInterrupt:
+                    asked = True
+                    raise
+
+            try:
+                try:
+                    value: T | Lost = self.tasks[k](watch)
+                except UkctrlError:
+                    raise
+                except Exception as error:
+                    value = Lost(error_text(error))
+                self.take(k, value)
+                self.report(k + 1, len(self.tasks))
+            except KeyboardInterrupt:
+                return False
+            if asked:
+                return False
+        return True
+
+    def over(self, place: Processes | Elsewhere, chosen: Sequence[int]) -> bool:
+        """Compute some in another place, as many at a time as it has room for."""
+        queue = Queue(chosen, place.room, self.care)
+        under_way: dict[Future[bytes], list[int]] = {}
+        unsendable: list[int] = []
+        done = len(self.tasks) - len(chosen)
         try:
-            while queue or workers.busy:
-                while queue and workers.idle:
+            while queue or under_way:
+                while queue and len(under_way) < place.room:
                     numbers = queue.next()
                     try:
-                        workers.give(numbers, [tasks[k] for k in numbers])
+                        future = place.submit([self.tasks[k] for k in numbers], self.care.timeout)
+                        under_way[future] = numbers
                     except UNSENDABLE:
-                        here += numbers  # no other process can have them
-                for k, value, took in workers.finished(LOOK_SECONDS, care.timeout):
-                    if isinstance(value, NotBegun):
-                        queue.again(k)
-                    elif not (isinstance(value, Lost) and queue.retry(k, value)):
-                        queue.took(took)
+                        unsendable += numbers
+                for future in wait(under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
+                    delivery = place.delivered(future)
+                    for k, value in queue.settle(under_way.pop(future), delivery):
                         done += 1
-                        take(k, _value(value))
-                report(done + workers.fraction(), len(tasks))
+                        self.take(k, _raised(value))
+                self.report(done + place.done(), len(self.tasks))
         except KeyboardInterrupt:
-            for k, value in workers.stop(GRACE_SECONDS):
+            place.stop()
+            for future in wait(under_way, place.grace).done:
                 with contextlib.suppress(KeyboardInterrupt, UkctrlError):
-                    take(k, _value(value))
-            workers.end()
+                    values = place.delivered(future).values
+                    for k, value in zip(under_way[future], values, strict=False):
+                        self.take(k, _raised(value))
+            place.end()
             return False
         except BaseException:
-            workers.end()
+            place.end()
             raise
-        return _in_turn(tasks, take, report, here)
+        return self.in_turn(unsendable)
 
 
 def _processors() -> int:
@@ -193,44 +209,7 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _in_turn(
-    tasks: Sequence[Task[T]],
-    take: Callable[[int, T | Lost], None],
-    report: Progress,
-    chosen: Sequence[int],
-) -> bool:
-    count = len(tasks)
-    asked = False
-    for k in chosen:
-
-        def watch(fraction: float, done: int = k) -> None:
-            nonlocal asked
-            try:
-                report(done + min(max(fraction, 0.0), 1.0), count)
-            except KeyboardInterrupt:
-                asked = True
-                raise
-
-        try:
-            take(k, _made(tasks[k], watch))
-            report(k + 1, count)
-        except KeyboardInterrupt:
-            return False
-        if asked:
-            return False
-    return True
-
-
-def _made(task: Task[T], watch: Watch) -> T | Lost:
-    try:
-        return task(watch)
-    except UkctrlError:
-        raise
-    except Exception as error:
-        return Lost(told(error))
-
-
-def _value(value: Any) -> Any:
+def _raised(value: Any) -> Any:
     if isinstance(value, UkctrlError):
         raise value
     return value

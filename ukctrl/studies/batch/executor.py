@@ -1,135 +1,83 @@
-"""Tasks in somebody else's executor, such as a cluster's."""
+"""Somebody else's executor, such as a cluster's, as a place for tasks.
+
+They cannot be asked to stop there, and nobody sees how far they are.
+"""
 
 from __future__ import annotations
 
-import dataclasses as dc
 import pickle
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
-from typing import Any, TypeVar, final
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from typing import final
 
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError
 from ukctrl.core.files.plugins import loaded_files, reload_files
-from ukctrl.studies.batch.queue import Queue
-from ukctrl.studies.batch.task import LOOK_SECONDS, Care, Progress, Task
-from ukctrl.studies.batch.worker_process import told
-from ukctrl.studies.batch.workers import Lost
-
-T = TypeVar("T")
+from ukctrl.studies.batch.queue import Delivery
+from ukctrl.studies.batch.task import Lost, error_text
+from ukctrl.studies.batch.worker import computed, packed, unpacked
 
 AHEAD = 2
-"""Parcels that the executor is given for each of its processors: one to compute, one to wait."""
-
-
-@final
-@dc.dataclass(frozen=True)
-class _Parcel:
-    """Some tasks that are computed one after the other, wherever that is."""
-
-    data: bytes
-    files: tuple[tuple[str, str], ...]
-    """Users' files that must have run before the tasks can be read."""
-
-    def __call__(self) -> tuple[float, list[Any]]:
-        """Compute them, and return how long that took [s] and each value or what came instead."""
-        reload_files(self.files)
-        began, values = time.perf_counter(), []
-        for task in pickle.loads(self.data):
-            try:
-                values.append(task(_unwatched))
-            except UkctrlError as error:
-                values.append(InputError(str(error)))
-            except Exception as error:
-                values.append(Lost(told(error)))
-        return time.perf_counter() - began, values
-
-
-def elsewhere(
-    tasks: Sequence[Task[T]],
-    take: Callable[[int, T | Lost], None],
-    executor: Executor,
-    report: Progress,
-    room: int,
-    care: Care,
-) -> bool:
-    """Compute tasks with an executor, a few more at a time than it has room for.
-
-    Raises:
-        InputError: The executor has gone, or a task raised a `UkctrlError`.
-    """
-    queue = Queue(range(len(tasks)), room, care)
-    files = tuple(loaded_files())
-    running: dict[Future[Any], list[int]] = {}
-    done = 0
-    try:
-        while queue or running:
-            while queue and len(running) < AHEAD * room:
-                numbers = queue.next()
-                data = pickle.dumps([tasks[k] for k in numbers])
-                running[_submitted(executor, _Parcel(data, files))] = numbers
-            for future in wait(running, LOOK_SECONDS, FIRST_COMPLETED).done:
-                numbers = running.pop(future)
-                took, values = _delivered(future)
-                if values is None and len(numbers) > 1:  # one of them is to blame, perhaps
-                    for k in reversed(numbers):
-                        queue.apart(k)
-                    continue
-                lost = Lost("the process that ran it died.", died=True)
-                for k, value in zip(numbers, values or [lost], strict=True):
-                    if isinstance(value, Lost) and queue.retry(k, value):
-                        continue
-                    if isinstance(value, UkctrlError):
-                        raise value
-                    queue.took(took / len(numbers))
-                    done += 1
-                    take(k, value)
-            report(done, len(tasks))
-    except KeyboardInterrupt:
-        _give_up(running)
-        return False
-    except BaseException:
-        _give_up(running)
-        raise
-    return True
-
-
-def _submitted(executor: Executor, parcel: _Parcel) -> Future[Any]:
-    try:
-        return executor.submit(parcel)
-    except (BrokenExecutor, RuntimeError, OSError) as error:
-        raise InputError(_GONE.format(told(error))) from error
-
-
-def _delivered(future: Future[Any]) -> tuple[float, list[Any] | None]:
-    """Return how long a parcel took and its values; None where it was lost.
-
-    Raises:
-        InputError: It was not the parcel that was lost, but the executor.
-    """
-    try:
-        took, values = future.result()
-        return took, values
-    except (BrokenExecutor, CancelledError, OSError) as error:
-        raise InputError(_GONE.format(told(error))) from error
-    except Exception:  # such as of a cluster whose workers died of it, one after the other
-        return 0.0, None
-
-
-def _give_up(running: Sequence[Future[Any]] | dict[Future[Any], list[int]]) -> None:
-    for future in running:
-        future.cancel()
-
-
+"""What the executor is given for each of its processors: some tasks to compute, some to wait."""
 _GONE = "the executor can compute no more ({})."
 
 
-def _unwatched(fraction: float) -> None:
-    """Take no notice: nobody watches a task in another's executor."""
+@final
+class Elsewhere:
+    """An executor that is not ours.
+
+    Args:
+        executor: Where to compute.
+        room: How many tasks it computes at a time.
+    """
+
+    grace = 0.0
+    """How long to wait for what is asked to stop [s]."""
+
+    def __init__(self, executor: Executor, room: int) -> None:
+        self._executor, self.room = executor, AHEAD * room
+        self._futures: set[Future[bytes]] = set()
+
+    def submit(self, tasks: Sequence[object], granted: float | None) -> Future[bytes]:
+        """Give it tasks, which know themselves how long they may take.
+
+        Raises:
+            PicklingError: They cannot be sent; so do AttributeError, TypeError.
+            InputError: The executor has gone.
+        """
+        data = packed(tasks)
+        try:
+            future = self._executor.submit(_work, data, tuple(loaded_files()))
+        except (BrokenExecutor, RuntimeError, OSError) as error:
+            raise InputError(_GONE.format(error_text(error))) from error
+        self._futures.add(future)
+        return future
+
+    def done(self) -> float:
+        """Return how many of the tasks under way are done: nobody knows."""
+        return 0.0
+
+    def delivered(self, future: Future[bytes]) -> Delivery:
+        """Return what came of tasks.
+
+        Raises:
+            InputError: It was not they that were lost, but the executor.
+        """
+        self._futures.discard(future)
+        try:
+            return Delivery(*pickle.loads(future.result()))
+        except (BrokenExecutor, CancelledError, OSError) as error:
+            raise InputError(_GONE.format(error_text(error))) from error
+        except Exception:  # such as of a cluster whose workers died of it, one after the other
+            return Delivery(lost=Lost("the process that ran it died.", died=True))
+
+    def stop(self) -> None:
+        """Take back what has not begun."""
+        for future in self._futures:
+            future.cancel()
+
+    end = stop
+
+
+def _work(data: bytes, files: Sequence[tuple[str, str]]) -> bytes:
+    reload_files(files)  # users' files, without which the tasks cannot be read
+    return computed(unpacked(data))

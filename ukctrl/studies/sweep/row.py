@@ -37,13 +37,13 @@ class Row(NamedTuple):
         return self.status == "completed"
 
     def to_line(self) -> str:
-        """Return the row as one line of JSON, with its end."""
+        """Return the row as one line of JSON."""
         data = {
             **self._asdict(),
             "reached": _json(self.reached),
             "metrics": {name: _json(value) for name, value in self.metrics.items()},
         }
-        return f"{json.dumps(data, allow_nan=False, ensure_ascii=True)}\n"
+        return json.dumps(data, allow_nan=False, ensure_ascii=True)
 
     @staticmethod
     def from_line(line: str | bytes) -> Row:

@@ -217,7 +217,7 @@ class Study:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.about.write(folder)
-            lines = "".join(row.to_line() for row in self._rows())
+            lines = "".join(f"{row.to_line()}\n" for row in self._rows())
             write_atomically(folder / JOURNAL, lines.encode())
             write_tables(folder, self.table)
         except OSError as error:

@@ -24,8 +24,6 @@ from ukctrl.studies.sweep.study_folder import open_folder
 from ukctrl.studies.sweep.study_table import table_of
 from ukctrl.studies.sweep.try_out import rehearse
 
-RETRIES = 1
-"""A sample whose process died is tried once more: it may have been killed for another's fault."""
 BATCH_SECONDS = 1.0
 """Short samples are handed over in batches that take about so long [s]."""
 
@@ -123,9 +121,7 @@ def sweep(
         keep_failed=kept.what == "failed",
     )
     about = About.of(scenario, plan, beside)
-    care = Care(
-        isolated=isolated or jobs != 1, retries=RETRIES, timeout=timeout, batch=BATCH_SECONDS
-    )
+    care = Care(isolated=isolated or jobs != 1, timeout=timeout, batch=BATCH_SECONDS)
     crew = Crew(jobs, executor, room=room, care=care, shared=base)
     if folder is None:
         with tempfile.TemporaryDirectory() as temporary, crew:

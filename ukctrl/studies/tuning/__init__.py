@@ -16,11 +16,12 @@ from ukctrl.studies.tuning.card import tuned_card
 from ukctrl.studies.tuning.cost import Cost, Limit, Objective
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import Gain, gains_of, read_range, with_ranges
+from ukctrl.studies.tuning.held_out import HeldOut
 from ukctrl.studies.tuning.mismatched_robots import mismatches, with_mismatch
 from ukctrl.studies.tuning.plants import Aggregate, Plants
 from ukctrl.studies.tuning.search import Budget, tune_all
 from ukctrl.studies.tuning.tune import tune
-from ukctrl.studies.tuning.tuned import HeldOut, Tuned
+from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_journal import Journal
 from ukctrl.studies.tuning.tuning_record import METHODS, Trial, Tuning
 

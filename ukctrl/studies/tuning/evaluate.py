@@ -82,6 +82,8 @@ class Bench:
             if value is None:
                 raise KeyboardInterrupt
             task = tasks[k]
+            if isinstance(value, Lost) and value.died:  # which says nothing about the candidate
+                raise InputError(_MACHINE.format(task.order.entry, value.message.rstrip(".")))
             done = value if isinstance(value, Done) else _failed(value.message)
             self._write(task.order, task.place[1], done)
             found[task.place] = done
@@ -179,6 +181,12 @@ class _Simulation:
         run = Run(scenario=scenario, entry=order.entry, curves=False, strict=strict)
         outcome: Outcome = run(watch)
         return None if outcome.stopped else Done.of(outcome, scenario.timing.duration)
+
+
+_MACHINE = (
+    "a simulation of '{}' could not be made: twice {}. What was simulated is in the journal, where "
+    "there is one; see to what ends processes here, such as a lack of memory, and go on from it."
+)
 
 
 def _failed(message: str) -> Done:

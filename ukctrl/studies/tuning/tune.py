@@ -13,8 +13,9 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import gains_of
+from ukctrl.studies.tuning.held_out import HeldOut
 from ukctrl.studies.tuning.search import Budget, tune_all
-from ukctrl.studies.tuning.tuned import HeldOut, Tuned
+from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_journal import Journal
 from ukctrl.studies.tuning.tuning_record import Trial, Tuning
 
@@ -97,7 +98,7 @@ def _journal(folder: str | Path | None, resume: bool) -> Journal:
             f"'{folder}' holds a search already; go on with it (--resume), remove it, or give "
             "another folder."
         )
-    return Journal.open(path)
+    return Journal(path)
 
 
 def _held_out(

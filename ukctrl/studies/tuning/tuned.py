@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import json
-import math
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result.result import Result
@@ -16,46 +14,10 @@ from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning import tuning_verdicts
 from ukctrl.studies.tuning.card import tuned_card
+from ukctrl.studies.tuning.held_out import HeldOut
+from ukctrl.studies.tuning.history import history_csv
 from ukctrl.studies.tuning.plants import Plants
-from ukctrl.studies.tuning.tuning_record import Trial, Tuning
-
-__all__ = ["HeldOut", "Tuned"]
-
-
-class HeldOut(NamedTuple):
-    """What gains are worth on plants that they were not tuned on."""
-
-    card: Trial
-    tuned: Trial
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        data = {
-            name: {
-                "cost": trial.cost,
-                "worst": worst_of(trial),
-                "violation": trial.violation,
-                "status": trial.status,
-                "each": list(costs_of(trial)),
-            }
-            for name, trial in (("card", self.card), ("tuned", self.tuned))
-        }
-        return {key: finite_or_none(value) for key, value in data.items()}
-
-
-def costs_of(trial: Trial) -> tuple[float, ...]:
-    """Return the cost on each plant."""
-    return trial.each or (trial.cost,)
-
-
-def worst_of(trial: Trial) -> float:
-    """Return the highest cost on any plant; infinite where a run failed."""
-    return max(costs_of(trial))
-
-
-def average_of(trial: Trial) -> float:
-    """Return the average cost over the plants; infinite where a run failed."""
-    return math.fsum(costs_of(trial)) / len(costs_of(trial))
+from ukctrl.studies.tuning.tuning_record import Tuning
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,7 +59,7 @@ class Tuned:
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """What was found in plain words, the outcome first."""
-        return tuple(tuning_verdicts.verdicts(self))
+        return tuple(tuning_verdicts.verdicts(self.tuning, self.held_out, self.stopped))
 
     def card(self) -> str:
         """Return the tuned controller as the text of a card."""
@@ -133,20 +95,4 @@ class Tuned:
 
     def history_csv(self) -> str:
         """Return one line per candidate: number, stage, gains, cost, violation, how far it got."""
-        from ukctrl.studies.tuning.history import history_csv
-
         return history_csv(self.tuning)
-
-    def save(self, directory: str | Path) -> Path:
-        """Write the card, its history, the figures and the page `tune.html`.
-
-        Returns:
-            The directory, which is made when it does not exist.
-
-        Raises:
-            InputError: The directory cannot be written to.
-        """
-        from ukctrl.studies.tuning import tuning_page
-
-        tuning_page.write(self, Path(directory))
-        return Path(directory)

@@ -1,25 +1,25 @@
 """An append-only record of simulations: what is in it is never simulated again.
 
-One line a simulation, written as soon as it is done, in the order in which they end. A process
-that is killed loses what it was computing and no more; the line that it was writing, if any, is
-cut off when the journal is next opened.
+One line a simulation, written as soon as it is done, in the order in which they end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import Any, NamedTuple, final
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.result.storage import finite_or_none, lock
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch import Outcome
+from ukctrl.studies.journal_file import UNREADABLE, JournalFile
 
 FILE = "journal.jsonl"
 
@@ -60,43 +60,24 @@ def key_of(scenario: Scenario) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
-class Journal:
-    """Simulations that were done, by their keys; on disk where it has a path."""
+@final
+class Journal(JournalFile):
+    """Simulations that were done, by their keys.
+
+    Args:
+        path: Where they are kept, with what an earlier process has left there; None: nowhere.
+
+    Raises:
+        InputError: Another process writes to it, or it cannot be written to.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
         self._known: dict[str, Done] = {}
-        self._file: IO[bytes] | None = None
+        super().__init__(path, "search")
 
-    @staticmethod
-    def open(path: Path) -> Journal:
-        """Open the journal at a path, with what an earlier process has left there.
-
-        Raises:
-            InputError: The file cannot be read or written to.
-        """
-        journal = Journal(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("ab+")
-        except OSError as error:
-            raise InputError(f"cannot keep a journal in '{path}': {error.strerror}.") from error
-        try:
-            lock(file.fileno(), "search", path.parent)
-            file.seek(0)
-            content = file.read()
-            whole = content[: content.rfind(b"\n") + 1]
-            for line in whole.splitlines():
-                journal._read(line)
-            file.truncate(len(whole))
-        except BaseException:
-            file.close()
-            raise
-        journal._file = file
-        return journal
-
-    def _read(self, line: bytes) -> None:
-        try:
+    def _note(self, at: int, line: bytes) -> None:
+        """Note a simulation; one whose line is damaged is made again."""
+        with contextlib.suppress(*UNREADABLE):
             data = json.loads(line)
             values = data["metrics"].items()
             self._known[str(data["run"])] = Done(
@@ -106,13 +87,6 @@ class Journal:
                 random=bool(data["random"]),
                 metrics={name: math.nan if v is None else float(v) for name, v in values},
             )
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return  # damaged: it is simulated again
-
-    @property
-    def path(self) -> Path | None:
-        """Where it is kept; None: nowhere."""
-        return self._path
 
     def __len__(self) -> int:
         return len(self._known)
@@ -121,29 +95,22 @@ class Journal:
         """Return a simulation; None where it was not done."""
         return self._known.get(key)
 
-    def add(self, key: str, done: Done, told: Mapping[str, Any]) -> None:
+    def add(self, key: str, done: Done, order: Mapping[str, Any]) -> None:
         """Write down a simulation.
 
         Args:
             key: What it is known by.
             done: What came of it.
-            told: What else the line says, for people.
+            order: What else the line says, for people.
 
         Raises:
             InputError: The file cannot be written to.
         """
         self._known[key] = done
-        if self._file is None:
-            return
-        entry = finite_or_none({**told, **done._asdict(), "metrics": dict(done.metrics)})
+        entry = finite_or_none({**order, **done._asdict(), "metrics": dict(done.metrics)})
         line = json.dumps({"run": key, **entry}, allow_nan=False, ensure_ascii=True)
-        try:
-            self._file.write(f"{line}\n".encode())
-            self._file.flush()
-        except OSError as error:
-            raise InputError(
-                f"cannot write to the journal '{self._path}': {error.strerror}."
-            ) from error
+        with self._writing():
+            self.append(line)
 
     def forget(self) -> None:
         """Drop all of it: it was of something else.
@@ -152,33 +119,28 @@ class Journal:
             InputError: The file cannot be written to.
         """
         self._known.clear()
-        if self._path is None or self._file is None:
-            return
-        try:
-            self._file.truncate(0)
-        except OSError as error:
-            raise InputError(f"cannot empty '{self._path}': {error.strerror}.") from error
+        with self._writing():
+            self.clear()
 
-    def close(self, *, remove: bool = False) -> None:
-        """Close the file, and remove it where it has served.
+    def remove(self) -> None:
+        """Close the file and remove it: it has served.
 
         Raises:
             InputError: It cannot be removed.
         """
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        if remove and self._path is not None:
-            try:
-                self._path.unlink(missing_ok=True)
-            except OSError as error:
-                raise InputError(f"cannot remove '{self._path}': {error.strerror}.") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
         self.close()
+        if self.path is not None:
+            with self._writing():
+                self.path.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"cannot write to the journal '{self.path}': {error.strerror}."
+            ) from error
 
 
 def agrees(one: Done, other: Done) -> bool:

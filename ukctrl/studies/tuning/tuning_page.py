@@ -12,15 +12,14 @@ from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
 from ukctrl.simulation.result.storage import write_atomically
 from ukctrl.studies.tuning import tuning_figures
+from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_record import METHODS
 from ukctrl.studies.tuning.tuning_tables import cost_table, gain_table, metric_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ukctrl.studies.tuning.tuned import Tuned
-
-__all__ = ["card_name", "html", "pictures", "write"]
+__all__ = ["card_name", "html", "pictures", "write_tuned"]
 
 _FIGURES: Mapping[str, tuple[str, str]] = {
     "tune_search": (
@@ -47,8 +46,12 @@ def card_name(tuned: Tuned) -> str:
     return kept.strip("-.")[:100] or "controller"
 
 
-def write(tuned: Tuned, folder: Path) -> Path:
+def write_tuned(tuned: Tuned, folder: str | Path) -> Path:
     """Write `tune.html`, `tune.json`, `history.csv`, the figures and the card, each atomically.
+
+    Args:
+        tuned: A controller whose gains were searched for.
+        folder: Where, made when it does not exist.
 
     Returns:
         The page.
@@ -56,6 +59,7 @@ def write(tuned: Tuned, folder: Path) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
+    folder = Path(folder)
     images = pictures(tuned)
     target = folder / "tune.html"
     with web_page.folder_for("the search", folder):

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result.metrics import METRICS, unit_in
-from ukctrl.studies.tuning.tuned import Tuned, average_of, worst_of
+from ukctrl.studies.tuning.held_out import average_of, worst_of
+from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_record import Trial, Tuning
 
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 from ukctrl.core.errors import unknown_name
 from ukctrl.simulation.result.measures import rows_of
-from ukctrl.simulation.result.metrics.metric_table import METRICS, Metric
+from ukctrl.simulation.result.metrics.metric import Metric
+from ukctrl.simulation.result.metrics.metric_table import METRICS
 from ukctrl.simulation.result.samples import FIELDS, Labels, Samples, common_unit, per_second
 
 __all__ = [

@@ -1,0 +1,170 @@
+"""What happens where tasks are computed: some of them at a time, one after the other."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
+from typing import Any, final
+
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.files.plugins import reload_files
+from ukctrl.studies.batch.task import Lost, Task, Watch, error_text
+
+OVERTIME_SECONDS = 2.0
+"""How much longer than granted a task may take before its process is ended [s]: most find out
+themselves that they are late."""
+FIRST_SECONDS = 120.0
+"""How much longer the first task of a process may take until it is under way [s]: what it needs has
+to be loaded, and may have to be compiled."""
+ORPHANED = 3
+"""Exit code of a worker whose owner has died."""
+UNSENDABLE = (pickle.PicklingError, AttributeError, TypeError)
+"""What pickle raises of an object that no other process can have."""
+
+
+@final
+class Board(ctypes.Structure):
+    """Shared memory of a worker and its owner, without a lock that a killed process could hold."""
+
+    stop: int
+    """Whether the worker is asked to stop and hand over what it has."""
+    process: int
+    """Its number in the system; 0: it has not begun."""
+    task: int
+    """Place of the task that is being computed among those that it was given."""
+    fraction: float
+    """How much of that task is done."""
+    until: float
+    """When it is overdue [s], of the clock that all processes share; 0: never."""
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("stop", "process", "task")),
+        *((name, ctypes.c_double) for name in ("fraction", "until")),
+    )
+
+
+@final
+class _Pickler(pickle.Pickler):
+    def __init__(self, target: io.BytesIO, shared: object) -> None:
+        super().__init__(target)
+        self._shared = shared
+
+    def persistent_id(self, value: object) -> str | None:
+        return "shared" if value is self._shared and value is not None else None
+
+
+@final
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, source: io.BytesIO, shared: object) -> None:
+        super().__init__(source)
+        self._shared = shared
+
+    def persistent_load(self, name: str) -> object:
+        return self._shared
+
+
+def packed(tasks: Sequence[object], shared: object = None) -> bytes:
+    """Return tasks as bytes, with what all of them share left out.
+
+    Raises:
+        PicklingError: No other process can have them; so do AttributeError, TypeError.
+    """
+    target = io.BytesIO()
+    _Pickler(target, shared).dump(tasks)
+    return target.getvalue()
+
+
+def unpacked(data: bytes, shared: object = None) -> list[Task[Any]]:
+    """Return the tasks that were packed."""
+    tasks: list[Task[Any]] = _Unpickler(io.BytesIO(data), shared).load()
+    return tasks
+
+
+def computed(
+    tasks: Sequence[Task[Any]],
+    watch: Watch = lambda _: None,
+    begin: Callable[[int], bool] = lambda _: True,
+) -> bytes:
+    """Compute tasks; return the values of the first of them, and how long they took, as bytes.
+
+    A value may be a `Lost`, or the `UkctrlError` that the task has raised.
+
+    Args:
+        tasks: Some.
+        watch: Called by each with how far it is; raises where it is to stop.
+        begin: Called with the place of each before it begins; false: no more are wanted.
+    """
+    began = time.perf_counter()
+    values: list[Any] = []
+    for place, task in enumerate(tasks):
+        if not begin(place):
+            break
+        try:
+            values.append(task(watch))
+        except UkctrlError as error:
+            values.append(InputError(str(error)))  # others may not survive the journey
+        except (Exception, KeyboardInterrupt) as error:
+            values.append(Lost(error_text(error)))
+    return pickle.dumps((values, time.perf_counter() - began))
+
+
+_board, _shared, _under_way = Board(), None, False
+"""Of this process, where it is a worker; and whether a task of it was ever under way."""
+
+
+def start(board: Board, shared: bytes, files: Sequence[tuple[str, str]]) -> None:
+    """Make this process a worker, which ends when its owner does."""
+    global _board, _shared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_owner, daemon=True).start()
+    warnings.simplefilter("ignore")  # what NumPy mutters of a run that diverges, its status says
+    reload_files(files)
+    _board, _shared = board, pickle.loads(shared)
+
+
+def work(data: bytes, granted: float | None) -> bytes:
+    """Compute tasks in this process, each of which may take so long [s]."""
+    try:
+        return computed(unpacked(data, _shared), _watch(granted), lambda k: _begin(k, granted))
+    except SystemExit as error:  # of a user's code
+        os._exit(error.code if isinstance(error.code, int) else 1)
+
+
+def _begin(task: int, granted: float | None) -> bool:
+    _board.task, _board.fraction, _board.until = task, 0.0, _until(granted)
+    _board.process = os.getpid()
+    return not _board.stop
+
+
+def _watch(granted: float | None) -> Watch:
+    def watch(fraction: float) -> None:
+        global _under_way
+        _board.fraction = min(max(fraction, 0.0), 1.0)
+        if not _under_way:
+            _under_way = True
+            _board.until = _until(granted)
+        if _board.stop:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def _until(granted: float | None) -> float:
+    extra = OVERTIME_SECONDS + (0.0 if _under_way else FIRST_SECONDS)
+    return 0.0 if granted is None else time.monotonic() + granted + extra
+
+
+def _end_with_owner() -> None:
+    """End this process when its owner does, however that ends and whatever is being computed."""
+    owner = parent_process()
+    if owner is not None:
+        wait([owner.sentinel])
+        os._exit(ORPHANED)
