@@ -115,8 +115,9 @@ def drawn() -> str:
     )
     label = "The ten packages of ukctrl on eight floors; the page lists them"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 24}" viewBox="0 0 {WIDTH} {y + 24}" role="img" '
-        f'aria-label="{label}">\n<style>{STYLE}</style>\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 24}" '
+        f'viewBox="0 0 {WIDTH} {y + 24}" role="img" aria-label="{label}">\n'
+        f"<style>{STYLE}</style>\n" + "\n".join(parts) + "\n</svg>\n"
     )
 
 

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 
