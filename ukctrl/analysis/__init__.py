@@ -1,4 +1,4 @@
-"""What can be known of one scenario before it runs?
+"""What can be known of a scenario before it runs?
 
 In order:
 

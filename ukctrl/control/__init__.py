@@ -1,4 +1,4 @@
-"""What does the controller do: given the believed robot's state, which inputs?
+"""What does the controller do: which inputs, given the state of the robot it believes in?
 
 In order:
 

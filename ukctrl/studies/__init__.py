@@ -1,4 +1,4 @@
-"""What do many runs of a scenario tell that one does not?
+"""What do many runs tell that one does not?
 
 1. `batch`: many runs at a time, in processes of this machine or in somebody else's executor.
 2. `sweep`: one scenario with some of its values varied, as a study in a folder.
