@@ -20,11 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is importe
 
 import numpy as np
 
-from ukctrl import Robot, Task
-from ukctrl.control import Allocation, Bounded, Damped, LeastNorm, Prioritized
-from ukctrl.mechanics.constraints import JointFollows, PointFollows, Stack
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.reference import Constant
+from ukctrl import Allocation, Dynamics, Robot, Stack, Task, constraints, control, reference
 
 SAME = 1e-9
 """Largest difference of two inputs that count as the same [N m, N]."""
@@ -65,8 +61,10 @@ class Bench:
 def scara() -> Bench:
     """Return the SCARA whose tool follows a point, with its orientation held."""
     robot = Robot.load("scara")
-    tool = PointFollows(frame="tool", path=Constant(value=(0.0, 0.35, 0.1)))
-    wrist = JointFollows(joints=("q3",), path=Constant(value=(0.1,)), name="wrist")
+    tool = constraints.PointFollows(frame="tool", path=reference.Constant(value=(0.0, 0.35, 0.1)))
+    wrist = constraints.JointFollows(
+        joints=("q3",), path=reference.Constant(value=(0.1,)), name="wrist"
+    )
     task = Task(robot=robot, servo=(tool, wrist), q=np.array([-0.5, 0.9, -0.4, 0.1]), v=np.zeros(4))
     return Bench(robot, task)
 
@@ -79,8 +77,10 @@ def panda() -> Bench:
     point = robot.snapshot(q).frame(frame).position
     joints = (robot.dofs[0], robot.dofs[2])
     servo = (
-        PointFollows(frame=frame, path=Constant(value=tuple(point.tolist()))),
-        JointFollows(joints=joints, path=Constant(value=(0.0, 0.0)), name="turn"),
+        constraints.PointFollows(frame=frame, path=reference.Constant(value=tuple(point.tolist()))),
+        constraints.JointFollows(
+            joints=joints, path=reference.Constant(value=(0.0, 0.0)), name="turn"
+        ),
     )
     return Bench(robot, Task(robot=robot, servo=servo, q=q, v=np.zeros(robot.nv)))
 
@@ -92,20 +92,20 @@ def main() -> None:
     options = parser.parse_args()
     found: dict[str, dict[str, dict[str, float]]] = {}
     for name, bench in (("scara", scara()), ("panda", panda())):
-        plain = bench.inputs(LeastNorm())
+        plain = bench.inputs(control.LeastNorm())
         wide, tight = 1.01 * np.abs(plain).max(axis=0), 0.7 * np.abs(plain).max(axis=0)
         names = bench.task.robot.actuators
         limits = [
             dict(zip(names, np.maximum(each, 0.1).tolist(), strict=True)) for each in (wide, tight)
         ]
         kinds: dict[str, Allocation] = {
-            "least_norm": LeastNorm(),
-            "least_norm, weighted": LeastNorm(metric=dict.fromkeys(names, 2.0)),
-            "damped": Damped(near=1e-3),
-            "prioritized": Prioritized(),
-            "bounded, no limit binds": Bounded(limit=limits[0]),
-            "bounded, scaled": Bounded(limit=limits[1]),
-            "bounded, relaxed": Bounded(limit=limits[1], on_limit="relax"),
+            "least_norm": control.LeastNorm(),
+            "least_norm, weighted": control.LeastNorm(metric=dict.fromkeys(names, 2.0)),
+            "damped": control.Damped(near=1e-3),
+            "prioritized": control.Prioritized(),
+            "bounded, no limit binds": control.Bounded(limit=limits[0]),
+            "bounded, scaled": control.Bounded(limit=limits[1]),
+            "bounded, relaxed": control.Bounded(limit=limits[1], on_limit="relax"),
         }
         for kind in ("damped", "prioritized", "bounded, no limit binds"):
             off = float(np.abs(bench.inputs(kinds[kind]) - plain).max())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl import Matrix, Vector
 
 GRAVITY = 9.81
 RATE = 20.0

@@ -19,9 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is importe
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix
-from ukctrl.mechanics.pseudoinverse import METHODS, MethodName, penrose_residuals, pinv
-from ukctrl.papers.pseudoinverses.printed import svd
+from ukctrl import Matrix, papers, pseudoinverse
+
+printed = papers.pseudoinverses.printed
 
 SIZES = (5, 10, 20, 50, 100, 200)
 LARGE = 50
@@ -43,10 +43,10 @@ def jacobian(n: int) -> Matrix:
     return A
 
 
-def microseconds(A: Matrix, method: MethodName, rounds: int) -> float:
+def microseconds(A: Matrix, method: pseudoinverse.MethodName, rounds: int) -> float:
     """Return the time of one pseudoinverse: the best of some rounds."""
-    found = pinv(A, method)
-    worst = penrose_residuals(A, found.matrix).worst
+    found = pseudoinverse.pinv(A, method)
+    worst = pseudoinverse.penrose_residuals(A, found.matrix).worst
     if worst > SAME:
         raise SystemExit(
             f"'{method}' misses the Penrose conditions by {worst:.1e} at n = {len(A.T)}."
@@ -56,7 +56,7 @@ def microseconds(A: Matrix, method: MethodName, rounds: int) -> float:
         while True:
             began = time.perf_counter()
             for _ in range(repeat):
-                pinv(A, method)
+                pseudoinverse.pinv(A, method)
             passed = time.perf_counter() - began
             if passed >= BATCH:
                 break
@@ -80,12 +80,12 @@ def main() -> None:
     matrices = {n: jacobian(n) for n in SIZES}
     measured = {}
     print(f"{'microseconds at n =':28s}" + "".join(f"{n:10d}" for n in SIZES) + "  exponent")
-    for method in METHODS:
+    for method in pseudoinverse.METHODS:
         times = {n: microseconds(A, method, options.rounds) for n, A in matrices.items()}
         growth = exponent(times, LARGE)
         measured[method] = {"microseconds": times, "exponent": growth}
         print(f"{method:28s}" + "".join(f"{t:10.1f}" for t in times.values()) + f"{growth:10.2f}")
-    counted = {n: float(svd(n, 4 * n // 5)) for n in SIZES}  # of the transpose: m <= n
+    counted = {n: float(printed.svd(n, 4 * n // 5)) for n in SIZES}  # of the transpose: m <= n
     growth = exponent(counted, LARGE)
     kflops = "".join(f"{1e-3 * flops:10.1f}" for flops in counted.values())
     print(f"{'kflops of an SVD, counted':28s}{kflops}{growth:10.2f}")

@@ -16,12 +16,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ukctrl import control, robot, uk
+    from ukctrl import control, papers, robot, uk
     from ukctrl.analysis import conformance as testing
+    from ukctrl.analysis import linear
     from ukctrl.analysis.check.check import check
     from ukctrl.analysis.check.check_figure import check_figure
     from ukctrl.analysis.check.findings import Check
-    from ukctrl.analysis.internal_dynamics.internal_dynamics import internal_dynamics
+    from ukctrl.analysis.internal_dynamics.internal_dynamics import (
+        InternalDynamics,
+        internal_dynamics,
+    )
     from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import internal_dynamics_figure
     from ukctrl.analysis.linear.analysis import analyze
     from ukctrl.analysis.linear.design import designed
@@ -29,13 +33,24 @@ if TYPE_CHECKING:
     from ukctrl.control import Command, Controller, Law, Signal, Task
     from ukctrl.control.allocation import Allocation, Allocator
     from ukctrl.control.feedback import Feedback
+    from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
+    from ukctrl.core import errors, fields, number_text, statistics
+    from ukctrl.core.algebra.threads import one_blas_thread
     from ukctrl.core.arrays import Matrix, Vector
     from ukctrl.core.errors import InfeasibleConstraint, InputError, UkctrlError
     from ukctrl.core.fields import NonNegative, Positive, spec
-    from ukctrl.core.files import catalog
-    from ukctrl.mechanics import constraints, motion, pseudoinverse, reference
+    from ukctrl.core.files import catalog, zoo
+    from ukctrl.mechanics import (
+        constraints,
+        derivatives,
+        motion,
+        pseudoinverse,
+        reference,
+        relative_degree,
+    )
     from ukctrl.mechanics.constraints import Attached, Constraint, Rows, Stack
     from ukctrl.mechanics.dynamics import Dynamics
+    from ukctrl.mechanics.integrability.classify import classify
     from ukctrl.mechanics.linearise.equilibrium import equilibrium
     from ukctrl.mechanics.linearise.linearization import linearize
     from ukctrl.papers.reproduction_page import write_reproduction
@@ -45,17 +60,23 @@ if TYPE_CHECKING:
     from ukctrl.simulation import effects
     from ukctrl.simulation.effects import Effect
     from ukctrl.simulation.handover import Runtime
+    from ukctrl.simulation.handover.replay import replay
+    from ukctrl.simulation.loop import Loop
     from ukctrl.simulation.result import metrics
     from ukctrl.simulation.result.result import Result
     from ukctrl.simulation.scenario import Scenario
     from ukctrl.simulation.simulate import simulate
+    from ukctrl.simulation.verdicts import judge
+    from ukctrl.studies import insight, tuning
     from ukctrl.studies.comparison.compare import compare
     from ukctrl.studies.comparison.comparison import Comparison
     from ukctrl.studies.comparison.comparison_page import write_comparison
+    from ukctrl.studies.comparison.entry import Entry
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep.factor import Factor
     from ukctrl.studies.sweep.study import Study
     from ukctrl.studies.sweep.sweep import sweep
+    from ukctrl.studies.tuning.plants import Plants
     from ukctrl.studies.tuning.search import Budget
     from ukctrl.studies.tuning.tune import tune
     from ukctrl.studies.tuning.tuned import Tuned
@@ -65,7 +86,7 @@ _NAMES = {
     "analysis.check.check": "check",
     "analysis.check.check_figure": "check_figure",
     "analysis.check.findings": "Check",
-    "analysis.internal_dynamics.internal_dynamics": "internal_dynamics",
+    "analysis.internal_dynamics.internal_dynamics": "InternalDynamics internal_dynamics",
     "analysis.internal_dynamics.internal_dynamics_figure": "internal_dynamics_figure",
     "analysis.linear.analysis": "analyze",
     "analysis.linear.design": "designed",
@@ -73,11 +94,14 @@ _NAMES = {
     "control": "Command Controller Law Signal Task",
     "control.allocation": "Allocation Allocator",
     "control.feedback": "Feedback",
+    "control.fuzzy_gain": "Fuzzy fuzzy_gain",
+    "core.algebra.threads": "one_blas_thread",
     "core.arrays": "Matrix Vector",
     "core.errors": "InfeasibleConstraint InputError UkctrlError",
     "core.fields": "NonNegative Positive spec",
     "mechanics.constraints": "Attached Constraint Rows Stack",
     "mechanics.dynamics": "Dynamics",
+    "mechanics.integrability.classify": "classify",
     "mechanics.linearise.equilibrium": "equilibrium",
     "mechanics.linearise.linearization": "linearize",
     "papers.reproduction_page": "write_reproduction",
@@ -85,16 +109,21 @@ _NAMES = {
     "robot": "Robot Snapshot",
     "simulation.effects": "Effect",
     "simulation.handover": "Runtime",
+    "simulation.handover.replay": "replay",
+    "simulation.loop": "Loop",
     "simulation.result.result": "Result",
     "simulation.scenario": "Scenario",
     "simulation.simulate": "simulate",
+    "simulation.verdicts": "judge",
     "studies.comparison.compare": "compare",
     "studies.comparison.comparison": "Comparison",
     "studies.comparison.comparison_page": "write_comparison",
+    "studies.comparison.entry": "Entry",
     "studies.insight": "Insight write_study_report",
     "studies.sweep.factor": "Factor",
     "studies.sweep.study": "Study",
     "studies.sweep.sweep": "sweep",
+    "studies.tuning.plants": "Plants",
     "studies.tuning.search": "Budget",
     "studies.tuning.tune": "tune",
     "studies.tuning.tuned": "Tuned",
@@ -105,15 +134,26 @@ _MODULES = {
     "catalog": "core.files.catalog",
     "constraints": "mechanics.constraints",
     "control": "control",
+    "derivatives": "mechanics.derivatives",
     "effects": "simulation.effects",
+    "errors": "core.errors",
+    "fields": "core.fields",
+    "insight": "studies.insight",
+    "linear": "analysis.linear",
     "metrics": "simulation.result.metrics",
     "motion": "mechanics.motion",
+    "number_text": "core.number_text",
+    "papers": "papers",
     "plot": "reports.plot",
     "pseudoinverse": "mechanics.pseudoinverse",
     "reference": "mechanics.reference",
+    "relative_degree": "mechanics.relative_degree",
     "robot": "robot",
+    "statistics": "core.statistics",
     "testing": "analysis.conformance",
+    "tuning": "studies.tuning",
     "uk": "uk",
+    "zoo": "core.files.zoo",
 }
 """The modules that `ukctrl` gives as a whole."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -130,14 +170,19 @@ __all__ = [
     "Controller",
     "Dynamics",
     "Effect",
+    "Entry",
     "Factor",
     "Feedback",
+    "Fuzzy",
     "InfeasibleConstraint",
     "InputError",
     "Insight",
+    "InternalDynamics",
     "Law",
+    "Loop",
     "Matrix",
     "NonNegative",
+    "Plants",
     "Positive",
     "Result",
     "Robot",
@@ -156,33 +201,49 @@ __all__ = [
     "catalog",
     "check",
     "check_figure",
+    "classify",
     "compare",
     "constraints",
     "control",
+    "derivatives",
     "designed",
     "effects",
     "equilibrium",
+    "errors",
+    "fields",
+    "fuzzy_gain",
+    "insight",
     "internal_dynamics",
     "internal_dynamics_figure",
+    "judge",
+    "linear",
     "linear_loop",
     "linearize",
     "metrics",
     "motion",
+    "number_text",
+    "one_blas_thread",
+    "papers",
     "plot",
     "pseudoinverse",
     "reference",
+    "relative_degree",
+    "replay",
     "robot",
     "simulate",
     "spec",
+    "statistics",
     "sweep",
     "testing",
     "tune",
+    "tuning",
     "uk",
     "write_comparison",
     "write_report",
     "write_reproduction",
     "write_study_report",
     "write_tuned",
+    "zoo",
 ]
 
 

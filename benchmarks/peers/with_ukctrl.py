@@ -9,9 +9,7 @@ import numpy as np
 import pinocchio as pin
 from protocol import Case, Tick, serve
 
-from ukctrl import Dynamics, Law, Scenario, Stack, Task
-from ukctrl.core.arrays import Vector
-from ukctrl.simulation.loop.prepare import true_robot
+from ukctrl import Dynamics, Law, Loop, Scenario, Stack, Task, Vector
 
 
 def states(case: Case) -> list[tuple[float, Vector, Vector]]:
@@ -25,7 +23,7 @@ def states(case: Case) -> list[tuple[float, Vector, Vector]]:
 def task_of(case: Case) -> tuple[Scenario, Task]:
     """Return the case's scenario and what its law is started on."""
     scenario = Scenario.load(case["scenario"])
-    robot, (_, q, v) = true_robot(scenario.robot), states(case)[0]
+    robot, (_, q, v) = Loop(scenario).robot, states(case)[0]
     return scenario, Task(robot=robot, servo=scenario.servo, q=q, v=v, rank=scenario.rank)
 
 

@@ -15,10 +15,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ukctrl import Scenario, compare, simulate
-from ukctrl.analysis.linear import frequencies, linear_figures, linear_loop, margins_at, response_at
-from ukctrl.reports import plot
-from ukctrl.reports.plot import overlay, style
+from ukctrl import Scenario, compare, linear, linear_loop, plot, simulate
 
 DOCS = Path(__file__).resolve().parents[1]
 TUTORIAL = DOCS / "tutorials" / "first-scenario.md"
@@ -27,7 +24,7 @@ WIDTH, COLOURS = 1200, 256
 
 def save(figure: Figure, path: Path, part: float = 1.0) -> None:
     """Write the upper part of a figure, as wide as a page, with as many colours as it needs."""
-    image = Image.open(io.BytesIO(style.png(figure))).convert("RGB")
+    image = Image.open(io.BytesIO(plot.style.png(figure))).convert("RGB")
     image = image.crop((0, 0, image.width, round(part * image.height)))
     height = round(image.height * WIDTH / image.width)
     image = image.resize((WIDTH, height), Image.Resampling.LANCZOS)
@@ -54,18 +51,18 @@ def main() -> None:
     save(plot.errors(decaying), folder / "decay.png")
     wrong = circle().replace({"believed.mass_scale": 0.8})
     laws = ["servo-baumgarte", "servo-pid", "computed-torque", "pd-gravity"]
-    errors = overlay.errors(compare(wrong, laws).results)
+    errors = plot.overlay.errors(compare(wrong, laws).results)
     save(errors, folder / "wrong-model.png", part=0.352)  # the first of three rows
     guides = DOCS / "howto" / "figures"
     guides.mkdir(exist_ok=True)
     held = linear_loop(Scenario.load("panda-elastic"))
     curves = []
     for motor in (0, 1, 6):
-        grid = frequencies(held, motor)
-        values = response_at(held, motor).along(grid)[:, 0, 0]
-        crossing = margins_at(held, motor).phase_frequency
-        curves.append(linear_figures.Curve(held.inputs[motor], grid, values, crossing))
-    save(linear_figures.nyquist(curves), guides / "nyquist.png")
+        grid = linear.frequencies(held, motor)
+        values = linear.response_at(held, motor).along(grid)[:, 0, 0]
+        crossing = linear.margins_at(held, motor).phase_frequency
+        curves.append(linear.linear_figures.Curve(held.inputs[motor], grid, values, crossing))
+    save(linear.linear_figures.nyquist(curves), guides / "nyquist.png")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 GALLERY = Path(__file__).resolve().parent
+SHARED = GALLERY / "shared"
+"""Scripts that pages share."""
 PLACE = re.compile(r"<!-- (table|fact): ([\w-]+) -->[^<]*<!-- end -->")
 """A place to fill; `<` cannot stand in one, so a place never reaches into the next."""
 Texts = Mapping[str, Callable[[], str]]
@@ -49,11 +51,13 @@ def scripts_of(page: str) -> Iterator[None]:
     Pages may give their scripts the same names, so no script outlives its page.
     """
     home = folder(page)
-    sys.path.insert(0, str(home))
+    places = [str(home), str(SHARED)]
+    sys.path[:0] = places
     try:
         yield
     finally:
-        sys.path.remove(str(home))
+        for place in places:
+            sys.path.remove(place)
         for name, module in list(sys.modules.items()):
             if Path(getattr(module, "__file__", None) or "/").parent == home:
                 del sys.modules[name]

@@ -12,10 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from ukctrl import Scenario, check
-from ukctrl.analysis.check import Check
-from ukctrl.core.extremes import first_largest
-from ukctrl.core.files import catalog
+from ukctrl import Check, Scenario, catalog, check
 
 PAGE = Path(__file__).with_name("check.md")
 TABLE = re.compile(r"(?<=<!-- table: catalogue -->\n\n)(.*?)(?=\n\n<!-- end -->)", re.DOTALL)
@@ -24,23 +21,21 @@ HEAD = (
     "| motion | nearest to singular | most used | verdict |"
 )
 WORDS = {"joint motion": "kinematics", "path alone": "path", "none": "-"}
-UNUSED = 1e-6
-"""Less than this part of a limit is nothing: a robot that rests needs rounding of its motors."""
 VERDICTS = {"ready": "ready", "warnings": "warnings", "not ready": "**not ready**"}
 
 
 def row_of(found: Check, name: str) -> str:
     """Return what was found of one scenario, as a row of the table."""
-    ranks, rows = found.ranks, len(found.rows)
+    ranks, rows = found.motion.ranks, len(found.start.rows)
     cells = [
         f"`{name}`",
-        str(found.mobility),
-        f"{found.motors}, {found.actuation}" if found.motors else "none",
-        f"{found.servo.rank} of {rows}" if rows else "-",
-        f"{found.grip.rank} of {rows}" if rows else "-",
+        str(found.start.mobility),
+        f"{found.start.motors}, {found.start.actuation}" if found.start.motors else "none",
+        f"{found.start.servo.rank} of {rows}" if rows else "-",
+        f"{found.start.grip.rank} of {rows}" if rows else "-",
         ranks.realisation if ranks is not None and rows else "-",
         _degrees(found),
-        WORDS.get(found.way.kind, found.way.kind),
+        WORDS.get(found.motion.way.kind, found.motion.way.kind),
         _nearest(found),
         _most_used(found),
         VERDICTS[found.verdict],
@@ -49,34 +44,28 @@ def row_of(found: Check, name: str) -> str:
 
 
 def _degrees(found: Check) -> str:
-    dependent = set(found.servo.dependent)
+    dependent = set(found.start.servo.dependent)
     known = {
         str(row.relative_degree or f"at least {row.relative_degree_at_least}")
-        for row in found.rows
+        for row in found.start.rows
         if row.name not in dependent
     }
     return ", ".join(sorted(known)) or "-"
 
 
 def _nearest(found: Check) -> str:
-    if found.ranks is None or not found.ranks.servo.highest:
+    if found.motion.ranks is None or not found.motion.ranks.servo.highest:
         return "-"
-    if found.way.stop is not None:
-        return f"ends at {found.way.stop.t:.3g} s"
-    servo = found.ranks.servo
+    if found.motion.way.stop is not None:
+        return f"ends at {found.motion.way.stop.t:.3g} s"
+    servo = found.motion.ranks.servo
     return f"{servo.worst:.2g}"
 
 
 def _most_used(found: Check) -> str:
-    demands = found.feasibility
-    if demands is None:
-        return "-"
-    every = (*demands.inputs, *demands.rates, *demands.velocities, *demands.positions)
-    limited = [use for use in every if use.share is not None]
-    if not limited:
-        return "-"
-    most = limited[first_largest([use.share or 0.0 for use in limited], UNUSED)]
-    return f"{100.0 * (most.share or 0.0):.0f} % (`{most.name}`)"
+    needs = found.motion.feasibility
+    most = needs and needs.most_used
+    return f"{100.0 * (most.share or 0.0):.0f} % (`{most.name}`)" if most else "-"
 
 
 def rows_of(names: list[str]) -> dict[str, str]:

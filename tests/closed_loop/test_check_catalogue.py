@@ -119,10 +119,10 @@ SAMPLED = {"rtol": 2e-3, "atol": 1e-6}
 
 def seen(found):
     """Return what the table expects."""
-    ranks = found.ranks
-    degrees = {row.relative_degree for row in found.rows}
+    ranks = found.motion.ranks
+    degrees = {row.relative_degree for row in found.start.rows}
     return (
-        found.mobility, found.actuation, found.servo.rank, found.grip.rank,
+        found.start.mobility, found.start.actuation, found.start.servo.rank, found.start.grip.rank,
         ranks.realisation if ranks is not None else NO_TASK, degrees, found.verdict,
     )  # fmt: skip
 
@@ -144,7 +144,7 @@ def test_something_is_expected_of_every_scenario():
 
 @pytest.mark.parametrize("name", ["scara-helix", "three-rrr"])
 def test_ranks_stay_along_the_motion(name):
-    ranks = check(Scenario.load(name)).ranks
+    ranks = check(Scenario.load(name)).motion.ranks
     assert ranks.servo.lowest == ranks.servo.highest == EXPECTED[name][2]
     assert ranks.grip.lowest == ranks.grip.highest == EXPECTED[name][3]
     assert ranks.mobility == (EXPECTED[name][0],) * 2
@@ -154,7 +154,7 @@ def peaks_of(name):
     scenario = Scenario.load(name)
     result = simulate(scenario)
     assert result.status == "completed"
-    return check(scenario).feasibility, np.abs(result["u"]).max(axis=0)
+    return check(scenario).motion.feasibility, np.abs(result["u"]).max(axis=0)
 
 
 @pytest.mark.parametrize("name", ["scara-helix"])

@@ -12,7 +12,7 @@ from scipy.linalg import expm
 from ukctrl import Command, Controller, Law, Robot, Scenario, UkctrlError, simulate
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import JointMotor
+from ukctrl.robot import JointMotor, Lagrangian, Options, Perturbation
 from ukctrl.simulation.effects import (
     Backlash,
     Bias,
@@ -61,7 +61,7 @@ class GivenLaw(Law):
         return Command(np.array(self.answer(s.t, s.q, s.v), dtype=float), memory)
 
 
-SLIDE = Robot.from_lagrangian({"x": "m"}, "0.5*2.0*v.x**2")
+SLIDE = Robot.build(Lagrangian(coordinates={"x": "m"}, kinetic="0.5*2.0*v.x**2"))
 """A mass of 2 kg on a line."""
 HOLD = (JointFollows(joints=("x",), path=Constant(value=(0.0,))),)
 
@@ -145,8 +145,8 @@ def test_a_periodic_disturbance_swings_a_free_mass_as_the_closed_form_says():
 def test_a_payload_from_the_start_is_a_robot_with_that_mass():
     base = Scenario.load("scara-helix", {"timing.duration": 0.5, "believed.mass_scale": 0.9})
     carried = simulate(base.replace({"effect": [CarriedPayload(frame="tool", mass=1.5)]}))
-    loaded = Robot.load("scara").perturbed(payload={"frame": "tool", "mass": 1.5})
-    believed = Robot.load("scara").perturbed(mass_scale=0.9)
+    loaded = Robot.load("scara").perturbed(Perturbation(payload={"frame": "tool", "mass": 1.5}))
+    believed = Robot.load("scara").perturbed(Perturbation(mass_scale=0.9))
     built = dc.replace(base, robot=loaded, believed=None, controller=_Of(base.controller, believed))
     # Only the steps differ in rounding, because the energy is integrated along.
     np.testing.assert_allclose(carried["q"], simulate(built)["q"], rtol=0.0, atol=1e-12)
@@ -199,7 +199,7 @@ def test_integration_starts_afresh_where_a_payload_is_picked_up():
     base = Scenario.load("scara-helix", {"timing.duration": 0.5, "timing.sample": 0.05})
     whole = simulate(base.replace({"effect": [CarriedPayload(frame="tool", mass=2.0, start=0.25)]}))
     first = simulate(base.replace({"timing.duration": 0.25}))
-    loaded = lift.perturbed(payload={"frame": "tool", "mass": 2.0})
+    loaded = lift.perturbed(Perturbation(payload={"frame": "tool", "mass": 2.0}))
     start = {"q": tuple(first["q"][-1]), "v": tuple(first["v"][-1]), "t": 0.25}
     second = simulate(
         dc.replace(
@@ -477,14 +477,17 @@ def test_what_a_mismatch_drew_stands_in_the_provenance_and_is_what_moves():
     run = simulate(base.replace({"effect": [Mismatch(mass=0.3)]}))
     (entry,) = run.provenance["effects"]
     scale = entry["drawn"]["mass_scale"]
-    true = dc.replace(base, robot=Robot.load("scara").perturbed(mass_scale=scale),
+    true = dc.replace(base, robot=Robot.load("scara").perturbed(Perturbation(mass_scale=scale)),
                       controller=_Of(base.controller, Robot.load("scara")))  # fmt: skip
     np.testing.assert_allclose(run["q"], simulate(true)["q"], rtol=0.0, atol=1e-12)
 
 
 def test_a_saturation_follows_the_speed_of_the_motor_between_ticks():
     motor = {"kind": "joint", "joint": "x", "limit": 4.0, "no_load_speed": 0.5}
-    robot = Robot.from_lagrangian({"x": "m"}, "0.5*2.0*v.x**2", actuators=(JointMotor(**motor),))
+    robot = Robot.build(
+        Lagrangian(coordinates={"x": "m"}, kinetic="0.5*2.0*v.x**2"),
+        Options(actuator=(JointMotor(**motor),)),
+    )
     answer = lambda t, q, v: [100.0]  # noqa: E731
     for control in (None, 0.1):
         run = slide(answer, [Saturation()], control=control, robot=robot)

@@ -11,7 +11,7 @@ from ukctrl.control import Baumgarte, ElasticLinearisation
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import Elastic, Wrench, links_alone
+from ukctrl.robot import Elastic, Lagrangian, Options, Wrench, links_alone
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.simulation.simulate import Loop
 
@@ -226,10 +226,9 @@ def test_a_sampled_joint_is_stable_as_far_as_its_linear_system_says(period, stab
     a1, b1, a, b = 20.0, 100.0, 800.0, 160000.0
     growth = held_growth(period, a1, b1, a, b)
     assert (growth < 1.0) == stable
-    robot = Robot.from_lagrangian(
-        coordinates=["q"],
-        kinetic=f"{MASS}/2*v.q**2",
-        elastic=Elastic(stiffness=SPRING, motor_inertia=ROTOR),
+    robot = Robot.build(
+        Lagrangian(coordinates=["q"], kinetic=f"{MASS}/2*v.q**2"),
+        Options(elastic=Elastic(stiffness=SPRING, motor_inertia=ROTOR)),
     )
     law = ElasticLinearisation(feedback=Baumgarte(alpha=a1, beta=b1), alpha=a, beta=b)
     scenario = Scenario(
@@ -271,7 +270,7 @@ def test_a_servo_law_on_the_links_names_the_laws_that_reach_them():
     scenario = Scenario.load("panda-elastic").replace(servo)
     report = check(scenario)
     assert not report.ok
-    assert {row.relative_degree for row in report.rows} == {4}
+    assert {row.relative_degree for row in report.start.rows} == {4}
     assert any('use kind = "elastic_linearisation"' in problem for problem in report.problems)
     run = simulate(scenario)
     assert run.status == "infeasible"

@@ -59,7 +59,7 @@ def test_the_report_speaks_of_what_there_is(run):
 def test_check_finds_it_ready():
     found = check(Scenario.from_toml(SWING))
     assert found.ok
-    assert found.rows == ()
+    assert found.start.rows == ()
 
 
 def test_a_free_scenario_survives_its_own_file():

@@ -11,6 +11,7 @@ from ukctrl.control import Lqr, NoControl
 from ukctrl.mechanics.constraints import PoseFollows
 from ukctrl.mechanics.reference import Constant, ConstantOrientation
 from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Options
 from ukctrl.robot.schema import ExtraFrame, GivenForce
 from ukctrl.simulation.scenario import Stabilisation, StartState, Timing
 
@@ -35,7 +36,7 @@ DISC = (
 
 
 def free(urdf, *passive, **options):
-    robot = Robot.from_urdf(urdf, floating_base=True, **options)
+    robot = Robot.build(urdf, Options(floating_base=True, **options))
     return dc.replace(robot, passive=passive)
 
 
@@ -148,10 +149,12 @@ def drive():
 
 def test_a_differential_drive_moves_as_a_unicycle():
     torques = {"left": 0.3, "right": 0.5}
-    robot = Robot.from_urdf(
+    robot = Robot.build(
         drive(),
-        actuators=[],
-        forces=[GivenForce(joint=name, force=repr(value)) for name, value in torques.items()],
+        Options(
+            actuator=[],
+            force=[GivenForce(joint=name, force=repr(value)) for name, value in torques.items()],
+        ),
     )
     assert robot.dofs == ("x", "y", "yaw", "left", "right")
     rolling = {"kind": "rolling", "radius": WHEEL, "height": False}
@@ -190,7 +193,7 @@ def test_a_box_slides_down_a_slope_and_its_contact_rubs():
         "ground": {"normal": normal.tolist()},
         "friction": {"kind": "viscous", "coefficient": 1.5},
     }
-    box = free(BOX, contact, frames=[foot])
+    box = free(BOX, contact, frame=[foot])
     run = run_of(box, [*(0.1 * normal), *turned.as_quat()], np.zeros(6))
     decay = 1.5 / 2.0
     speed = G * np.sin(slope) / decay * (1.0 - np.exp(-decay * run.time))
@@ -203,7 +206,7 @@ def test_a_foot_that_sticks_carries_the_weight_at_rest():
     foot = ExtraFrame(name="foot", parent="box", position=(0.05, 0.0, -0.1))
     contact = {"kind": "contact", "frame": "foot", "type": "flat", "sticks": True, "name": "foot"}
     run = run_of(
-        free(BOX, contact, frames=[foot]), [0, 0, 0.1, 0, 0, 0, 1], np.zeros(6), duration=0.5
+        free(BOX, contact, frame=[foot]), [0, 0, 0.1, 0, 0, 0, 1], np.zeros(6), duration=0.5
     )
     np.testing.assert_allclose(run["v"], 0.0, **INTEGRATED)
     reaction = dict(zip(run.labels.passive_rows, run["reaction"][-1], strict=True))
@@ -222,8 +225,8 @@ def test_geared_flywheels_turn_as_one():
             f'<joint name="{name}" type="revolute"><parent link="base"/>'
             f'<child link="{name}_wheel"/><axis xyz="0 0 1"/>{limit}</joint>'
         )
-    robot = Robot.from_urdf(
-        f"{urdf}</robot>", actuators=[], forces=[GivenForce(joint="one", force="0.4")]
+    robot = Robot.build(
+        f"{urdf}</robot>", Options(actuator=[], force=[GivenForce(joint="one", force="0.4")])
     )
     gear = {"kind": "gear", "joints": ["two", "one"], "ratio": -0.5, "offset": 0.3}
     run = run_of(dc.replace(robot, passive=(gear,)), [0.0, 0.3], [0.0, 0.0])

@@ -26,6 +26,7 @@ from ukctrl.control.special.io_linearisation import error_polynomial
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import MinJerk, RestToRest
+from ukctrl.robot import Lagrangian
 from ukctrl.simulation.loop import Loop
 
 pytestmark = pytest.mark.portable
@@ -243,20 +244,23 @@ LENGTHS = {"lc1": 0.5, "lc2": 0.5, "g": 9.81}
 
 
 def in_text():
-    return Robot.from_lagrangian(
-        coordinates=["q2", "q4", "p2", "p4"],
-        kinetic=[
-            "(m1*lc1**2 + I1)/2*v.q2**2",
-            "m2/2*(l1**2*v.q2**2 + lc2**2*(v.q2 + v.q4)**2 + 2*l1*lc2*cos(q4)*v.q2*(v.q2 + v.q4))",
-            "I2/2*(v.q2 + v.q4)**2",
-            "(v.p2**2 + v.p4**2)/2",
-        ],
-        potential=[
-            "-(m1*lc1 + m2*l1)*g*cos(q2) - m2*lc2*g*cos(q2 + q4)",
-            "((p2 - q2)**2 + (p4 - q4)**2)/2",
-        ],
-        parameters={**dict.fromkeys(("m1", "m2", "l1", "I1", "I2"), 1.0), **LENGTHS},
-        inputs={"u1": {"p2": 1.0}, "u2": {"p4": 1.0}},
+    return Robot.build(
+        Lagrangian(
+            coordinates=["q2", "q4", "p2", "p4"],
+            kinetic=[
+                "(m1*lc1**2 + I1)/2*v.q2**2",
+                "m2/2*(l1**2*v.q2**2 + lc2**2*(v.q2 + v.q4)**2)",
+                "m2*l1*lc2*cos(q4)*v.q2*(v.q2 + v.q4)",
+                "I2/2*(v.q2 + v.q4)**2",
+                "(v.p2**2 + v.p4**2)/2",
+            ],
+            potential=[
+                "-(m1*lc1 + m2*l1)*g*cos(q2) - m2*lc2*g*cos(q2 + q4)",
+                "((p2 - q2)**2 + (p4 - q4)**2)/2",
+            ],
+            parameters={**dict.fromkeys(("m1", "m2", "l1", "I1", "I2"), 1.0), **LENGTHS},
+            inputs={"u1": {"p2": 1.0}, "u2": {"p4": 1.0}},
+        )
     )
 
 
@@ -316,11 +320,13 @@ def test_an_error_decays_as_the_polynomial_says():
 
 
 def three_masses(*rows, path=None):
-    robot = Robot.from_lagrangian(
-        coordinates=dict.fromkeys(("x1", "x2", "x3"), "m"),
-        kinetic="(v.x1**2 + v.x2**2 + v.x3**2)/2",
-        potential="20*(x2 - x1)**2 + 10*(x3 - x2)**2",
-        inputs={"F": {"x1": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates=dict.fromkeys(("x1", "x2", "x3"), "m"),
+            kinetic="(v.x1**2 + v.x2**2 + v.x3**2)/2",
+            potential="20*(x2 - x1)**2 + 10*(x3 - x2)**2",
+            inputs={"F": {"x1": 1.0}},
+        )
     )
     servo = tuple(Expression(phi=row, name="row", path=path) for row in rows)
     return Task(robot=robot, servo=servo, q=np.zeros(3), v=np.zeros(3), duration=1.0)

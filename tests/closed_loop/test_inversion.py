@@ -17,7 +17,7 @@ from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.constraints import JointFollows, OrientationFollows, PointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AboutAxis, Expression, RestToRest
-from ukctrl.robot import Robot, Wrench
+from ukctrl.robot import Options, Robot, Wrench
 from ukctrl.simulation.loop import Loop
 from ukctrl.uk import servo_matrix
 
@@ -214,7 +214,7 @@ def test_free_bodies_are_inverted_on_their_manifold():
     axes = dict(zip("xyz", np.eye(3).tolist(), strict=True))
     pushes = [Wrench(name=f"f{n}", frame="hull", force=tuple(axes[n])) for n in "xyz"]
     pushes += [Wrench(name=f"t{n}", frame="hull", torque=tuple(axes[n])) for n in "xyz"]
-    robot = Robot.from_urdf(urdf, floating_base=True, actuators=pushes, gravity=(0.0, 0.0, 0.0))
+    robot = Robot.build(urdf, Options(floating_base=True, actuator=pushes, gravity=(0.0, 0.0, 0.0)))
     turning = AboutAxis(axis="z", angle=Expression(components=("0.8*t",)))
     rows = (
         PointFollows(frame="hull", path=Expression(x="0.5*sin(t)", y="0.2*t", z="1.0")),

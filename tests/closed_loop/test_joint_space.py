@@ -8,7 +8,7 @@ from ukctrl.control import ComputedTorque, JointPid, PdGravity
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import Expression as Path
-from ukctrl.robot import JointDamper, JointSpring
+from ukctrl.robot import JointDamper, JointSpring, Lagrangian, Options
 
 pytestmark = pytest.mark.portable
 
@@ -29,10 +29,15 @@ def run(robot, servo, controller, start=None, duration=6.0, **more):
 def sprung_arm():
     spring = JointSpring(joint="a", stiffness=30.0, rest=0.4)
     damper = JointDamper(joint="b", damping=0.5)
-    return Robot.from_lagrangian(
-        ["a", "b"], "v.a**2 + v.b**2/2 + cos(a - b)*v.a*v.b/2", "-20*cos(a) - 5*cos(b)",
-        forces=[spring, damper], name="sprung",
-    )  # fmt: skip
+    return Robot.build(
+        Lagrangian(
+            coordinates=["a", "b"],
+            kinetic="v.a**2 + v.b**2/2 + cos(a - b)*v.a*v.b/2",
+            potential="-20*cos(a) - 5*cos(b)",
+        ),
+        Options(force=[spring, damper]),
+        name="sprung",
+    )
 
 
 def test_pd_holds_a_robot_with_springs_without_error():
@@ -95,7 +100,7 @@ def test_a_joint_without_limits_follows_beyond_a_turn():
       <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="turn" type="continuous"><parent link="base"/><child link="disc"/>
       <axis xyz="0 1 0"/></joint></robot>"""
-    robot = Robot.from_urdf(urdf)
+    robot = Robot.build(urdf)
     servo = (JointFollows(joints=("turn",), path=Path(components=("4*t",))),)
     result = run(robot, servo, ComputedTorque(kp=100.0, kd=20.0), duration=3.0,
                  start={"v": {"turn": 4.0}})  # fmt: skip
@@ -104,10 +109,14 @@ def test_a_joint_without_limits_follows_beyond_a_turn():
 
 
 def test_velocity_constraints_and_missing_motors_are_refused():
-    edge = Robot.from_lagrangian(
-        {"x": "m", "y": "m", "h": "rad"}, "v.x**2 + v.y**2 + v.h**2/4",
-        passive=[{"kind": "expression", "psi": "v.x*sin(h) - v.y*cos(h)", "name": "blade"}],
-    )  # fmt: skip
+    edge = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m", "h": "rad"}, kinetic="v.x**2 + v.y**2 + v.h**2/4"
+        ),
+        Options(
+            passive=[{"kind": "expression", "psi": "v.x*sin(h) - v.y*cos(h)", "name": "blade"}]
+        ),
+    )
     servo = (Expression(phi="x - t"),)
     with pytest.raises(InputError, match="passive row 'blade' must have a position level"):
         run(edge, servo, PdGravity(kp=1.0, kd=1.0))

@@ -45,8 +45,8 @@ def test_maximal_and_relative_coordinates_agree_for_20_s():
         maximal["frame_position"][:, 1], relative["frame_position"][:, 1], **ROUTES_AGREE
     )
     np.testing.assert_allclose(maximal["energy"][0], relative["energy"][0], **ROUTES_AGREE)
-    assert check(Scenario.load("five-bar")).passive.rank == 11
-    assert check(Scenario.load("five-bar-relative")).passive.rank == 3
+    assert check(Scenario.load("five-bar")).start.passive.rank == 11
+    assert check(Scenario.load("five-bar-relative")).start.passive.rank == 3
 
 
 def test_without_stabilisation_the_closures_open_exponentially():
@@ -138,8 +138,8 @@ def test_six_motors_do_what_three_do_with_less(platform):
 
 def test_check_says_how_the_platform_is_driven():
     three, six = (check(Scenario.load(f"three-rrr{s}")) for s in ("", "-redundant"))
-    assert (three.freedoms, three.mobility, three.motors) == (21, 3, 3)
-    assert (three.actuation, six.actuation) == ("fully", "redundantly")
+    assert (three.start.freedoms, three.start.mobility, three.start.motors) == (21, 3, 3)
+    assert (three.start.actuation, six.start.actuation) == ("fully", "redundantly")
     assert three.ok
     assert six.ok
 

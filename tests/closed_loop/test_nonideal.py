@@ -11,6 +11,7 @@ from ukctrl import Robot, Scenario, simulate, uk
 from ukctrl.control import NoControl
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Options
 from ukctrl.robot.schema import ExtraFrame
 from ukctrl.simulation.scenario import StartState, Timing
 
@@ -43,7 +44,7 @@ def bar(*passive):
         ExtraFrame(name="foot", parent="bar", position=(-HALF, 0.0, 0.0), rpy=plane),
         ExtraFrame(name="pin", parent="base", rpy=plane),
     ]
-    return dc.replace(Robot.from_urdf(BODY, actuators=[], frames=frames), passive=passive)
+    return dc.replace(Robot.build(BODY, Options(actuator=[], frame=frames)), passive=passive)
 
 
 def hinged(angle, rate=0.0):

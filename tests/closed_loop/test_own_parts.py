@@ -18,7 +18,7 @@ from ukctrl.control import (
 from ukctrl.core.errors import GainError, InputError, ShapeError
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant, MinJerk
-from ukctrl.robot import JointMotor
+from ukctrl.robot import JointMotor, Options, Perturbation
 from ukctrl.simulation.scenario import Believed
 
 RUN = {"timing": {"duration": 1.0, "sample": 0.1}}
@@ -135,7 +135,7 @@ def geared(gear):
     robot = Robot.load("two_link")
     actuators = tuple(JointMotor(joint=joint, gear=gear) for joint in ("shoulder", "elbow"))
     text = (robot.path.parent / "two_link.urdf").read_text()
-    return Robot.from_urdf(text, actuators=actuators)
+    return Robot.build(text, Options(actuator=actuators))
 
 
 def test_gears_do_not_change_what_the_null_space_input_does_to_the_robot():
@@ -152,11 +152,13 @@ def test_gears_do_not_change_what_the_null_space_input_does_to_the_robot():
 
 
 def test_a_metric_that_leaves_the_shares_of_repeated_motors_open_is_refused():
-    robot = Robot.from_urdf(
+    robot = Robot.build(
         (Robot.load("two_link").path.parent / "two_link.urdf").read_text(),
-        actuators=tuple(
-            JointMotor(joint=joint, name=name)
-            for joint, name in (("shoulder", "a"), ("elbow", "b"), ("elbow", "c"))
+        Options(
+            actuator=tuple(
+                JointMotor(joint=joint, name=name)
+                for joint, name in (("shoulder", "a"), ("elbow", "b"), ("elbow", "c"))
+            )
         ),
     )
     height = JointFollows(joints=("shoulder",), path=Constant(value=(0.3,)))
@@ -181,7 +183,7 @@ def test_a_continuous_joint_may_start_at_an_angle_and_no_quaternion_is_repaired_
 
 
 def test_a_robot_changed_in_python_is_not_passed_off_as_its_file():
-    heavy = Robot.load("scara").perturbed(mass_scale=3.0)
+    heavy = Robot.load("scara").perturbed(Perturbation(mass_scale=3.0))
     scenario = Scenario.load("scara-helix", RUN).replace({"robot": heavy})
     assert simulate(scenario).metric("peak_u") > 14.0
     with pytest.raises(InputError, match="made in Python"):

@@ -117,7 +117,7 @@ def test_masses_are_one_for_all_or_one_each():
 
 
 def test_a_task_with_a_row_for_every_coordinate_integrates_by_counting():
-    found = check(Scenario.load("swarm")).velocity_rows
+    found = check(Scenario.load("swarm")).start.velocity_rows
     assert found is not None
     assert (found.kind, found.rank, found.growth) == ("holonomic", 10, (0,))
 

@@ -66,8 +66,8 @@ def test_a_redundant_passive_row_changes_nothing():
 
 def test_check_counts_the_mobility_that_is_left_and_the_motors_that_are_too_many():
     found = check(run_of(held_arm(ROD)))
-    assert (found.freedoms, found.mobility, found.motors) == (2, 1, 2)
-    assert found.actuation == "redundantly"
+    assert (found.start.freedoms, found.start.mobility, found.start.motors) == (2, 1, 2)
+    assert found.start.actuation == "redundantly"
     assert found.ok
 
 

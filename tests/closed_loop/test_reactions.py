@@ -9,6 +9,7 @@ from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import NoControl
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reactions import multipliers, sharing
+from ukctrl.robot import Options
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.simulation.verdicts import judge
 
@@ -36,7 +37,7 @@ PLANE = [np.pi / 2.0, 0.0, 0.0]  # turns a frame's z axis into the world's -y: x
 
 def pendulum(*passive):
     """A bar in the x-z plane, of angle r from the x axis, with a foot 0.5 m from its centre."""
-    robot = Robot.from_urdf(BODY, actuators=[], frames=frames())
+    robot = Robot.build(BODY, Options(actuator=[], frame=frames()))
     return dc.replace(robot, passive=passive)
 
 

@@ -95,8 +95,8 @@ def test_a_task_beyond_the_motors_is_infeasible_and_names_its_rows():
     assert "joints.q" in result.message
     assert "lift" not in result.message
     found = check(scenario)
-    assert found.actuation == "under"
-    assert found.grip.rank == 3
+    assert found.start.actuation == "under"
+    assert found.start.grip.rank == 3
     assert not found.ok
 
 

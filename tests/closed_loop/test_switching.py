@@ -12,6 +12,7 @@ from ukctrl.control.controller import SwitchingWithoutEnd
 from ukctrl.core.fields import Number, spec
 from ukctrl.mechanics.constraints import JointFollows
 from ukctrl.mechanics.reference import Constant
+from ukctrl.robot import Lagrangian
 
 pytestmark = pytest.mark.portable
 
@@ -21,8 +22,8 @@ TURN = np.sqrt(2.0 * HALF * MASS / FORCE)
 ATOL = 1e-9
 """Of times and places; the integrator's own tolerance."""
 
-CART = Robot.from_lagrangian(
-    {"x": "m"}, kinetic="0.5*m*v.x**2", parameters={"m": MASS}, name="cart"
+CART = Robot.build(
+    Lagrangian(coordinates={"x": "m"}, kinetic="0.5*m*v.x**2", parameters={"m": MASS}), name="cart"
 )
 
 

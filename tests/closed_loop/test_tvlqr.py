@@ -16,7 +16,7 @@ from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.constraints import OrientationFollows, PointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import ConstantOrientation, Expression
-from ukctrl.robot import Wrench
+from ukctrl.robot import Lagrangian, Options, Wrench
 
 pytestmark = pytest.mark.portable
 
@@ -38,11 +38,15 @@ def moving(t):
 
 def cart_pole():
     """A cart of 2 kg with a pole of 0.5 kg that hangs 0.7 m down at angle 0."""
-    return Robot.from_lagrangian(
-        {"x": "m", "angle": "rad"},
-        "v.x**2 + 0.25*(v.x**2 + 1.4*cos(angle)*v.x*v.angle + 0.49*v.angle**2)",
-        "-0.5*9.81*0.7*cos(angle)", inputs={"F": {"x": 1.0}}, name="cart_pole",
-    )  # fmt: skip
+    return Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "angle": "rad"},
+            kinetic="v.x**2 + 0.25*(v.x**2 + 1.4*cos(angle)*v.x*v.angle + 0.49*v.angle**2)",
+            potential="-0.5*9.81*0.7*cos(angle)",
+            inputs={"F": {"x": 1.0}},
+        ),
+        name="cart_pole",
+    )
 
 
 def test_the_gains_are_those_of_riccatis_equation_integrated():
@@ -148,7 +152,7 @@ def hull(names):
     axes = dict(zip("xyz", np.eye(3).tolist(), strict=True))
     pushes = [Wrench(name=f"f{n}", frame="hull", force=tuple(axes[n])) for n in names]
     pushes += [Wrench(name=f"t{n}", frame="hull", torque=tuple(axes[n])) for n in "xyz"]
-    return Robot.from_urdf(urdf, floating_base=True, actuators=pushes)
+    return Robot.build(urdf, Options(floating_base=True, actuator=pushes))
 
 
 def test_a_floating_body_is_brought_to_its_motion_on_the_manifold():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import typing
 
 import pytest
@@ -9,15 +10,18 @@ import pytest
 from ukctrl import Robot, Scenario
 from ukctrl.analysis import conformance
 from ukctrl.control import (
+    Allocation,
     AnyAllocation,
     AnyFeedback,
     Controller,
     Damping,
+    Feedback,
     LeastNorm,
     Posture,
 )
 from ukctrl.core.files import catalog
-from ukctrl.simulation.effects import AnyEffect
+from ukctrl.core.kinds import kinds
+from ukctrl.simulation.effects import AnyEffect, Effect
 
 USUAL = "scara-helix"
 
@@ -55,6 +59,27 @@ EFFECTS = {
 """Every effect, with settings that the SCARA survives for some ticks."""
 ELASTIC_EFFECTS = {"backlash": {"gap": 1e-3}}
 """Those that need springs."""
+
+
+def example(part: type) -> dict[str, object]:
+    """Return settings of a part that nothing here names: 1 where one must be given."""
+    return {
+        f.name: 1.0
+        for f in dc.fields(part)
+        if f.default is dc.MISSING and f.default_factory is dc.MISSING
+    }
+
+
+for _parts, _package, _base in (
+    (FEEDBACKS, "ukctrl.control.feedback", Feedback),
+    (ALLOCATIONS, "ukctrl.control.allocation", Allocation),
+):
+    _named = {part.kind for part in _parts.values()}
+    _others = {k: made for k, made in kinds(_package, _base).items() if k not in _named}
+    _parts.update({kind: made(**example(made)) for kind, made in _others.items()})
+for _kind, _made in kinds("ukctrl.simulation.effects", Effect).items():
+    if _kind not in ELASTIC_EFFECTS:
+        EFFECTS.setdefault(_kind, example(_made))
 SERVED = {
     "elastic-cascade": "panda-elastic",
     "elastic-integral-manifold": "panda-elastic",

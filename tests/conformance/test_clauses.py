@@ -8,9 +8,10 @@ import pytest
 from ukctrl import Command, Controller, Law, Robot, Scenario, Task
 from ukctrl.analysis import conformance
 from ukctrl.control import Allocation, Allocator, Baumgarte, BoundFeedback, Feedback, LeastNorm
-from ukctrl.control.controller import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.fields import Number, Text, spec
 from ukctrl.mechanics.constraints import Attached, Constraint
+from ukctrl.robot import Functions
 
 HELIX = Scenario.load("scara-helix")
 
@@ -276,11 +277,13 @@ def test_a_faulty_constraint_is_found(fault, clauses):
 
 
 def test_a_robot_whose_forces_do_not_fit_its_energy_is_found():
-    robot = Robot.from_functions(
-        {"x": "rad"},
-        M=lambda q: np.array([[2.0 + np.cos(q[0])]]),
-        nle=lambda q, v: np.array([0.0]),  # it lacks -0.5 sin(q) v^2
-        potential=lambda q: 0.0,
+    robot = Robot.build(
+        Functions(
+            coordinates={"x": "rad"},
+            M=lambda q: np.array([[2.0 + np.cos(q[0])]]),
+            nle=lambda q, v: np.array([0.0]),
+            potential=lambda q: 0.0,
+        )
     )
     assert "energy_balance" in failing(conformance.ROBOT, robot)
 

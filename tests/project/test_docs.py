@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
+import importlib
 import io
 import json
 import re
@@ -15,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import types
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -22,6 +24,7 @@ from pathlib import Path
 
 import pytest
 
+import ukctrl
 from ukctrl.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -197,14 +200,45 @@ def test_every_fence_of_a_page_is_closed(page):
     assert len(fences) == 2 * len(list(blocks(page)))
 
 
-def test_every_module_is_on_the_page_of_the_python_interface():
-    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^::: ukctrl\.([\w.]+)", page, re.MULTILINE))
+REFERENCE = DOCS / "reference" / "python"
+DIRECTIVE = re.compile(
+    r"^::: ukctrl\.(?P<name>[\w.]+)\n"
+    r"(?:    options:\n)?(?:      members: \[(?P<members>[^\]]*)\]\n)?",
+    re.MULTILINE,
+)
+
+
+def documented() -> Iterator[tuple[str, list[str]]]:
+    """Yield what the pages of the Python interface document, with the members they choose."""
+    for page in sorted(REFERENCE.glob("*.md")):
+        for match in DIRECTIVE.finditer(page.read_text(encoding="utf-8")):
+            yield match["name"], (match["members"] or "").split(", ") if match["members"] else []
+
+
+def test_every_public_name_is_documented_exactly_once():
+    shown = [name for name, _ in documented()]
+    assert sorted(name for name in shown if "." not in name) == sorted(ukctrl.__all__)
+    assert len(shown) == len(set(shown))
+
+
+def test_what_a_module_documents_exists_and_has_no_place_of_its_own():
+    for name, members in documented():
+        deep = "." in name and bool(members)
+        place = importlib.import_module(f"ukctrl.{name}") if deep else getattr(ukctrl, name, None)
+        if not isinstance(place, types.ModuleType):
+            continue
+        for member in members:
+            assert hasattr(place, member), f"ukctrl.{name} has no '{member}'"
+            own = member in ukctrl.__all__ and getattr(ukctrl, member) is getattr(place, member)
+            assert not own, f"ukctrl.{member} stands by itself; leave it out of ukctrl.{name}"
+
+
+def test_every_package_has_a_page_of_the_python_interface():
     package = ROOT / "ukctrl"
-    modules = {path.stem for path in package.glob("*.py")}
-    modules |= {path.parent.name for path in package.glob("*/__init__.py")}
-    described_elsewhere = {"__init__", "__main__", "cli"}
-    assert modules - described_elsewhere == {name.split(".")[0] for name in shown}
+    packages = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    packages |= {path.parent.name for path in package.glob("*/__init__.py")}
+    pages = {page.stem for page in REFERENCE.glob("*.md")}
+    assert pages == packages - {"cli"} | {"index"}  # the commands have a page of their own
 
 
 def test_every_decision_stands_in_the_index_and_in_the_navigation_by_number():

@@ -19,11 +19,13 @@ NAMES = ("cases", "study", "tables", "verdicts")
 @pytest.fixture
 def scripts():
     """The page's scripts by name, forgotten afterwards: other pages use the same names."""
-    sys.path.insert(0, str(SCRIPTS))
+    places = [str(SCRIPTS), str(SCRIPTS.parent / "shared")]
+    sys.path[:0] = places
     try:
         yield {name: importlib.import_module(name) for name in NAMES}
     finally:
-        sys.path.remove(str(SCRIPTS))
+        for place in places:
+            sys.path.remove(place)
         for name in NAMES:
             sys.modules.pop(name, None)
 

@@ -10,6 +10,7 @@ from ukctrl import Robot
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Options
 from ukctrl.robot.schema import ExtraFrame
 
 SAME = {"rtol": 0.0, "atol": 1e-8}  # Pinocchio iterates its proximal solver down to 1e-12
@@ -28,7 +29,7 @@ def closed(first, second, kind, rng):
     from ukctrl.core.files import catalog
 
     urdf = catalog.find("robots", "floating_arm").parent / "floating_arm.urdf"
-    robot = Robot.from_urdf(urdf, floating_base=True, frames=[tie], actuators=[])
+    robot = Robot.build(urdf, Options(floating_base=True, frame=[tie], actuator=[]))
     closure = {"kind": "closure", "frames": [first, "tie"], "type": kind}
     return dc.replace(robot, passive=(closure,)), q
 

@@ -13,6 +13,7 @@ from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Expression as Path
 from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Lagrangian, Options
 from ukctrl.robot.motor import InputBounds, MotorLimits
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # accelerations of some 10 rad/s^2, torques of some 100 N m
@@ -200,10 +201,9 @@ def test_a_squeeze_beyond_the_motors_is_refused_and_the_task_not_traded_for_it(a
 
 def tied_masses():
     """Two masses of 1 and 2 kg that a rod ties together, each with a motor."""
-    return Robot.from_lagrangian(
-        coordinates={"x1": "m", "x2": "m"},
-        kinetic="v.x1**2/2 + v.x2**2",
-        passive=[{"kind": "expression", "phi": "x2 - x1 - 1"}],
+    return Robot.build(
+        Lagrangian(coordinates={"x1": "m", "x2": "m"}, kinetic="v.x1**2/2 + v.x2**2"),
+        Options(passive=[{"kind": "expression", "phi": "x2 - x1 - 1"}]),
     )
 
 
@@ -234,12 +234,14 @@ def test_where_no_motor_has_grip_chens_refusal_does_not_name_the_least_norm():
 
 def test_a_reaction_that_no_motor_changes_is_refused():
     """A pendulum of two rods, and a cart beside it that has the only motor."""
-    robot = Robot.from_lagrangian(
-        coordinates={"x": "m", "y": "m", "cart": "m"},
-        kinetic="v.x**2/2 + v.y**2/2 + v.cart**2",
-        potential="9.81*y",
-        inputs={"F": {"cart": 1.0}},
-        passive=[{"kind": "expression", "name": "rod", "phi": "(x**2 + y**2 - 1)/2"}],
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m", "cart": "m"},
+            kinetic="v.x**2/2 + v.y**2/2 + v.cart**2",
+            potential="9.81*y",
+            inputs={"F": {"cart": 1.0}},
+        ),
+        Options(passive=[{"kind": "expression", "name": "rod", "phi": "(x**2 + y**2 - 1)/2"}]),
     )
     row = Expression(phi="cart", name="cart")
     task = Task(robot=robot, servo=(row,), q=np.array([0.6, -0.8, 0.0]), v=np.zeros(3))

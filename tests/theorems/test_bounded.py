@@ -14,7 +14,7 @@ from ukctrl.core.errors import GainError, InputError, UnknownName
 from ukctrl.mechanics.constraints import Expression, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.start import solve_start
-from ukctrl.robot import JointMotor
+from ukctrl.robot import JointMotor, Options
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}  # row accelerations of order ten, torques of order a hundred
 ANOTHER_SOLVER = {"rtol": 0.0, "atol": 2e-6}  # SciPy's own tolerance on such problems
@@ -225,7 +225,7 @@ def test_without_binding_limits_relaxing_is_strict_priorities():
 def test_the_limits_are_the_motors_at_their_speed():
     curve = {"corner_speed": 0.5, "no_load_speed": 3.0}
     motors = [JointMotor(joint=name, limit=6.0, **curve) for name in ("shoulder", "elbow")]
-    robot = Robot.from_urdf(ARM.path.parent / "two_link.urdf", actuators=motors)
+    robot = Robot.build(ARM.path.parent / "two_link.urdf", Options(actuator=motors))
     place = two_link(seed=3, robot=robot)
     u, told = place.ask(Bounded())
     low, high = robot.input_bounds(place.task.v)
@@ -238,7 +238,7 @@ def test_the_limits_are_the_motors_at_their_speed():
 
 def slow_arm(rate):
     motors = [JointMotor(joint=name, limit=30.0, rate_limit=rate) for name in ARM.actuators]
-    return Robot.from_urdf(ARM.path.parent / "two_link.urdf", actuators=motors)
+    return Robot.build(ARM.path.parent / "two_link.urdf", Options(actuator=motors))
 
 
 def test_rate_limits_hold_from_tick_to_tick_and_the_first_is_free():

@@ -16,14 +16,13 @@ from ukctrl.mechanics.constraints import (
     JointFollows,
     LinearVelocity,
     Stack,
-    classify,
-    classify_parts,
 )
 from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.mechanics.integrability import classify, classify_parts
 from ukctrl.mechanics.integrability.integrals import closed_forms
 from ukctrl.mechanics.integrability.sampled_rows import Sampled
 from ukctrl.mechanics.integrability.spaces import Frame
-from ukctrl.robot import Robot
+from ukctrl.robot import Options, Robot
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
@@ -203,11 +202,11 @@ def test_closures_are_redundant_on_the_linkage_only():
 
 
 def test_a_leaning_disc_that_rolls_reaches_every_place_and_lean():
-    disc = Robot.from_urdf(
+    disc = Robot.build(
         '<robot name="disc"><link name="wheel"><inertial><mass value="3"/>'
         '<inertia ixx="0.1" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
         "</robot>",
-        floating_base=True,
+        Options(floating_base=True),
     )
     rolls = dc.replace(disc, passive=({"kind": "rolling", "frame": "wheel", "radius": 0.4},))
     found = classify_parts(Stack(passive_constraints(rolls), rolls).attached, rolls)

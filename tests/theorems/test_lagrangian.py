@@ -3,27 +3,35 @@
 import numpy as np
 import pytest
 
-from ukctrl.robot import Robot
+from ukctrl.robot import Lagrangian, Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # algebra on matrices of size one
 ENERGY = {"rtol": 0.0, "atol": 1e-8}  # central differences over 1e-5: h^2 of third derivatives
 
 # Positions of the centres of mass and turning rates, written down from the geometry alone.
-TWO_LINK = Robot.from_lagrangian(
-    ["shoulder", "elbow"],
-    kinetic=[
-        "m1/2*(c1*v.shoulder)**2 + I1/2*v.shoulder**2",
-        "m2/2*(-l1*sin(shoulder)*v.shoulder - c2*sin(shoulder+elbow)*(v.shoulder+v.elbow))**2",
-        "m2/2*(l1*cos(shoulder)*v.shoulder + c2*cos(shoulder+elbow)*(v.shoulder+v.elbow))**2",
-        "I2/2*(v.shoulder + v.elbow)**2",
-    ],
-    potential=["m1*g*c1*sin(shoulder)", "m2*g*(l1*sin(shoulder) + c2*sin(shoulder+elbow))"],
-    parameters={
-        "m1": 2.0, "c1": 0.25, "I1": 0.041866666666666667, "l1": 0.5,
-        "m2": 1.5, "c2": 0.25, "I2": 0.0314, "g": 9.81,
-    },
+TWO_LINK = Robot.build(
+    Lagrangian(
+        coordinates=["shoulder", "elbow"],
+        kinetic=[
+            "m1/2*(c1*v.shoulder)**2 + I1/2*v.shoulder**2",
+            "m2/2*(-l1*sin(shoulder)*v.shoulder - c2*sin(shoulder+elbow)*(v.shoulder+v.elbow))**2",
+            "m2/2*(l1*cos(shoulder)*v.shoulder + c2*cos(shoulder+elbow)*(v.shoulder+v.elbow))**2",
+            "I2/2*(v.shoulder + v.elbow)**2",
+        ],
+        potential=["m1*g*c1*sin(shoulder)", "m2*g*(l1*sin(shoulder) + c2*sin(shoulder+elbow))"],
+        parameters={
+            "m1": 2.0,
+            "c1": 0.25,
+            "I1": 0.041866666666666667,
+            "l1": 0.5,
+            "m2": 1.5,
+            "c2": 0.25,
+            "I2": 0.0314,
+            "g": 9.81,
+        },
+    ),
     name="two_link",
-)  # fmt: skip
+)
 
 
 def scara():
@@ -42,15 +50,17 @@ def scara():
 
 def written_scara():
     robot, parameters = scara()
-    made = Robot.from_lagrangian(
-        {"q1": "rad", "q2": "rad", "q3": "rad", "q4": "m"},
-        kinetic=[  # equation (34) of Xu & Liu: delta is the inertia of all that turns with q3
-            "(alpha + beta + 2*gamma*cos(q2))/2*v.q1**2 + beta/2*v.q2**2",
-            "(beta + gamma*cos(q2))*v.q1*v.q2 + delta*(v.q1 + v.q2)*v.q3 + delta/2*v.q3**2",
-            "m4/2*v.q4**2",
-        ],
-        potential="m4*9.81*q4",
-        parameters=parameters,
+    made = Robot.build(
+        Lagrangian(
+            coordinates={"q1": "rad", "q2": "rad", "q3": "rad", "q4": "m"},
+            kinetic=[  # equation (34) of Xu & Liu: delta is the inertia of all that turns with q3
+                "(alpha + beta + 2*gamma*cos(q2))/2*v.q1**2 + beta/2*v.q2**2",
+                "(beta + gamma*cos(q2))*v.q1*v.q2 + delta*(v.q1 + v.q2)*v.q3 + delta/2*v.q3**2",
+                "m4/2*v.q4**2",
+            ],
+            potential="m4*9.81*q4",
+            parameters=parameters,
+        )
     )
     return robot, made
 
@@ -87,12 +97,14 @@ def test_potentials_differ_by_a_constant(pair):
 
 
 # Degree two, one and zero in the velocities, and time: a bead on a spinning, pumped hoop.
-EVERYTHING = Robot.from_lagrangian(
-    {"x": "m", "th": "rad"},
-    kinetic="m/2*(v.x + 0.3*cos(2*t))**2 + m/2*(l*v.th + w*sin(x))**2 + k*x*v.th*cos(th)/9",
-    potential="k/2*x**2*(1 + 0.2*sin(3*t)) - m*g*l*cos(th)",
-    dissipation="c/2*(v.x - l*v.th)**2",
-    parameters={"m": 1.3, "l": 0.7, "w": 0.9, "k": 4.0, "g": 9.81, "c": 0.2},
+EVERYTHING = Robot.build(
+    Lagrangian(
+        coordinates={"x": "m", "th": "rad"},
+        kinetic="m/2*(v.x + 0.3*cos(2*t))**2 + m/2*(l*v.th + w*sin(x))**2 + k*x*v.th*cos(th)/9",
+        potential="k/2*x**2*(1 + 0.2*sin(3*t)) - m*g*l*cos(th)",
+        dissipation="c/2*(v.x - l*v.th)**2",
+        parameters={"m": 1.3, "l": 0.7, "w": 0.9, "k": 4.0, "g": 9.81, "c": 0.2},
+    )
 )
 
 

@@ -9,7 +9,7 @@ from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.reference import Expression
-from ukctrl.robot import Payload
+from ukctrl.robot import Payload, Perturbation
 
 SKEW = {"rtol": 0.0, "atol": 1e-9}  # differences of the mass matrix
 EXACT = {"rtol": 0.0, "atol": 1e-10}
@@ -76,7 +76,9 @@ def test_the_coriolis_matrix_does_no_work_beyond_the_change_of_the_mass_matrix(n
 def test_the_regressor_is_linear_in_what_the_bodies_weigh(name):
     """Y of one robot times the parameters of another gives the other's forces."""
     robot, rng = Robot.load(name), np.random.default_rng(4)
-    other = robot.perturbed(mass_scale=1.3, inertia_scale=0.8, com_shift=(0.01, -0.02, 0.03))
+    other = robot.perturbed(
+        Perturbation(mass_scale=1.3, inertia_scale=0.8, com_shift=(0.01, -0.02, 0.03))
+    )
     q, v, w, a = (rng.standard_normal(robot.nv) for _ in range(4))
     s, true = robot.snapshot(q, v), other.snapshot(q, v)
     force = s.regressor(w, a) @ true.inertial_parameters().ravel()
@@ -100,7 +102,7 @@ def test_lyapunovs_function_falls_by_what_the_damping_takes():
         ("two_link", WRONG),
         ({"use": "two_link"}, {"mass_scale": 1.3}),
         (
-            Robot.load("two_link").perturbed(payload=Payload(frame="tool", mass=1.0)),
+            Robot.load("two_link").perturbed(Perturbation(payload=Payload(frame="tool", mass=1.0))),
             {"robot": "two_link"},
         ),
     ],

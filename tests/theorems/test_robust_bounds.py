@@ -24,6 +24,7 @@ from ukctrl.control import (
     Sliding,
 )
 from ukctrl.mechanics.constraints import Expression
+from ukctrl.robot import Perturbation
 
 pytestmark = pytest.mark.portable
 
@@ -135,7 +136,7 @@ def test_a_heavier_robot_takes_grip_and_leaves_a_known_acceleration():
     """A slide of m times the believed mass: E = 1/m - 1, and delta is that part of gravity."""
     robot = Robot.load("scara")
     task = Task(robot=robot, servo=(LIFT,), q=np.array(START["q"]), v=np.zeros(4))
-    truth = robot.perturbed(mass_scale={"q4": 1.25})
+    truth = robot.perturbed(Perturbation(mass_scale={"q4": 1.25}))
     found = ModelError(task, truth).at(0.0, task.q, task.v)
     np.testing.assert_allclose(found.grip, [[1.0 / 1.25 - 1.0]], **EXACT)
     np.testing.assert_allclose(np.abs(found.left), [9.81 * (1.0 - 1.0 / 1.25)], **EXACT)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.analysis.check.control_period import Polynomial, held_matrix, held_poles, longest_period
+from ukctrl.analysis.check.control_period import held_matrix, held_poles, longest_period
+from ukctrl.control.error_polynomial import ErrorPolynomial
 
 ROUNDING = {"rtol": 1e-6}
 EXACT = {"rtol": 1e-11, "atol": 1e-12}
@@ -18,7 +19,7 @@ def rng(request):
 
 
 def second(alpha, beta):
-    return Polynomial(row="x", gains=(beta, alpha))
+    return ErrorPolynomial(row="x", gains=(beta, alpha))
 
 
 def after(error, period, late, x, count):
@@ -61,14 +62,14 @@ def test_a_held_double_integrator_is_stable_below_the_smaller_of_two_periods(rng
 
 def test_a_velocity_row_is_stable_below_two_over_its_rate(rng):
     kappa = rng.uniform(0.1, 50.0)
-    found = longest_period(Polynomial(row="x", gains=(kappa,)))
+    found = longest_period(ErrorPolynomial(row="x", gains=(kappa,)))
     np.testing.assert_allclose(found, 2.0 / kappa, **ROUNDING)
 
 
 @pytest.mark.parametrize("late", [0.0, 0.35, 1.0, 1.6, 3.0])
 @pytest.mark.parametrize("integral", [False, True])
 def test_one_period_maps_the_error_as_simulation_does(rng, late, integral):
-    error = Polynomial(row="x", gains=tuple(rng.uniform(1.0, 30.0, 3)), integral=integral)
+    error = ErrorPolynomial(row="x", gains=tuple(rng.uniform(1.0, 30.0, 3)), integral=integral)
     x, period, count = rng.standard_normal(3), 0.04, 7
     matrix = held_matrix(error, period, late)
     whole = np.zeros(len(matrix))
@@ -80,7 +81,7 @@ def test_one_period_maps_the_error_as_simulation_does(rng, late, integral):
 
 def test_short_periods_leave_the_poles_where_they_are():
     poles = np.array([-1.0, -4.0, -8.0])
-    error = Polynomial(row="x", gains=tuple(np.poly(poles)[:0:-1]))
+    error = ErrorPolynomial(row="x", gains=tuple(np.poly(poles)[:0:-1]))
     np.testing.assert_allclose(error.poles, poles, **ROUNDING)
     np.testing.assert_allclose(held_poles(error, 1e-5), poles, rtol=1e-3)
 

@@ -8,6 +8,7 @@ from ukctrl.analysis.conformance import CONSTRAINT, Placed
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import EnergyFollows, Stack
 from ukctrl.mechanics.reference import Constant, Expression
+from ukctrl.robot import Functions, Lagrangian
 
 ROUNDING = {"rtol": 0.0, "atol": 1e-12}
 ROBOTS = ("cart_pole", "acrobot", "furuta", "two_link", "flexible_joint_arm", "floating_arm", "ur5")
@@ -87,12 +88,12 @@ def test_a_joint_that_does_not_exist_is_named():
 
 
 def test_a_robot_whose_formulas_contain_the_time_has_no_such_energy():
-    robot = Robot.from_lagrangian(["x"], "v.x**2/2", "x*sin(t)")
+    robot = Robot.build(Lagrangian(coordinates=["x"], kinetic="v.x**2/2", potential="x*sin(t)"))
     with pytest.raises(InputError, match="energy of its state alone; its formulas contain"):
         EnergyFollows(at={}).attach(robot)
 
 
 def test_a_robot_without_a_potential_has_no_such_energy():
-    robot = Robot.from_functions(["x"], lambda q: [[1.0]], lambda q, v: [0.0])
+    robot = Robot.build(Functions(coordinates=["x"], M=lambda q: [[1.0]], nle=lambda q, v: [0.0]))
     with pytest.raises(InputError, match="its potential energy is not known"):
         EnergyFollows(at={}).attach(robot)

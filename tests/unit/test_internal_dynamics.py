@@ -20,6 +20,7 @@ from ukctrl.mechanics.constraints import (
 )
 from ukctrl.mechanics.reference import Constant, ConstantOrientation
 from ukctrl.mechanics.reference import Expression as Formula
+from ukctrl.robot import Lagrangian, Options
 from ukctrl.simulation.scenario import StartState, Timing
 
 pytestmark = pytest.mark.portable
@@ -114,12 +115,14 @@ def test_a_tilted_pole_takes_its_cart_along_ever_faster():
 @pytest.mark.parametrize("d", [0.5, 0.9])
 def test_a_point_of_a_pole_below_its_centre_of_percussion_is_non_minimum_phase(d):
     """y = x + d sin(angle) = 0 leaves (l - d) angle'' = g angle, for a point mass at l = 0.7."""
-    robot = Robot.from_lagrangian(
-        {"x": "m", "angle": "rad"},
-        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-        "m*g*l*cos(angle)",
-        parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": G},
-        inputs={"F": {"x": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "angle": "rad"},
+            kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
+            potential="m*g*l*cos(angle)",
+            parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": G},
+            inputs={"F": {"x": 1.0}},
+        )
     )
     found = of(robot, Expression(phi=f"x + {d}*sin(angle)", unit="m"))
     pole = np.sqrt(complex(G / (0.7 - d)))
@@ -129,12 +132,14 @@ def test_a_point_of_a_pole_below_its_centre_of_percussion_is_non_minimum_phase(d
 
 def test_the_point_at_the_centre_of_percussion_leaves_nothing():
     """There the relative degree is 4, and y is a flat output."""
-    robot = Robot.from_lagrangian(
-        {"x": "m", "angle": "rad"},
-        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-        "m*g*l*cos(angle)",
-        parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": G},
-        inputs={"F": {"x": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "angle": "rad"},
+            kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
+            potential="m*g*l*cos(angle)",
+            parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": G},
+            inputs={"F": {"x": 1.0}},
+        )
     )
     found = of(robot, Expression(phi="x + 0.7*sin(angle)", unit="m"))
     assert (found.grip, found.reached, found.dimension, found.kind) == (False, 4, 0, "none")
@@ -184,13 +189,15 @@ def test_a_held_arm_of_the_furuta_pendulum():
 
 
 def masses(*more):
-    return Robot.from_lagrangian(
-        {"x1": "m", "x2": "m"},
-        "m1/2*v.x1**2 + m2/2*v.x2**2",
-        "k/2*(x2 - x1)**2",
-        dissipation=more or (),
-        parameters={"m1": 1.0, "m2": 2.0, "k": 50.0},
-        inputs={"F": {"x1": 1.0}},
+    return Robot.build(
+        Lagrangian(
+            coordinates={"x1": "m", "x2": "m"},
+            kinetic="m1/2*v.x1**2 + m2/2*v.x2**2",
+            potential="k/2*(x2 - x1)**2",
+            dissipation=more or (),
+            parameters={"m1": 1.0, "m2": 2.0, "k": 50.0},
+            inputs={"F": {"x1": 1.0}},
+        )
     )
 
 
@@ -219,13 +226,15 @@ def test_a_held_far_mass_leaves_what_its_relative_degree_says(damper, degree):
 @pytest.mark.parametrize("tilt", [10.0, 45.0, 90.0])
 def test_the_mass_on_a_car(tilt):
     """y = x + s cos(tilt) = 0 leaves m2 sin(tilt)^2 s'' + d s' + k s = 0 (Seifried & Blajer)."""
-    robot = Robot.from_lagrangian(
-        {"x": "m", "s": "m"},
-        "m1/2*v.x**2 + m2/2*(v.x**2 + 2*cos(tilt)*v.x*v.s + v.s**2)",
-        "k/2*s**2",
-        dissipation=("damper/2*v.s**2",),
-        parameters={"m1": 1.0, "m2": 1.0, "k": 5.0, "damper": 1.0, "tilt": np.deg2rad(tilt)},
-        inputs={"F": {"x": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "s": "m"},
+            kinetic="m1/2*v.x**2 + m2/2*(v.x**2 + 2*cos(tilt)*v.x*v.s + v.s**2)",
+            potential="k/2*s**2",
+            dissipation=("damper/2*v.s**2",),
+            parameters={"m1": 1.0, "m2": 1.0, "k": 5.0, "damper": 1.0, "tilt": np.deg2rad(tilt)},
+            inputs={"F": {"x": 1.0}},
+        )
     )
     found = of(robot, Expression(phi="x + s*cos(tilt)", unit="m"))
     sin = np.sin(np.deg2rad(tilt))
@@ -235,13 +244,15 @@ def test_the_mass_on_a_car(tilt):
 @pytest.mark.parametrize(("c", "phase"), [(0.2, "settles"), (0.8, "runs_away")])
 def test_an_arm_with_a_passive_elastic_joint(c, phase):
     """y = q1 + c q2 = 0 leaves (M22 - c M12) q2'' + d q2' + k q2 = 0 in the plane."""
-    robot = Robot.from_lagrangian(
-        ("q1", "q2"),
-        "J1/2*v.q1**2 + J2/2*(v.q1 + v.q2)**2 + h*cos(q2)*v.q1*(v.q1 + v.q2)",
-        "k/2*q2**2",
-        dissipation=("damper/2*v.q2**2",),
-        parameters={"J1": 1.0, "J2": 0.4, "h": 0.3, "k": 20.0, "damper": 0.2},
-        inputs={"T": {"q1": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates=("q1", "q2"),
+            kinetic="J1/2*v.q1**2 + J2/2*(v.q1 + v.q2)**2 + h*cos(q2)*v.q1*(v.q1 + v.q2)",
+            potential="k/2*q2**2",
+            dissipation=("damper/2*v.q2**2",),
+            parameters={"J1": 1.0, "J2": 0.4, "h": 0.3, "k": 20.0, "damper": 0.2},
+            inputs={"T": {"q1": 1.0}},
+        )
     )
     found = of(robot, Expression(phi=f"q1 + {c}*q2", unit="rad"))
     wanted = np.roots([0.4 - c * (0.4 + 0.3), 0.2, 20.0])
@@ -252,12 +263,14 @@ def test_an_arm_with_a_passive_elastic_joint(c, phase):
 
 
 def test_a_motor_behind_a_spring_held_leaves_its_link_to_swing_and_held_link_leaves_nothing():
-    robot = Robot.from_lagrangian(
-        {"link": "rad", "motor": "rad"},
-        "I/2*v.link**2 + J/2*v.motor**2",
-        "k/2*(link - motor)**2 + m*cos(link)",
-        parameters={"I": 2.0, "J": 0.1, "k": 80.0, "m": 6.0},
-        inputs={"T": {"motor": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"link": "rad", "motor": "rad"},
+            kinetic="I/2*v.link**2 + J/2*v.motor**2",
+            potential="k/2*(link - motor)**2 + m*cos(link)",
+            parameters={"I": 2.0, "J": 0.1, "k": 80.0, "m": 6.0},
+            inputs={"T": {"motor": 1.0}},
+        )
     )
     hanging = held("motor", np.pi)
     found = of(robot, hanging, start={"link": np.pi, "motor": np.pi})
@@ -288,13 +301,16 @@ def test_a_quadrotor_whose_position_is_held_leaves_its_heading_to_the_law():
 
 
 def planar_arm():
-    return Robot.from_lagrangian(
-        ("q1", "q2", "q3"),
-        "m/2*((v.q1*cos(q1))**2 + (v.q1*sin(q1))**2)"
-        " + m/2*((v.q1*cos(q1) + v.q2*cos(q2))**2 + (v.q1*sin(q1) + v.q2*sin(q2))**2)"
-        " + m/2*((v.q1*cos(q1) + v.q2*cos(q2) + v.q3*cos(q3))**2"
-        " + (v.q1*sin(q1) + v.q2*sin(q2) + v.q3*sin(q3))**2) + 0.05*(v.q1**2 + v.q2**2 + v.q3**2)",
-        parameters={"m": 1.0},
+    return Robot.build(
+        Lagrangian(
+            coordinates=("q1", "q2", "q3"),
+            kinetic="m/2*((v.q1*cos(q1))**2 + (v.q1*sin(q1))**2)"
+            " + m/2*((v.q1*cos(q1) + v.q2*cos(q2))**2 + (v.q1*sin(q1) + v.q2*sin(q2))**2)"
+            " + m/2*((v.q1*cos(q1) + v.q2*cos(q2) + v.q3*cos(q3))**2"
+            " + (v.q1*sin(q1) + v.q2*sin(q2) + v.q3*sin(q3))**2)"
+            " + 0.05*(v.q1**2 + v.q2**2 + v.q3**2)",
+            parameters={"m": 1.0},
+        )
     )
 
 
@@ -344,12 +360,14 @@ def test_the_closed_loop_has_the_poles_of_the_internal_dynamics_and_those_of_the
 
 def vehicle():
     """A vehicle that cannot slip sideways, pushed along and turned by two motors."""
-    return Robot.from_lagrangian(
-        {"x": "m", "y": "m", "heading": "rad"},
-        "m/2*(v.x**2 + v.y**2) + J/2*v.heading**2",
-        parameters={"m": 1.0, "J": 0.6},
-        inputs={"F": {"x": 1.0}, "T": {"heading": 1.0}},
-        passive=[{"kind": "expression", "psi": "-sin(heading)*v.x + cos(heading)*v.y"}],
+    return Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m", "heading": "rad"},
+            kinetic="m/2*(v.x**2 + v.y**2) + J/2*v.heading**2",
+            parameters={"m": 1.0, "J": 0.6},
+            inputs={"F": {"x": 1.0}, "T": {"heading": 1.0}},
+        ),
+        Options(passive=[{"kind": "expression", "psi": "-sin(heading)*v.x + cos(heading)*v.y"}]),
     )
 
 
@@ -382,14 +400,16 @@ def test_rows_on_velocities_count_once():
 
 def test_a_closed_chain_is_the_same_as_its_reduced_coordinates():
     """A bob in the plane, a rod as a passive row, a cart that is held: a pendulum of 0.7 m."""
-    robot = Robot.from_lagrangian(
-        {"cart": "m", "x": "m", "y": "m"},
-        "M/2*v.cart**2 + m/2*(v.x**2 + v.y**2)",
-        "m*g*y",
-        parameters={"M": 2.0, "m": 0.5, "g": G, "l": 0.7},
-        inputs={"F": {"cart": 1.0}},
-        neutral={"y": -0.7},
-        passive=[{"kind": "expression", "phi": "(x - cart)**2 + y**2 - l**2"}],
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"cart": "m", "x": "m", "y": "m"},
+            kinetic="M/2*v.cart**2 + m/2*(v.x**2 + v.y**2)",
+            potential="m*g*y",
+            parameters={"M": 2.0, "m": 0.5, "g": G, "l": 0.7},
+            inputs={"F": {"cart": 1.0}},
+            neutral={"y": -0.7},
+        ),
+        Options(passive=[{"kind": "expression", "phi": "(x - cart)**2 + y**2 - l**2"}]),
     )
     found = of(robot, Expression(phi="cart", unit="m"))
     w = np.sqrt(G / 0.7)
@@ -443,12 +463,15 @@ def test_a_linear_periodic_motion_is_found_with_its_multipliers():
 
 def shaken(frequency):
     """A pendulum of 0.5 m whose pivot goes up and down by 0.05 m; a motor holds it there."""
-    robot = Robot.from_lagrangian(
-        {"height": "m", "angle": "rad"},
-        "M/2*v.height**2 + m/2*(v.height**2 - 2*l*sin(angle)*v.height*v.angle + l**2*v.angle**2)",
-        "(M + m)*g*height + m*g*l*cos(angle)",
-        parameters={"M": 1.0, "m": 0.5, "l": 0.5, "g": G},
-        inputs={"F": {"height": 1.0}},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"height": "m", "angle": "rad"},
+            kinetic="M/2*v.height**2"
+            " + m/2*(v.height**2 - 2*l*sin(angle)*v.height*v.angle + l**2*v.angle**2)",
+            potential="(M + m)*g*height + m*g*l*cos(angle)",
+            parameters={"M": 1.0, "m": 0.5, "l": 0.5, "g": G},
+            inputs={"F": {"height": 1.0}},
+        )
     )
     row = Expression(name="pivot", phi=f"height - 0.05*sin({frequency}*t)", unit="m")
     return task(robot, row, duration=4.0 * np.pi / frequency)
@@ -498,7 +521,7 @@ def test_check_draws_and_tells_what_is_left(tmp_path, capsys):
         main(["check", "quadrotor-attitude", "--out", str(tmp_path)])
     told = " ".join(capsys.readouterr().out.split())
     assert ended.value.code == 0
-    assert "internal 4 states of 12: the task is followed, but 'root_vx' drifts off" in told
+    assert "internal 4 of 12 states: the task is followed, but 'root_vx' drifts off" in told
     assert (tmp_path / "internal.png").stat().st_size > 10_000
 
 

@@ -9,6 +9,7 @@ from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFo
 from ukctrl.mechanics.derivatives import SampledJets, check_smooth, formula_jets, jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import MinJerk, Repeated, RestToRest, Stacked
+from ukctrl.robot import Lagrangian
 
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
 MEASURED = {"rtol": 1e-7, "atol": 1e-7}  # four derivatives, two of them by the spectral method
@@ -18,16 +19,18 @@ GROWN = 100.0
 
 def furuta():
     """A Furuta pendulum in text, with friction; gravity in its potential."""
-    return Robot.from_lagrangian(
-        coordinates=["arm", "pole"],
-        kinetic=[
-            "(J1 + m*L**2 + J*sin(pole)**2)/2*v.arm**2",
-            "m*L*r*cos(pole)*v.arm*v.pole + J/2*v.pole**2",
-        ],
-        potential="-m*9.81*r*cos(pole)",
-        dissipation="0.05*v.arm**2/2",
-        parameters={"J1": 0.6, "m": 0.5, "L": 0.9, "J": 0.4, "r": 0.6},
-        inputs={"tau": {"arm": "1 + 0.1*cos(pole)"}},
+    return Robot.build(
+        Lagrangian(
+            coordinates=["arm", "pole"],
+            kinetic=[
+                "(J1 + m*L**2 + J*sin(pole)**2)/2*v.arm**2",
+                "m*L*r*cos(pole)*v.arm*v.pole + J/2*v.pole**2",
+            ],
+            potential="-m*9.81*r*cos(pole)",
+            dissipation="0.05*v.arm**2/2",
+            parameters={"J1": 0.6, "m": 0.5, "L": 0.9, "J": 0.4, "r": 0.6},
+            inputs={"tau": {"arm": "1 + 0.1*cos(pole)"}},
+        )
     )
 
 
@@ -127,12 +130,14 @@ def test_a_robot_of_a_model_file_gives_the_derivatives_of_its_formulas():
     path = Stacked(parts=[RestToRest(points=((x,), (x + 0.3,)), duration=2.0, still=6)
                           for x in (0.1, 0.0, -0.5)])  # fmt: skip
     model = Robot.load("cart_pole")
-    by_hand = Robot.from_lagrangian(
-        coordinates={"cart": "m", "pole": "rad"},
-        kinetic="0.4*v.cart**2 + 0.23*0.3302*cos(pole)*v.cart*v.pole"
-        " + (0.00788 + 0.23*0.3302**2)/2*v.pole**2",
-        potential="-0.23*9.81*0.3302*cos(pole)",
-        inputs={"F": {"cart": 1.0}},
+    by_hand = Robot.build(
+        Lagrangian(
+            coordinates={"cart": "m", "pole": "rad"},
+            kinetic="0.4*v.cart**2 + 0.23*0.3302*cos(pole)*v.cart*v.pole"
+            " + (0.00788 + 0.23*0.3302**2)/2*v.pole**2",
+            potential="-0.23*9.81*0.3302*cos(pole)",
+            inputs={"F": {"cart": 1.0}},
+        )
     )
     x, z = path.parts[0], path.parts[2]
     measured = SampledJets(Stack([PointFollows(frame="tip", path=path)], model))

@@ -12,7 +12,7 @@ from ukctrl.mechanics.integrability.positional_rows import positional_rows
 from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
 from ukctrl.mechanics.linearise.force_derivatives import derivatives, parted
 from ukctrl.mechanics.start import solve_positions, solve_start
-from ukctrl.robot import DryFriction, JointSpring
+from ukctrl.robot import DryFriction, JointSpring, Lagrangian, Options
 from ukctrl.simulation.loop import Loop
 
 pytestmark = pytest.mark.portable
@@ -26,14 +26,14 @@ g = 9.81
 
 def cart_pole(**more):
     """A pole of 0.5 kg, 0.7 m above its hinge on a cart of 2 kg."""
-    return Robot.from_lagrangian(
-        {"x": "m", "angle": "rad"},
-        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-        "m*g*l*cos(angle)",
+    plant = Lagrangian(
+        coordinates={"x": "m", "angle": "rad"},
+        kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
+        potential="m*g*l*cos(angle)",
         parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": g},
         inputs={"F": {"x": 1.0}},
-        **more,
     )
+    return Robot.build(plant, Options(**more))
 
 
 def accelerations(dynamics, q, v, u):
@@ -49,10 +49,15 @@ def accelerations(dynamics, q, v, u):
 
 def test_a_pendulum_swings_about_the_bottom_and_falls_from_the_top():
     m, length, c = 1.5, 0.8, 0.3
-    robot = Robot.from_lagrangian(
-        ["angle"], "m*l**2/2*v.angle**2", "-m*g*l*cos(angle)", dissipation="c/2*v.angle**2",
-        parameters={"m": m, "l": length, "g": g, "c": c},
-    )  # fmt: skip
+    robot = Robot.build(
+        Lagrangian(
+            coordinates=["angle"],
+            kinetic="m*l**2/2*v.angle**2",
+            potential="-m*g*l*cos(angle)",
+            dissipation="c/2*v.angle**2",
+            parameters={"m": m, "l": length, "g": g, "c": c},
+        )
+    )
     for angle, sign in ((0.0, -1.0), (np.pi, 1.0)):
         A, B = linearize(robot, [angle])
         wanted = [[0.0, 1.0], [sign * g / length, -c / (m * length**2)]]
@@ -76,7 +81,7 @@ def test_a_cart_pole_at_the_top_is_the_one_of_the_textbooks():
 def test_springs_dampers_and_friction_are_part_of_the_system():
     spring = JointSpring(joint="x", stiffness=40.0, damping=3.0)
     friction = DryFriction(joint="angle", level=0.02, velocity_scale=0.01)
-    robot = cart_pole(forces=[spring, friction])
+    robot = cart_pole(force=[spring, friction])
     A, _ = linearize(robot, [0.0, 0.0])
     inverse = np.linalg.inv([[2.5, 0.35], [0.35, 0.245]])
     np.testing.assert_allclose(A[2:, 0], inverse @ [-40.0, 0.0], **CLOSED)
@@ -107,11 +112,11 @@ def body(joint):
           <inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial></link>
           <joint name="j" type="planar"><parent link="ground"/><child link="plate"/>
           <axis xyz="0 0 1"/></joint></robot>"""
-        return Robot.from_urdf(text, gravity=(0.0, -9.81, 0.0), actuators=[])
+        return Robot.build(text, Options(gravity=(0.0, -9.81, 0.0), actuator=[]))
     text = f"""<mujoco><worldbody><body name="plate"><joint type="{joint}"/>
       <inertial pos="0.1 0.05 -0.1" mass="2" diaginertia="0.1 0.2 0.3"/></body></worldbody>
       </mujoco>"""
-    return Robot.from_urdf(text, gravity=(0.0, 0.0, -9.81), actuators=[])
+    return Robot.build(text, Options(gravity=(0.0, 0.0, -9.81), actuator=[]))
 
 
 def step(robot, dynamics, u, q, v, h):
@@ -192,11 +197,14 @@ def test_the_four_bars_fall_as_one_pendulum_of_one_freedom():
 
 def test_a_knife_edge_holds_velocities_and_not_positions():
     """Blade at angle h moving at speed w: y' = w sin h, and the rest by hand."""
-    robot = Robot.from_lagrangian(
-        {"x": "m", "y": "m", "h": "rad"}, "m/2*(v.x**2 + v.y**2) + J/2*v.h**2",
-        parameters={"m": 2.0, "J": 0.5},
-        passive=[{"kind": "expression", "psi": "v.x*sin(h) - v.y*cos(h)"}],
-    )  # fmt: skip
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m", "h": "rad"},
+            kinetic="m/2*(v.x**2 + v.y**2) + J/2*v.h**2",
+            parameters={"m": 2.0, "J": 0.5},
+        ),
+        Options(passive=[{"kind": "expression", "psi": "v.x*sin(h) - v.y*cos(h)"}]),
+    )
     speed = 1.5
     lin = linearize(robot, [0.0, 0.0, 0.0], np.zeros(3), [speed, 0.0, 0.0])
     assert lin.states == ("x", "y", "h", "v.x", "v.h")
@@ -281,10 +289,12 @@ def test_feet_that_stick_hold_positions_as_the_trunks_coordinates_tell():
     [("v.x*sin(h) - v.y*cos(h)", False), ("(v.x*y + v.y*x)*exp(h)", True), ("v.x*v.y", False)],
 )
 def test_rows_on_velocities_hold_positions_where_they_integrate(psi, held):
-    robot = Robot.from_lagrangian(
-        {"x": "m", "y": "m", "h": "rad"}, "v.x**2 + v.y**2 + v.h**2",
-        passive=[{"kind": "expression", "psi": psi}],
-    )  # fmt: skip
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m", "h": "rad"}, kinetic="v.x**2 + v.y**2 + v.h**2"
+        ),
+        Options(passive=[{"kind": "expression", "psi": psi}]),
+    )
     found = positional_rows(Stack(passive_constraints(robot), robot).attached, robot)
     assert found.tolist() == [held]
 
@@ -300,7 +310,7 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
         JointSpring(joint="x", stiffness=40.0, damping=3.0),
         DryFriction(joint="angle", level=0.2, velocity_scale=0.5),
     ]
-    robot = cart_pole(forces=forces) if name == "springs" else Robot.load(name)
+    robot = cart_pole(force=forces) if name == "springs" else Robot.load(name)
     rng = np.random.default_rng(3)
     q, v = robot.random(rng), rng.standard_normal(robot.nv)
     exact, others = parted(robot.forces)

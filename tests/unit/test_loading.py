@@ -13,7 +13,7 @@ from ukctrl.cli.workspace import create
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.files.table_paths import merged, parse_value, set_path
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.scenario.loading import load_code, resolve_card
+from ukctrl.simulation.scenario.cards import load_code, resolve_card
 
 TABLE = {
     "a": {"b": {"c": 1, "d": 2}},

@@ -13,7 +13,7 @@ from ukctrl.mechanics.constraints import Expression, PointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.start import solve_start
-from ukctrl.robot import Wrench
+from ukctrl.robot import Lagrangian, Options, Wrench
 
 pytestmark = pytest.mark.portable
 
@@ -22,13 +22,16 @@ QUADRATURE = {"rtol": 1e-8, "atol": 1e-12}
 
 
 def cart_pole():
-    return Robot.from_lagrangian(
-        {"x": "m", "angle": "rad"},
-        "M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
-        "m*g*l*cos(angle)",
-        parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": 9.81}, inputs={"F": {"x": 1.0}},
+    return Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "angle": "rad"},
+            kinetic="M/2*v.x**2 + m/2*(v.x**2 + 2*l*cos(angle)*v.x*v.angle + l**2*v.angle**2)",
+            potential="m*g*l*cos(angle)",
+            parameters={"M": 2.0, "m": 0.5, "l": 0.7, "g": 9.81},
+            inputs={"F": {"x": 1.0}},
+        ),
         name="cart_pole",
-    )  # fmt: skip
+    )
 
 
 UPRIGHT = (Expression(phi="x", unit="m"), Expression(phi="angle", unit="rad"))
@@ -58,7 +61,7 @@ def after(law, q, v, duration, h=2e-3):
 
 
 def test_the_gains_of_a_unit_mass_are_those_of_the_textbooks():
-    robot = Robot.from_lagrangian({"x": "m"}, "v.x**2/2")
+    robot = Robot.build(Lagrangian(coordinates={"x": "m"}, kinetic="v.x**2/2"))
     law = Lqr().start(task(robot, (Expression(phi="x"),), [0.5]))
     np.testing.assert_allclose(law.regulator.K, [[1.0, np.sqrt(3.0)]], **CLOSED)
     np.testing.assert_allclose(
@@ -136,7 +139,7 @@ def test_a_hovering_body_is_brought_back_on_the_manifold():
     pushes = [Wrench(name="lift", frame="hull", force=(0.0, 0.0, 1.0))]
     for name, axis in (("roll", (1, 0, 0)), ("pitch", (0, 1, 0)), ("yaw", (0, 0, 1))):
         pushes.append(Wrench(name=name, frame="hull", torque=axis))
-    robot = Robot.from_urdf(urdf, floating_base=True, actuators=pushes)
+    robot = Robot.build(urdf, Options(floating_base=True, actuator=pushes))
     home = (0.3, -0.2, 1.0)
     servo = (PointFollows(frame="hull", path=Constant(value=home)),)
     law = Lqr(Q=10.0, R=1.0).start(task(robot, servo, robot.neutral))
@@ -179,8 +182,13 @@ def test_the_integrals_remove_what_a_wrong_model_leaves():
 
 
 def test_a_mode_that_no_input_moves_is_named():
-    robot = Robot.from_lagrangian(
-        {"a": "m", "b": "m"}, "v.a**2/2 + v.b**2/2", "-2*b**2", inputs={"F": {"a": 1.0}}
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"a": "m", "b": "m"},
+            kinetic="v.a**2/2 + v.b**2/2",
+            potential="-2*b**2",
+            inputs={"F": {"a": 1.0}},
+        )
     )
     servo = (Expression(phi="a"), Expression(phi="b"))
     with pytest.raises(GainError, match=r"no grip on the one with s = 2 1/s, in 'b', 'v.b'"):

@@ -8,6 +8,7 @@ from ukctrl.mechanics.constraints import ComFollows, Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
 from ukctrl.mechanics.relative_degree import explain, relative_degrees, together
+from ukctrl.robot import Lagrangian, Options
 
 pytestmark = pytest.mark.portable
 
@@ -16,32 +17,38 @@ def chain(masses, springs, *, damping=0.0):
     """Masses on a line with springs between neighbours and a force on the first."""
     names = [f"x{i + 1}" for i in range(len(masses))]
     pairs = list(zip(springs, names[1:], names, strict=False))
-    return Robot.from_lagrangian(
-        coordinates=dict.fromkeys(names, "m"),
-        kinetic=[f"{m}/2*v.{x}**2" for m, x in zip(masses, names, strict=True)],
-        potential=[f"{k}/2*({far} - {near})**2" for k, far, near in pairs],
-        dissipation=[f"{damping}/2*(v.{far} - v.{near})**2" for _, far, near in pairs],
-        inputs={"F": {"x1": 1.0}},
+    return Robot.build(
+        Lagrangian(
+            coordinates=dict.fromkeys(names, "m"),
+            kinetic=[f"{m}/2*v.{x}**2" for m, x in zip(masses, names, strict=True)],
+            potential=[f"{k}/2*({far} - {near})**2" for k, far, near in pairs],
+            dissipation=[f"{damping}/2*(v.{far} - v.{near})**2" for _, far, near in pairs],
+            inputs={"F": {"x1": 1.0}},
+        )
     )
 
 
 def elastic_joint():
     """A pendulum behind a torsion spring, as Spong's model has it."""
-    return Robot.from_lagrangian(
-        coordinates=["link", "rotor"],
-        kinetic="0.5*v.link**2 + 0.1*v.rotor**2",
-        potential="50*(link - rotor)**2 - 9.81*cos(link)",
-        inputs={"tau": {"rotor": 1.0}},
+    return Robot.build(
+        Lagrangian(
+            coordinates=["link", "rotor"],
+            kinetic="0.5*v.link**2 + 0.1*v.rotor**2",
+            potential="50*(link - rotor)**2 - 9.81*cos(link)",
+            inputs={"tau": {"rotor": 1.0}},
+        )
     )
 
 
 def crane():
     """A trolley with a hanging load; only the trolley is pushed."""
-    return Robot.from_lagrangian(
-        coordinates={"s": "m", "swing": "rad"},
-        kinetic="10*v.s**2 + 2.5*((v.s + 2*cos(swing)*v.swing)**2 + (2*sin(swing)*v.swing)**2)",
-        potential="-98.1*cos(swing)",
-        inputs={"F": {"s": 1.0}},
+    return Robot.build(
+        Lagrangian(
+            coordinates={"s": "m", "swing": "rad"},
+            kinetic="10*v.s**2 + 2.5*((v.s + 2*cos(swing)*v.swing)**2 + (2*sin(swing)*v.swing)**2)",
+            potential="-98.1*cos(swing)",
+            inputs={"F": {"s": 1.0}},
+        )
     )
 
 
@@ -60,10 +67,12 @@ def rotor_arm():
         ("flex", "rotor", "fore", 0.0),
     ]  # fmt: skip
     parts = [BAR.format(*bar) for bar in bars] + [HINGE.format(*hinge) for hinge in hinges]
-    return Robot.from_urdf(
+    return Robot.build(
         f'<robot name="rotor_arm"><link name="base"/>{"".join(parts)}</robot>',
-        actuators=[{"kind": "joint", "joint": joint} for joint in ("shoulder", "motor")],
-        forces=[{"kind": "joint_spring", "joint": "flex", "stiffness": 150.0}],
+        Options(
+            actuator=[{"kind": "joint", "joint": joint} for joint in ("shoulder", "motor")],
+            force=[{"kind": "joint_spring", "joint": "flex", "stiffness": 150.0}],
+        ),
     )
 
 
@@ -137,11 +146,13 @@ def test_rows_of_a_model_file_that_share_a_channel_fix_all_of_the_state():
 
 def test_many_motors_are_tried_in_mixtures():
     """A mass hangs on a spring at the middle of a stage that six motors push."""
-    robot = Robot.from_lagrangian(
-        coordinates={"stage": "m", "load": "m"},
-        kinetic="3*v.stage**2 + v.load**2",
-        potential="40*(load - stage)**2",
-        inputs={f"u{k}": {"stage": 0.1 * 4.0**k} for k in range(6)},
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"stage": "m", "load": "m"},
+            kinetic="3*v.stage**2 + v.load**2",
+            potential="40*(load - stage)**2",
+            inputs={f"u{k}": {"stage": 0.1 * 4.0**k} for k in range(6)},
+        )
     )
     assert degrees(robot, "load", "stage", q=[0.0, 0.1], v=[0.1, 0.0]) == ["4", "2"]
 
@@ -173,11 +184,13 @@ def test_a_degree_that_changes_at_the_very_state_is_not_given_a_number():
     assert degrees(crane(), "s + 2*sin(swing)", q=[0.0, 0.3], v=[0.0, 0.0]) == ["2"]
     hanging = degrees(crane(), "s + 2*sin(swing)", q=[0.0, 0.0], v=[0.0, 0.0])
     assert hanging == ["at least 3"]
-    saddle = Robot.from_lagrangian(
-        coordinates={"x": "m", "y": "m"},
-        kinetic="(v.x**2 + v.y**2)/2",
-        potential="x**2*y",
-        inputs={"F": {"x": 1.0}},
+    saddle = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"},
+            kinetic="(v.x**2 + v.y**2)/2",
+            potential="x**2*y",
+            inputs={"F": {"x": 1.0}},
+        )
     )
     assert degrees(saddle, "y", q=[1.0, 0.0], v=[0.0, 0.0]) == ["4"]
     assert degrees(saddle, "y", q=[0.0, 0.0], v=[0.0, 0.0]) == ["at least 3"]
@@ -193,12 +206,14 @@ def test_a_row_that_no_input_ever_moves_is_said_to_be_unmoved():
 
 def test_on_a_closed_chain_the_degree_is_that_of_the_closed_chain():
     """A rod ties the second mass to the first; the third hangs on it by a spring."""
-    robot = Robot.from_lagrangian(
-        coordinates=dict.fromkeys(("x1", "x2", "x3"), "m"),
-        kinetic="v.x1**2/2 + v.x2**2/2 + v.x3**2",
-        potential="25*(x3 - x2 - 0.5)**2",
-        inputs={"F": {"x1": 1.0}},
-        passive=[{"kind": "expression", "phi": "x2 - x1 - 1"}],
+    robot = Robot.build(
+        Lagrangian(
+            coordinates=dict.fromkeys(("x1", "x2", "x3"), "m"),
+            kinetic="v.x1**2/2 + v.x2**2/2 + v.x3**2",
+            potential="25*(x3 - x2 - 0.5)**2",
+            inputs={"F": {"x1": 1.0}},
+        ),
+        Options(passive=[{"kind": "expression", "phi": "x2 - x1 - 1"}]),
     )
     found = degrees(robot, "x2", "x3", q=[0.0, 1.0, 1.6], v=[0.1, 0.1, 0.0])
     assert found == ["2", "4"]
@@ -224,5 +239,5 @@ def test_a_run_that_asks_for_the_far_mass_is_refused_with_the_reason():
 
 def test_check_tells_the_degree_before_the_run():
     found = check(Scenario.load("two-mass-spring-far"))
-    assert [row.relative_degree for row in found.rows] == [4]
+    assert [row.relative_degree for row in found.start.rows] == [4]
     assert any("'far.x2': its relative degree is 4." in problem for problem in found.problems)

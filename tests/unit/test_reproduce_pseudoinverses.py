@@ -107,6 +107,6 @@ def test_an_unstabilised_run_stalls_when_the_twelfth_singular_value_meets_the_th
 
 @pytest.mark.slow
 def test_every_claim_of_the_paper_has_a_verdict_that_is_explained():
-    for claim in PAPER.claims():
+    for claim in (claim for part in PAPER.claims for claim in part()):
         assert claim.verdict != "differs", claim
         assert claim.verdict == "agrees" or claim.note, claim

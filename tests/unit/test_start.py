@@ -98,7 +98,7 @@ def test_run_and_check_say_how_far_the_start_was_moved():
     scenario = Scenario.load("five-bar", changes)
     found, run = check(scenario), simulate(scenario)
     moved = run.summary()["provenance"]["start_moved"]
-    assert moved == found.moved
+    assert moved == found.start.moved
     assert set(moved) == {"rad", "m", "rad/s", "m/s"}
     assert moved["m"] > 1e-3
     assert moved["rad/s"] == 0.0

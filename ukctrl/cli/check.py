@@ -81,7 +81,7 @@ def _write(found: Check, folder: Path) -> None:
     from ukctrl.reports.plot import style
     from ukctrl.simulation.result.storage import write_atomically
 
-    if found.curves is not None:
+    if found.motion.curves is not None:
         write_atomically(folder / "check.png", style.png(check_figure(found)))
     if found.internal is not None and drawable(found.internal):
         picture = style.png(internal_dynamics_figure(found.internal))

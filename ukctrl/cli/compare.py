@@ -76,14 +76,15 @@ def compare(
     base = scenario_of(scenario, None, changes, trust)
     from ukctrl.cli import terminal
     from ukctrl.core.files import catalog
-    from ukctrl.simulation.loop import Loop
     from ukctrl.studies.comparison import compare as compare_controllers
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.tuning import Journal
 
     entries = [_entry(text, scenario) for text in controllers]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
-    with terminal.stoppable(Loop.run.__code__) as stop:
+    from ukctrl.simulation.simulate import Simulation
+
+    with terminal.stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
         journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
         shown = terminal.progress(base.title, quiet or as_json, "runs")

@@ -49,10 +49,9 @@ def export(
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
     from ukctrl.cli import terminal
     from ukctrl.simulation.handover import hand_over
-    from ukctrl.simulation.loop import Loop
-    from ukctrl.simulation.simulate import simulate
+    from ukctrl.simulation.simulate import Simulation, simulate
 
-    with terminal.stoppable(Loop.run.__code__) as stop:
+    with terminal.stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(chosen.name)}-export")
         with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
             result = simulate(chosen, progress=stop.watch(progress))

@@ -23,10 +23,9 @@ def run(
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.cli import terminal
     from ukctrl.reports.run_page import write_report
-    from ukctrl.simulation.loop import Loop
-    from ukctrl.simulation.simulate import simulate
+    from ukctrl.simulation.simulate import Simulation, simulate
 
-    with terminal.stoppable(Loop.run.__code__) as stop:
+    with terminal.stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / file_name(chosen.name))
         with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
             result = simulate(chosen, progress=stop.watch(progress))

@@ -98,11 +98,11 @@ def sweep(
         raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
     from ukctrl.cli import terminal
     from ukctrl.core.files import catalog
-    from ukctrl.simulation.loop import Loop
+    from ukctrl.simulation.simulate import Simulation
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep import sweep as run_sweep
 
-    with terminal.stoppable(Loop.run.__code__) as stop, _place(cluster, jobs) as place:
+    with terminal.stoppable(Simulation.run.__code__) as stop, _place(cluster, jobs) as place:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-sweep")
         shown = terminal.sweep_progress(base.title, quiet or as_json)
         with about(scenario), shown as progress:

@@ -126,13 +126,14 @@ def tune(
         _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
         raise typer.Exit(0)
     from ukctrl.cli import terminal
-    from ukctrl.simulation.loop import Loop
     from ukctrl.studies.tuning import tune as tune_controller
     from ukctrl.studies.tuning.tuning_page import write_tuned
 
     plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
     budget = _budget(simulations, cost, subject_to, over, method, plants)
-    with terminal.stoppable(Loop.run.__code__) as stop:
+    from ukctrl.simulation.simulate import Simulation
+
+    with terminal.stoppable(Simulation.run.__code__) as stop:
         folder_of(folder)
         shown = terminal.progress(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:

@@ -24,7 +24,7 @@ from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGra
 from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task, law_name
+from ukctrl.control.controller import Command, Controller, Law, law_name
 from ukctrl.control.elastic import (
     ElasticCascade,
     ElasticLinearisation,
@@ -64,6 +64,7 @@ from ukctrl.control.planned.inversion import (
     StableInversion,
 )
 from ukctrl.control.planned.law import Feedforward
+from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.regulators.lqr import Lqi, Lqr
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.regulator import Regulation
@@ -74,6 +75,7 @@ from ukctrl.control.special.io_linearisation import IoLinearisation
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.special.switching import Mode, Switching
 from ukctrl.control.special.thrust import ThrustVectoring
+from ukctrl.control.task import Signal, Task
 
 AnyController = Annotated[
     Servo
@@ -146,6 +148,7 @@ __all__ = [
     "Mode",
     "ModelError",
     "NoControl",
+    "Nominal",
     "OddFunction",
     "OperationalSpace",
     "PdGravity",

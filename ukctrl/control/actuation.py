@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics

@@ -9,23 +9,22 @@ adaptive integrator, which revisits times, and a sampled loop.
 from __future__ import annotations
 
 import abc
-import dataclasses as dc
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, final
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
-from ukctrl.core.arrays import Vector
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.task import NO_MEMORY, Signal, Task
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
-from ukctrl.mechanics.constraints import Constraint, Stack
-from ukctrl.mechanics.dynamics import GAINS, Dynamics, Gains
-from ukctrl.robot import Robot
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
 
-NO_MEMORY: Vector = np.zeros(0)
-"""Memory of a law that has none."""
 MAX_SWITCHES = 8
 """More switches than this at one moment never end."""
 
@@ -47,44 +46,17 @@ class Command(NamedTuple):
     """Memory to go on from, where `Law.command` found that the law has switched; else None."""
 
 
-class Signal(NamedTuple):
-    """A number that a law wants recorded."""
+class PlannedMotion(NamedTuple):
+    """A motion worked out before the run, at ``k`` knots."""
 
-    value: float | Vector
-    units: str
-    long_name: str
-    components: tuple[str, ...] = ()
-    """Names of the entries of a vector; absent: numbers."""
-
-
-@dc.dataclass(frozen=True, kw_only=True)
-class Task:
-    """What a law is started on: everything it may know.
-
-    The robot is the believed one; nothing of the true one can be reached from here.
-    """
-
-    robot: Robot
-    """The believed robot."""
-    servo: Sequence[Constraint]
-    """The constraints to enforce."""
-    q: Vector
-    """Configuration at the start, shape ``(nq,)``."""
-    v: Vector
-    """Velocity at the start, shape ``(nv,)``."""
-    start: float = 0.0
-    """Time of the start [s]."""
-    duration: float = np.inf
-    """Length of the run [s]."""
-    period: float | None = None
-    """Period of the zero-order hold [s]; None under continuous control."""
-    rank: RankPolicy = RUN_RANK
-    """When rows count as dependent or missed."""
-    gains: Gains = GAINS
-    """How errors of the robot's passive rows decay."""
-    planned: bool = False
-    """Whether the run begins on the law's own motion, wherever that is; ``q`` and ``v`` are then
-    where its search begins."""
+    times: Vector
+    """Shape ``(k,)`` [s]."""
+    q: Matrix
+    """Shape ``(k, nq)``."""
+    v: Matrix
+    """Shape ``(k, nv)``."""
+    input: Callable[[float], Vector]
+    """The input that makes it, at any time."""
 
 
 class Law(abc.ABC):
@@ -140,6 +112,26 @@ class Law(abc.ABC):
         None for a law that has no such motion.
         """
         return None
+
+    @property
+    def planned_motion(self) -> PlannedMotion | None:
+        """The whole of that motion, with its input; None for a law that has none."""
+        return None
+
+    @property
+    def poles(self) -> NDArray[np.complex128] | None:
+        """Poles of the loop that it closes about its equilibrium: ``s`` [1/s], or ``z`` where the
+        input is held; None where it is not designed by them.
+        """
+        return None
+
+    def error(self, dynamics: Dynamics) -> float:
+        r"""Return how far the state is from what the law brings about, for a law that takes over.
+
+        Of a law that does not say otherwise, $\sqrt{|\phi|^2 + |\dot\phi|^2}$ of its rows.
+        """
+        rows = self.stack.write(dynamics.snapshot)
+        return float(np.hypot(np.linalg.norm(np.nan_to_num(rows.phi)), np.linalg.norm(rows.beta)))
 
     @final
     def settled(self, dynamics: Dynamics, memory: Vector) -> Vector:
@@ -197,6 +189,12 @@ class Controller(abc.ABC):
     assumed: ClassVar[tuple[str, ...]] = ()
     """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
 
+    acts: ClassVar[bool] = True
+    """Whether it gives inputs at all, so that its ticks are worth timing."""
+    searched_weight: ClassVar[str | None] = None
+    """Field that is searched for a settling time, where `gains_for` cannot say: the weight of the
+    inputs in the cost of a regulator."""
+
     name: str = ""
     """Short name; absent: the card's."""
     title: str = ""
@@ -212,6 +210,53 @@ class Controller(abc.ABC):
             GainError: A gain does not fit the task.
             InputError: The law cannot serve this task.
         """
+
+    @property
+    def row_allocation(self) -> Allocation | None:
+        """The allocation by which it gives its rows a demanded acceleration, at every tick.
+
+        None for a law that does not go by rows, or reaches them through springs alone.
+        """
+        return None
+
+    @property
+    def forgets_growth(self) -> bool:
+        """Whether it follows a motion, worked out before the run, that is free of what would grow
+        in the internal dynamics.
+        """
+        return False
+
+    @property
+    def row_law(self) -> Controller | None:
+        """The law by rows that makes the motion which this one follows; None where there is none.
+
+        A law by rows is its own; one through elastic joints moves the links by such a law.
+        """
+        return None
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        """Return the equation that the error of each row obeys; empty where it is not linear.
+
+        Args:
+            stack: The rows that its started law enforces.
+        """
+        return ()
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any] | None:
+        """Return gains for a settling time [s] and a damping ratio; None where none follow.
+
+        Args:
+            settling: Settling time [s].
+            damping: Damping ratio.
+            inertia: Gives the inertia that each row of the started law has at the start, as if it
+                were alone, shape ``(m,)``.
+
+        Returns:
+            Values by their path within the controller, such as ``feedback.alpha``.
+        """
+        return None
 
 
 def law_name(controller: Controller) -> str:

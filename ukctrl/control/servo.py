@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task
-from ukctrl.control.feedback import AnyFeedback, BoundFeedback, Feedback, StateFeedback
+from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.feedback import AnyFeedback, Feedback
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import ShapeError
 from ukctrl.core.fields import Instance, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -35,57 +36,37 @@ class Servo(Controller):
     """Which input gives it."""
 
     def start(self, task: Task) -> Law:
-        stack = Stack(task.servo, task.robot)
-        feedback = self.feedback.attach(stack)
-        law: _RowLaw | _StateLaw
-        if isinstance(feedback, StateFeedback):
-            law = _StateLaw(task, stack, feedback, self.allocation)
-        else:
-            law = _RowLaw(task, stack, feedback, self.allocation)
+        law = _ServoLaw(self, task)
         return _LookingBack(law) if law.allocator.memory.size else law
 
+    @property
+    def row_allocation(self) -> Allocation:
+        return self.allocation
 
-@final
-class _RowLaw(Law):
-    """With a feedback that looks at the rows alone."""
+    @property
+    def row_law(self) -> Controller:
+        return self
 
-    def __init__(
-        self, task: Task, stack: Stack, feedback: BoundFeedback, allocation: Allocation
-    ) -> None:
-        super().__init__(task, stack)
-        self._feedback = feedback
-        self.allocator = allocation.attach(task, stack.names)
-        self.memory = feedback.memory
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        return self.feedback.attach(stack).error_polynomials(stack)
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        rows = self.stack.write(dynamics.snapshot)
-        demand = self._feedback.demand(rows, memory)
-        if demand.shape != rows.b.shape:  # a single number would pass for all rows
-            raise ShapeError(
-                f"feedback '{type(self._feedback).__name__}' must return a demand of shape "
-                f"{rows.b.shape}; got {demand.shape}."
-            )
-        u = self.allocator.input(rows, demand, dynamics)
-        return Command(u, self._feedback.memory_rate(rows), demand)
-
-    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
-        """Return what the allocation tells of the last step."""
-        return self.allocator.signals()
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any] | None:
+        gains = self.feedback.gains_for(settling, damping)
+        return gains and {f"feedback.{name}": value for name, value in gains.items()}
 
 
 @final
-class _StateLaw(Law):
-    """With a feedback that needs the believed robot, or asks for rows of its own."""
-
-    def __init__(
-        self, task: Task, stack: Stack, feedback: StateFeedback, allocation: Allocation
-    ) -> None:
-        super().__init__(task, stack)
-        self._feedback = feedback
-        self.allocator = allocation.attach(task, feedback.names)
+class _ServoLaw(Law):
+    def __init__(self, spec: Servo, task: Task) -> None:
+        super().__init__(task)
+        self._feedback = spec.feedback.attach(self.stack)
+        names = self._feedback.names or self.stack.names
+        self.allocator = spec.allocation.attach(task, names)
         start = task.robot.snapshot(task.q, task.v, task.start)
-        self.memory = feedback.begin(task.start, stack.write(start))
-        self._nothing = Rows.zeros(len(feedback.names), task.robot.nv)
+        self.memory = self._feedback.begin(task.start, self.stack.write(start))
+        self._nothing = Rows.zeros(len(names), task.robot.nv)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         rows = self.stack.write(dynamics.snapshot)
@@ -100,15 +81,15 @@ class _StateLaw(Law):
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
-        told = self._feedback.signals(self.stack.write(dynamics.snapshot), memory, dynamics)
-        return {**told, **self.allocator.signals()}
+        rows = self.stack.write(dynamics.snapshot)
+        return {**self._feedback.signals(rows, memory, dynamics), **self.allocator.signals()}
 
 
 @final
 class _LookingBack(Law):
     """With an allocation that has a memory of its own, which stands behind the other."""
 
-    def __init__(self, law: _RowLaw | _StateLaw) -> None:
+    def __init__(self, law: _ServoLaw) -> None:
         super().__init__(law.task, law.stack)
         self._law, self._own = law, len(law.memory)
         self.memory = np.concatenate([law.memory, law.allocator.memory])

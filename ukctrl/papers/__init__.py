@@ -1,18 +1,24 @@
 """Published numbers beside ours: what ``ukctrl reproduce`` recomputes.
 
-One module a paper; each holds a `Paper` whose claims are computed when asked for.
+One module a paper, imported when asked for, such as `papers.scara`; each holds a `Paper` whose
+claims are computed when asked for.
 
-    from ukctrl.papers import recompute, write_reproduction
+    from ukctrl import papers, write_reproduction
 
-    reproduction = recompute(["scara"])
+    reproduction = papers.recompute(["scara"])
     print(reproduction.summary)
     write_reproduction(reproduction, "out")
 """
 
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
 from ukctrl.papers.claim import Claim, Drawing, Paper, Verdict
 from ukctrl.papers.outcome import Failure, Outcome, Reproduction
 from ukctrl.papers.recompute import recompute
-from ukctrl.papers.registry import load, papers
+from ukctrl.papers.registry import KEYS, load, papers
 from ukctrl.papers.reproduction_page import write_reproduction
 
 __all__ = [
@@ -28,3 +34,9 @@ __all__ = [
     "recompute",
     "write_reproduction",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in (*KEYS, "digits", "parallelogram"):
+        raise AttributeError(f"module 'ukctrl.papers' has no attribute '{name}'")
+    return importlib.import_module(f"ukctrl.papers.{name}")

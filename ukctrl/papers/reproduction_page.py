@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ukctrl.core.number_text import duration, sentence
+from ukctrl.core.number_text import duration, number, sentence
 from ukctrl.papers import digits
 from ukctrl.papers.claim import Verdict
 from ukctrl.papers.outcome import VERDICTS, Outcome, Reproduction
 from ukctrl.reports import web_page
+from ukctrl.reports.table import Cell, Column, Kind, Table
 from ukctrl.simulation.result.storage import write_atomically
 
 __all__ = ["html", "write_reproduction"]
@@ -37,10 +38,9 @@ def html(found: Reproduction) -> str:
     """Return the page."""
     claims = [claim for outcome in found.outcomes for claim in outcome.claims]
     agree = sum(claim.verdict == "agrees" for claim in claims)
-    papers = len(found.outcomes)
     context = {
         "title": "Published numbers beside ours",
-        "count": "1 paper" if papers == 1 else f"{papers} papers",
+        "count": f"papers: {len(found.outcomes)}",
         "level": "good" if found.ok else "bad",
         "state": _state(found),
         "headline": (
@@ -53,17 +53,15 @@ def html(found: Reproduction) -> str:
             ("verdicts", "What the verdicts mean"),
             ("provenance", "Provenance"),
         ],
-        "verdicts": VERDICTS,
-        "overview": [
-            (
-                outcome.key,
-                [outcome.counts.get(verdict, 0) for verdict in VERDICTS],
-                len(outcome.failures),
-            )
-            for outcome in found.outcomes
-        ],
+        "overview": _overview(found),
         "papers": [_paper(outcome) for outcome in found.outcomes],
-        "meanings": [(digits.LEVELS[verdict], verdict, text) for verdict, text in MEANINGS.items()],
+        "meanings": Table(
+            [Column("", "text"), Column("", "meaning")],
+            [
+                [Cell(verdict, digits.LEVELS[verdict]), Cell(text)]
+                for verdict, text in MEANINGS.items()
+            ],
+        ),
         "provenance": web_page.provenance_entries(found.provenance),
     }
     return web_page.render("reproduce.html.j2", context)
@@ -89,17 +87,27 @@ def _state(found: Reproduction) -> str:
 
 def _rest(found: Reproduction) -> str:
     """Say what became of the claims that do not agree."""
-    claims = [claim for outcome in found.outcomes for claim in outcome.claims]
-    bare = sum(claim.verdict == "differs" for claim in claims)
+    bare = sum(claim.verdict == "differs" for outcome in found.outcomes for claim in outcome.claims)
     failed = sum(len(outcome.failures) for outcome in found.outcomes)
-    said = []
-    if bare:
-        said.append(f"{bare} differ{'s' if bare == 1 else ''} without an explanation.")
-    if failed:
-        said.append(f"{failed} part{'' if failed == 1 else 's'} failed.")
-    if found.interrupted:
-        said.append("It was stopped before everything was computed.")
+    said = [f"Differences without an explanation: {bare}."] if bare else []
+    said += [f"Parts that failed: {failed}."] if failed else []
+    said += ["It was stopped before everything was computed."] if found.interrupted else []
     return " ".join(said) or "The reason for every difference is given."
+
+
+def _overview(found: Reproduction) -> Table:
+    """Return how many claims of each paper have which verdict."""
+    counts = [
+        [*(outcome.counts.get(verdict, 0) for verdict in VERDICTS), len(outcome.failures)]
+        for outcome in found.outcomes
+    ]
+    return Table.of(
+        [Column("paper", "name"), *map(Column, VERDICTS), Column("failed")],
+        (
+            [outcome.key, *(str(count or "") for count in row)]
+            for outcome, row in zip(found.outcomes, counts, strict=True)
+        ),
+    )
 
 
 def _paper(outcome: Outcome) -> dict[str, object]:
@@ -107,23 +115,34 @@ def _paper(outcome: Outcome) -> dict[str, object]:
         "key": outcome.key,
         "citation": outcome.citation or "This paper's claims could not be loaded.",
         "summary": f"{sentence(outcome.summary)} Computed in {duration(outcome.seconds)}.",
-        "claims": [
-            {
-                "where": claim.where,
-                "quantity": digits.quantity(claim),
-                "note": _note(claim.note),
-                "printed": digits.printed(claim) or "–",
-                "ours": digits.ours(claim),
-                "difference": digits.difference(claim),
-                "numbers": not isinstance(claim.ours, str),
-                "verdict": claim.verdict,
-                "level": digits.LEVELS[claim.verdict],
-            }
-            for claim in outcome.claims
-        ],
+        "claims": claim_table(outcome) if outcome.claims else None,
         "failures": outcome.failures,
         "figures": outcome.pictures,
     }
+
+
+def claim_table(outcome: Outcome, form: digits.Format = number) -> Table:
+    """Return every printed number of a paper beside ours, with the verdict.
+
+    Args:
+        outcome: What came of the paper.
+        form: Writes a number with so many significant digits.
+    """
+    heads = [Column("place", "unit"), Column("quantity", "text"), Column("paper"), Column("ours")]
+    rows = []
+    for claim in outcome.claims:
+        kind: Kind = "words" if isinstance(claim.ours, str) else "number"
+        rows.append(
+            [
+                Cell(claim.where),
+                Cell(digits.quantity(claim), aside=_note(claim.note)),
+                Cell(digits.printed(claim, form) or "–", kind=kind),
+                Cell(digits.ours(claim, form), kind=kind),
+                Cell(digits.difference(claim, form)),
+                Cell(claim.verdict, digits.LEVELS[claim.verdict]),
+            ]
+        )
+    return Table([*heads, Column("off by"), Column("verdict", "text")], rows)
 
 
 def _note(text: str) -> str:

@@ -1,6 +1,6 @@
 """The report of one run: a single HTML page that needs nothing beside it, and its figures.
 
-Everything comes from the [`Result`][ukctrl.simulation.result.result.Result], so the page can be
+Everything comes from the [`Result`][ukctrl.Result], so the page can be
 made again from a saved directory: `write_report(Result.load("out"), "out")`.
 """
 

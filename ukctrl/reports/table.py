@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-__all__ = ["Cell", "Column", "Kind", "Mark", "Table", "csv_text"]
+__all__ = ["Cell", "Column", "Kind", "Mark", "Table", "csv_text", "first_columns"]
 
 Kind = Literal["name", "text", "unit", "number", "meaning", "words"]
 """What a column holds: names as in files, texts, units, numbers, explanations, short statements."""
@@ -60,6 +60,11 @@ class Table(NamedTuple):
         """Make a table of cells, or of plain texts where nothing stands out."""
         cells = [[c if isinstance(c, Cell) else Cell(c) for c in row] for row in rows]
         return Table(tuple(columns), cells, tuple(meanings))
+
+
+def first_columns(table: Table, count: int) -> Table:
+    """Return a table without what stands beyond so many columns, where there is little room."""
+    return Table(table.columns[:count], [row[:count] for row in table.rows], table.meanings)
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -1,8 +1,16 @@
-"""The robot model: the only package that imports Pinocchio."""
+"""The robot: files, plants, and what they are at a state. Only this package imports Pinocchio.
+
+The parts, each on those before it: ``layout``, ``site``, ``motor`` and ``schema`` (what files say);
+``interface`` (a robot as its parts see it), ``snapshot``, ``structure`` and ``rigid``;
+``actuators``, ``forces`` and ``elastic``; ``audit`` and ``models`` (where bodies come from);
+``assembly`` (all of it put together), ``probe`` and ``formulas`` (plants without bodies);
+``load``, ``perturb``, and `Robot` itself.
+"""
 
 from ukctrl.robot.audit import Finding
-from ukctrl.robot.elastic import ElasticJoints, links_alone
+from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.formulas.functions import PlantFunctions
+from ukctrl.robot.links_alone import links_alone
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.schema import (
@@ -14,14 +22,17 @@ from ukctrl.robot.schema import (
     JointDamper,
     JointMotor,
     JointSpring,
+    Options,
     RobotFile,
     Spring,
     TorqueBetween,
     Transmission,
     Wrench,
 )
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
+from ukctrl.robot.site import Site
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
-from ukctrl.robot.structure import Site
 from ukctrl.robot.terms import RigidTerms
 
 __all__ = [
@@ -33,10 +44,13 @@ __all__ = [
     "Finding",
     "FormulaInput",
     "FrameMotion",
+    "Functions",
     "GivenForce",
     "JointDamper",
     "JointMotor",
     "JointSpring",
+    "Lagrangian",
+    "Options",
     "Payload",
     "Perturbation",
     "PlantFunctions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from ukctrl.robot.schema import (
     Transmission,
     Wrench,
 )
-from ukctrl.robot.structure import Site, Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.structure import Structure
 
 
 @dc.dataclass(frozen=True, eq=False)

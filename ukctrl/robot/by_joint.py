@@ -1,62 +1,20 @@
-"""Settings that are one value for all joints, or a table of values by joint."""
+"""One value for all joints, or a table by joint, spread over the degrees of freedom."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BeforeValidator, WithJsonSchema
 
-from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Quantity
-
-if TYPE_CHECKING:
-    from ukctrl.robot.structure import Structure
-
-NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
-"""JSON Schema of a number in a file."""
-EACH = {"anyOf": [*NUMBER["anyOf"], {"type": "object", "additionalProperties": NUMBER}]}
-"""JSON Schema of a number for all joints, or of a table by joint."""
+from ukctrl.core.arrays import Vector
+from ukctrl.robot.structure import Structure
 
 
-def all_or_each(read: Callable[[object], Any]) -> BeforeValidator:
-    """Validate one value for all joints, or a table of values by joint."""
-
-    def validate(value: object) -> Any:
-        if not isinstance(value, Mapping):
-            return read(value)
-        table = {}
-        for key, entry in value.items():
-            try:
-                table[str(key)] = read(entry)
-            except InputError as error:
-                raise InputError(f"{key}: {error}") from None
-        return table
-
-    return BeforeValidator(validate)
-
-
-Efforts = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m or N", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Torques or forces, zero or above, for all joints, or a table of them by joint [N m or N]."""
-Dampings = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m s/rad or N s/m", minimum=0.0).read),
-    WithJsonSchema(EACH),
-]
-"""Damping, zero or above, for all joints, or a table of it by joint [N m s/rad or N s/m]."""
-
-
-def by_joint(structure: Structure, given: float | Mapping[str, float]) -> NDArray[np.float64]:
+def by_joint(structure: Structure, given: float | Mapping[str, float]) -> Vector:
     """Return one value a degree of freedom, shape ``(nv,)``, zero where no joint has it.
 
     A number holds for every joint with one freedom; motors of elastic joints and joints with
-    several freedoms must be named.
+    several freedoms must be named, freedom by freedom.
 
     Raises:
         InputError: There is no such joint, or it has several freedoms.
@@ -69,4 +27,26 @@ def by_joint(structure: Structure, given: float | Mapping[str, float]) -> NDArra
     for block in structure.blocks:
         if block.nv == 1 and not block.rotor:
             values[block.iv] = given
+    return values
+
+
+def by_freedom(structure: Structure, given: float | Mapping[str, float]) -> Vector:
+    """Return one value a degree of freedom, shape ``(nv,)``, zero where a table names none.
+
+    A number holds for every freedom; a table's key is a joint, with all its freedoms, or one
+    freedom of it.
+
+    Raises:
+        UnknownName: There is no such joint.
+    """
+    if not isinstance(given, Mapping):
+        return np.full(structure.nv, given)
+    whole = {
+        block.name: slice(block.iv, block.iv + block.nv)
+        for block in structure.blocks
+        if block.nv > 1
+    }
+    values = np.zeros(structure.nv)
+    for name, value in given.items():
+        values[whole[name] if name in whole else structure.dof(name)] = value
     return values

@@ -16,23 +16,21 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.errors import InputError, ModelError, unknown_name
+from ukctrl.core.by_name import spread
+from ukctrl.core.errors import InputError, ModelError
+from ukctrl.core.fields import NumberByName
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import Block
 from ukctrl.robot.schema import Elastic
+from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-    from ukctrl.robot.snapshot import Snapshot
-
 
 SUFFIX = "_motor"
 """What the name of a motor's coordinate adds to that of its joint."""
@@ -116,8 +114,12 @@ def elastic(
     dofs = _which(spec, rigid, given)
     blocks = [rigid.block_of(dof) for dof in dofs]
     names = tuple(rigid.dofs[dof] for dof in dofs)
-    inertia = _values("motor_inertia", spec.motor_inertia, names)
-    inertia *= _values("gear", spec.gear, names, 1.0) ** 2
+
+    def values(key: str, given: NumberByName, default: float | None = None) -> Vector:
+        return spread(given, names, f"elastic joint (in elastic.{key})", default)
+
+    inertia = values("motor_inertia", spec.motor_inertia)
+    inertia *= values("gear", spec.gear, 1.0) ** 2
     structure = rigid.with_rotors(rotor_blocks(rigid, blocks), inertia)
     motors = np.arange(rigid.nv, structure.nv)
     joints = ElasticJoints(
@@ -127,8 +129,8 @@ def elastic(
         link_coordinates=np.array([block.iq for block in blocks]),
         motor_coordinates=np.arange(rigid.nq, structure.nq),
         continuous=np.array([block.shape == "circle" for block in blocks]),
-        stiffness=_values("stiffness", spec.stiffness, names),
-        damping=_values("damping", spec.damping, names, 0.0),
+        stiffness=values("stiffness", spec.stiffness),
+        damping=values("damping", spec.damping, 0.0),
         inertia=inertia,
     )
     made = inputs(structure, frozenset(structure.dofs[motor] for motor in motors))
@@ -143,41 +145,6 @@ def elastic(
     constant[motors] += constant[joints.links]
     constant[joints.links] = 0.0
     return structure, dc.replace(made, constant=constant), joints
-
-
-def links_alone(robot: Robot) -> Robot:
-    """Return the robot whose inputs push the links, as the springs of an elastic one do.
-
-    Its coordinates are the same; the motors have no part in it and turn freely. So a law for it
-    says which torques the springs should have.
-
-    Raises:
-        InputError: The robot has no elastic joints, or an input pushes a link past its spring.
-    """
-    joints = robot.elastic
-    if joints is None:
-        raise InputError(f"robot '{robot.name}' must have elastic joints; it has none.")
-    actuation = robot.actuation
-    rest = np.setdiff1d(np.arange(robot.nv), joints.motors)
-    past = np.flatnonzero(actuation.constant[rest].any(axis=0)).tolist()
-    past += [index for index, _ in actuation.moving]
-    if past:
-        raise InputError(
-            f"input '{actuation.names[past[0]]}' of robot '{robot.name}' must push motors of "
-            "elastic joints alone; it pushes bodies past their springs."
-        )
-    constant = actuation.constant.copy()
-    constant[joints.links] = constant[joints.motors]
-    constant[joints.motors] = 0.0
-    others = tuple(term for term in robot.forces.terms if term is not joints)
-    return dc.replace(
-        robot,
-        name=f"{robot.name}, links alone",
-        actuation=dc.replace(actuation, constant=constant),
-        forces=dc.replace(robot.forces, terms=others),
-        elastic=None,
-        path=None,
-    )
 
 
 def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
@@ -197,11 +164,19 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
         unit = block.dof_units[0].removesuffix("/s")
         made.append(
             Block(
-                name=name, joint=block.joint, shape="line", iq=rigid.nq + number,
-                iv=rigid.nv + number, coordinates=(name,), dofs=(name,), rates=(f"v.{name}",),
-                coordinate_units=(unit,), dof_units=(f"{unit}/s",), rotor=True,
+                name=name,
+                joint=block.joint,
+                shape="line",
+                iq=rigid.nq + number,
+                iv=rigid.nv + number,
+                coordinates=(name,),
+                dofs=(name,),
+                rates=(f"v.{name}",),
+                coordinate_units=(unit,),
+                dof_units=(f"{unit}/s",),
+                rotor=True,
             )
-        )  # fmt: skip
+        )
     return tuple(made)
 
 
@@ -227,22 +202,3 @@ def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:
                 "tables by joint, such as stiffness = { q1 = 100.0 }."
             )
     return sorted(chosen)
-
-
-def _values(
-    key: str,
-    given: float | dict[str, float],
-    names: tuple[str, ...],
-    default: float | None = None,
-) -> Vector:
-    if not isinstance(given, dict):
-        return np.full(len(names), float(given))
-    for name in given:
-        if name not in names:
-            raise unknown_name(f"elastic joint (in elastic.{key})", name, names)
-    missing = [name for name in names if name not in given]
-    if missing and default is None:
-        raise InputError(
-            f"elastic.{key}: must have a number for every elastic joint; '{missing[0]}' is missing."
-        )
-    return np.array([given.get(name, default) for name in names], dtype=np.float64)

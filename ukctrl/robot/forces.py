@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,9 @@ from ukctrl.core.errors import ModelError
 from ukctrl.core.expression import Vocabulary, check, compile_function, parse
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.schema import AnyForce, DryFriction, GivenForce, JointDamper, JointSpring, Spring
-from ukctrl.robot.structure import Site, Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.structure import Structure
 
 
 class Term(Protocol):
@@ -61,8 +60,20 @@ class Forces:
         return sum(term.potential_rate(snapshot) for term in self.terms)
 
 
+class WithoutPotential:
+    """A force that stores no energy."""
+
+    def potential(self, snapshot: Snapshot) -> float:
+        """Return 0."""
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        """Return 0."""
+        return 0.0
+
+
 @dc.dataclass(frozen=True, eq=False)
-class Dampers:
+class Dampers(WithoutPotential):
     """``-damping v``."""
 
     damping: Vector
@@ -70,15 +81,9 @@ class Dampers:
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         f -= self.damping * snapshot.v
 
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
-
 
 @dc.dataclass(frozen=True, eq=False)
-class Friction:
+class Friction(WithoutPotential):
     """``-level tanh(v / scale)``."""
 
     dofs: NDArray[np.intp]
@@ -88,12 +93,6 @@ class Friction:
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         slip = np.tanh(snapshot.v[self.dofs] / self.scale)
         np.subtract.at(f, self.dofs, self.level * slip)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -160,7 +159,7 @@ class FrameSpring:
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Given:
+class Given(WithoutPotential):
     """Forces given as formulas of the coordinates, the velocities and time."""
 
     dofs: NDArray[np.intp]
@@ -171,12 +170,6 @@ class Given:
         np.add.at(
             f, self.dofs, self._evaluate(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
         )
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
     @cached_property
     def _evaluate(self) -> Callable[..., tuple[float, ...]]:

@@ -1,4 +1,4 @@
-"""From files to a `Robot`."""
+"""From files to the parts of a robot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import dataclasses as dc
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -18,25 +18,26 @@ from ukctrl.core.files.table_paths import merged
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
+from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
-from ukctrl.robot.formulas.build_plant import Recipe
-from ukctrl.robot.formulas.functions import PlantFunctions
+from ukctrl.robot.formulas.build_plant import build_plant
+from ukctrl.robot.formulas.functions import OneByOne, PlantFunctions
+from ukctrl.robot.formulas.recipe import Recipe
 from ukctrl.robot.home import home_of
 from ukctrl.robot.joint_limits import with_limits
 from ukctrl.robot.memory import refuse_what_does_not_fit
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
-from ukctrl.robot.models.linkage import Linkage
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
-from ukctrl.robot.robot import Robot
-from ukctrl.robot.schema import ExtraFrame, Extras, Options, RobotFile
-from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
+from ukctrl.robot.schema import ExtraFrame, Options, RobotFile
+from ukctrl.robot.schema.linkage_tables import Linkage
+from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
 from ukctrl.robot.structure import Structure
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"
@@ -45,7 +46,7 @@ NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 
 def load(
     reference: str | Path, beside: Path | None, override: Mapping[str, Any], trust: bool
-) -> Robot:
+) -> Assembly:
     """Load a robot by name, from a ``robot.toml`` or from a model file; see `Robot.load`."""
     path = catalog.find("robots", reference, beside)
     label = f"{path}, as overridden" if override else str(path)
@@ -71,7 +72,7 @@ def load(
     functions = None
     if isinstance(table, FunctionsTable):
         functions = _trusted(table, path, trust)
-    return Recipe(
+    recipe = Recipe(
         table=table,
         extras=spec,
         functions=functions,
@@ -79,28 +80,24 @@ def load(
         title=spec.title,
         source=spec.source,
         path=path,
-    ).robot()
+    )
+    return build_plant(recipe)
 
 
-def from_table(
-    kind: Literal["lagrangian", "functions"],
-    table: Mapping[str, Any],
-    extras: Mapping[str, Any],
-    name: str,
-    functions: PlantFunctions | None = None,
-) -> Robot:
-    """Build a robot from a plant's table; see `Robot.from_lagrangian`, `Robot.from_functions`."""
-    form = {"lagrangian": LagrangianTable, "functions": FunctionsTable}[kind]
+def from_formulas(plant: LagrangianTable | Functions, options: Options, name: str) -> Assembly:
+    """Build a robot from a Lagrangian or from functions; see `Robot.build`."""
     with blaming(f"robot '{name}'"):
-        return Recipe(
-            table=read_spec(form, table, kind),
-            extras=read_spec(Extras, extras, "robot"),
-            functions=functions,
+        options.refuse_bodies()
+        recipe = Recipe(
+            table=plant,
+            extras=options,
+            functions=OneByOne(plant) if isinstance(plant, Functions) else None,
             name=name,
             title=name,
             source="",
             path=None,
-        ).robot()
+        )
+        return build_plant(recipe)
 
 
 def runs_code(reference: str | Path, beside: Path | None = None) -> bool:
@@ -141,7 +138,7 @@ def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFuncti
     return functions
 
 
-def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str) -> Robot:
+def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str) -> Assembly:
     """Return the robot of a ``[linkage]``."""
     with blaming(f"{label}: linkage"):
         made = maximal(linkage, name)
@@ -154,8 +151,8 @@ def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str
     return dc.replace(robot, home=made.home, audit=audit)
 
 
-def from_source(source: str | Path, options: Options, name: str | None = None) -> Robot:
-    """Build a robot from the text or the path of a model; see `Robot.from_urdf`."""
+def from_source(source: str | Path, options: Options, name: str | None = None) -> Assembly:
+    """Build a robot from the text or the path of a model; see `Robot.build`."""
     checked = read(source)
     own = checked.path.stem if checked.path else checked.root.get("name")
     called = name or own or checked.root.get("model") or "robot"
@@ -170,7 +167,7 @@ def _assemble(
     origin: str,
     path: Path | None,
     built: Built | None = None,
-) -> Robot:
+) -> Assembly:
     refuse_what_parsers_take(source)
     built = built or build(source, options.floating_base)
     model = without_composites(built.model, _composite_parts(source))
@@ -201,7 +198,7 @@ def _assemble(
         if joints is not None:
             pushes = Forces((*pushes.terms, joints))
         home = home_of(whole, options.home)
-    robot = Robot(
+    robot = Assembly(
         name=name,
         title=title,
         source=origin,

@@ -20,8 +20,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError
-from ukctrl.core.fields import JointSpeed, Quantity, spec
-from ukctrl.robot.by_joint import NUMBER
+from ukctrl.core.fields import NUMBER, JointSpeed, Quantity, spec
 
 EFFORT = "N m or N"
 """Unit of an input as text; an input in another unit takes plain numbers."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import pinocchio as pin
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
+from ukctrl.core.by_name import spread
 from ukctrl.core.errors import InputError, ModelError, unknown_name
 from ukctrl.core.fields import (
+    NUMBER,
+    ByName,
     JointSpeed,
     Kilograms,
     Listed,
     Number,
+    NumberByName,
     Position,
     Quantity,
     Text,
@@ -23,13 +27,13 @@ from ukctrl.core.fields import (
     spec,
 )
 from ukctrl.core.files.toml import blaming
-from ukctrl.robot.by_joint import EACH, NUMBER, Dampings, Efforts, all_or_each, by_joint
+from ukctrl.robot.assembly import Assembly, R
+from ukctrl.robot.by_joint import by_joint
 from ukctrl.robot.forces import Dampers, Forces, Friction
+from ukctrl.robot.formulas.build_plant import with_parameters
 from ukctrl.robot.rigid import RigidStructure
+from ukctrl.robot.schema.force_tables import Dampings, Efforts
 from ukctrl.robot.structure import Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
 
 
 def _vec3(value: object) -> tuple[float, ...]:
@@ -37,19 +41,11 @@ def _vec3(value: object) -> tuple[float, ...]:
     return tuple(metres.read(item) for item in Listed(3, 3).read(value))
 
 
-_VECTOR = {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}
-_EACH_VECTOR = {"anyOf": [_VECTOR, {"type": "object", "additionalProperties": _VECTOR}]}
-
-Scale = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("1", minimum=0.0, open_minimum=True).read),
-    WithJsonSchema(EACH),
-]
+Scale = Annotated[NumberByName, ByName(Quantity("1", minimum=0.0, open_minimum=True).read)]
 """Positive factor, or a table of them by joint."""
 Shift = Annotated[
     tuple[float, float, float] | dict[str, tuple[float, float, float]],
-    all_or_each(_vec3),
-    WithJsonSchema(_EACH_VECTOR),
+    ByName(_vec3, {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}),
 ]
 """Vector [m], or a table of them by joint."""
 
@@ -96,7 +92,7 @@ class Perturbation:
     parameters: dict[Text, Number] = Field(default_factory=dict)
     """Other values for parameters of a plant of formulas or functions."""
 
-    def apply(self, robot: Robot) -> Robot:
+    def apply(self, robot: R) -> R:
         """Return the robot with these differences.
 
         Raises:
@@ -104,8 +100,6 @@ class Perturbation:
             ModelError: The payload's frame does not move.
         """
         if self.parameters:
-            from ukctrl.robot.formulas.build_plant import with_parameters
-
             with blaming("parameters"):
                 robot = with_parameters(robot, self.parameters)
         if isinstance(robot.structure, RigidStructure):
@@ -126,7 +120,7 @@ class Perturbation:
         # No file describes this robot any more.
         return dc.replace(robot, structure=structure, forces=Forces(tuple(terms)), path=None)
 
-    def _springs(self, robot: Robot) -> Robot:
+    def _springs(self, robot: R) -> R:
         """Return the robot with springs of another stiffness in its elastic joints."""
         if self.stiffness_scale == 1.0:
             return robot
@@ -134,13 +128,8 @@ class Perturbation:
             joints = robot.elastic
             if joints is None:
                 raise InputError(f"robot '{robot.name}' has no elastic joints.")
-            scale = self.stiffness_scale
-            factors = scale if isinstance(scale, dict) else dict.fromkeys(joints.joints, scale)
-            for name in factors:
-                if name not in joints.joints:
-                    raise unknown_name("elastic joint", name, joints.joints)
-        by_joint = np.array([factors.get(name, 1.0) for name in joints.joints])
-        scaled = dc.replace(joints, stiffness=by_joint * joints.stiffness)
+            scale = spread(self.stiffness_scale, joints.joints, "elastic joint", 1.0)
+        scaled = dc.replace(joints, stiffness=scale * joints.stiffness)
         terms = tuple(scaled if term is joints else term for term in robot.forces.terms)
         return dc.replace(robot, elastic=scaled, forces=Forces(terms))
 
@@ -167,7 +156,7 @@ class Perturbation:
             model.gravity.linear = np.array(self.gravity)
         return structure
 
-    def _refuse_bodies(self, robot: Robot) -> None:
+    def _refuse_bodies(self, robot: Assembly) -> None:
         """Refuse what only rigid bodies have."""
         for name in ("mass_scale", "inertia_scale", "com_shift", "payload", "gravity"):
             if getattr(self, name) != getattr(Perturbation, name):

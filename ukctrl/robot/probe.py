@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.robot.actuators import Actuation
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-
+from ukctrl.robot.assembly import Assembly
 
 CONSTANT_ATOL = 1e-13
 """A column of ``B`` that varies by no more than this between configurations is constant."""
@@ -22,7 +18,7 @@ PROBES = 5
 everywhere, but for analytic accidents of measure zero."""
 
 
-def folded(robot: Robot, probes: Sequence[Vector]) -> Actuation:
+def folded(robot: Assembly, probes: Sequence[Vector]) -> Actuation:
     """Return the actuation with columns that turn out not to depend on ``q`` made constant.
 
     In a planar mechanism a torque between two links pushes the same way everywhere.

@@ -5,18 +5,15 @@ The arrays are views, so that `RigidSnapshot.move` costs three calls and no allo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-
 
 _crba = pin.crba
 _bias = pin.nonLinearEffects
@@ -29,9 +26,8 @@ class RigidSnapshot(Snapshot):
 
     __slots__ = ("_aux", "_data", "_model")
 
-    def __init__(self, robot: Robot, q: Vector, v: Vector, t: float = 0.0) -> None:
-        """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
-        model = robot.model
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
+        model = robot.structure.model
         data = model.createData()
         self._model, self._data, self._aux = model, data, None
         nv = robot.nv
@@ -44,7 +40,6 @@ class RigidSnapshot(Snapshot):
         super().__init__(robot, q, v, t)
 
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
-        """Evaluate the robot at another state, in place; see `Snapshot.move`."""
         self.q[:] = q
         self.v[:] = v
         self.t = t
@@ -59,17 +54,14 @@ class RigidSnapshot(Snapshot):
 
     @property
     def gravity(self) -> Vector:
-        """Return the gravity part of ``nle``, shape ``(nv,)``."""
         return np.array(pin.computeGeneralizedGravity(self._model, self._scratch(), self.q))
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        """Return how ``M a + nle`` changes; see `Snapshot.force_derivatives`."""
         data, size = self._scratch(), self.M.shape
         pin.computeRNEADerivatives(self._model, data, self.q, self.v, a)
         return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
 
     def coriolis(self) -> Matrix:
-        """Return ``C`` of ``nle = C v + g``; see `Snapshot.coriolis`."""
         found = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
         return np.array(found).reshape(self.M.shape)
 
@@ -87,12 +79,10 @@ class RigidSnapshot(Snapshot):
         return np.asarray(Y)
 
     def inertial_parameters(self) -> Matrix:
-        """Return what the bodies weigh; see `Snapshot.inertial_parameters`."""
         bodies = list(self._model.inertias)[1:]
         return np.array([body.toDynamicParameters() for body in bodies]).reshape(-1, 10)
 
     def com(self) -> PointMotion:
-        """Return the motion of the centre of mass of all moving bodies."""
         model, data = self._model, self._scratch()
         J = np.array(pin.jacobianCenterOfMass(model, data, self.q, False)).reshape(3, -1)
         pin.centerOfMass(model, data, self.q, self.v, np.zeros(model.nv), False)
@@ -119,9 +109,12 @@ class _Lender:
     ) -> None:
         self.owner = owner
         self.__array_interface__ = {
-            "version": 3, "typestr": "<f8", "data": (address, False),
-            "shape": shape, "strides": strides,
-        }  # fmt: skip
+            "version": 3,
+            "typestr": "<f8",
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+        }
 
 
 def _address(array: Any) -> int:

@@ -6,17 +6,25 @@ Owning a `Snapshot` proves that kinematics and dynamics were evaluated.
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
+from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.site import Site
 
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-    from ukctrl.robot.structure import Site
+
+class JointMotion(NamedTuple):
+    """How the joints move, from which the motion of every frame follows; see `Snapshot`."""
+
+    Jt: Matrix
+    dJt: Matrix
+    v: Vector
+    rotations: NDArray[np.float64]
+    translations: Matrix
 
 
 class FrameMotion(NamedTuple):
@@ -75,6 +83,7 @@ class Snapshot(abc.ABC):
         dJt: Time derivative of ``Jt``.
         rotations: ``R_world_joint`` of every joint, shape ``(njoints, 3, 3)``; 0 is the world.
         translations: Origin of every joint in the world, shape ``(njoints, 3)`` [m].
+        joints: ``Jt``, ``dJt``, ``v``, ``rotations`` and ``translations``, as one tuple.
     """
 
     # Subclasses allocate these in their constructor; the memory may be that of a library.
@@ -86,14 +95,28 @@ class Snapshot(abc.ABC):
     translations: Matrix
 
     __slots__ = (
-        "B", "Jt", "M", "_forces", "_moving_B", "dJt", "f", "nle", "q", "robot", "rotations",
-        "t", "translations", "v",
-    )  # fmt: skip
+        "B",
+        "Jt",
+        "M",
+        "_forces",
+        "_moving_B",
+        "dJt",
+        "f",
+        "joints",
+        "nle",
+        "q",
+        "robot",
+        "rotations",
+        "t",
+        "translations",
+        "v",
+    )
 
-    def __init__(self, robot: Robot, q: Vector, v: Vector, t: float = 0.0) -> None:
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         self.robot = robot
         self.q, self.v, self.t = np.empty(robot.nq), np.empty(robot.nv), 0.0
+        self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
         self.f: Vector = np.zeros(robot.nv)
         self.B: Matrix = robot.actuation.constant.copy()
         self._forces = robot.forces if robot.forces.any else None
@@ -110,10 +133,10 @@ class Snapshot(abc.ABC):
 
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""
-        return self.robot.structure.snapshot(self.robot, self.q, self.v, self.t)
+        return type(self)(self.robot, self.q, self.v, self.t)
 
-    def __reduce__(self) -> tuple[Any, tuple[Robot, Vector, Vector, float]]:
-        return _again, (self.robot, self.q, self.v, self.t)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.robot, self.q, self.v, self.t)
 
     def __repr__(self) -> str:
         return f"Snapshot({self.robot.name!r}, q={self.q}, v={self.v}, t={self.t})"
@@ -238,10 +261,6 @@ class Snapshot(abc.ABC):
     @abc.abstractmethod
     def _own_potential(self) -> float:
         """Return the potential energy of the plant without its springs [J]."""
-
-
-def _again(robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
-    return robot.structure.snapshot(robot, q, v, t)
 
 
 def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:

@@ -9,34 +9,15 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression import Vocabulary
+from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.layout import Block, identifier
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-    from ukctrl.robot.snapshot import Snapshot
-
-
-class Site(NamedTuple):
-    """Where a frame is fixed on the robot."""
-
-    joint: int
-    """Index of the joint that carries it; 0 is the world."""
-    rotation: Matrix
-    """Orientation in the joint's frame, shape ``(3, 3)``."""
-    translation: Vector
-    """Position in the joint's frame, shape ``(3,)`` [m]."""
-    support: NDArray[np.bool_]
-    """Which velocities move it, shape ``(nv,)``."""
-    columns: NDArray[np.intp]
-    """The indices of those velocities."""
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import Snapshot
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -206,7 +187,7 @@ class Structure(abc.ABC):
         """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
 
     @abc.abstractmethod
-    def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
+    def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
         """Return a robot of this structure evaluated at ``(q, v, t)``."""
 
     @abc.abstractmethod

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.rigid_snapshot import borrowed
-
-if TYPE_CHECKING:
-    from ukctrl.robot.robot import Robot
-
 
 _crba = pin.crba
 _bias = pin.nonLinearEffects
@@ -29,14 +26,14 @@ class RigidTerms:
 
     __slots__ = ("M", "_data", "_model", "nle")
 
-    def __init__(self, robot: Robot) -> None:
-        self._model = robot.model
+    def __init__(self, robot: RobotInterface) -> None:
+        self._model = robot.structure.model
         self._data = data = self._model.createData()
         self.M: Matrix = borrowed(data.M, (robot.nv, robot.nv), data)
         self.nle: Vector = borrowed(data.nle, (robot.nv,), data)
 
     @staticmethod
-    def suits(robot: Robot) -> bool:
+    def suits(robot: RobotInterface) -> bool:
         """Return whether a robot is made of rigid bodies, and of no formulas."""
         return isinstance(robot.structure, RigidStructure)
 

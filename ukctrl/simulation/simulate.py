@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable
 
+import numpy as np
+
+from ukctrl.control import Command
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import UkctrlError
+from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.core.files.plugins import blame
+from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop import Loop, Progress
+from ukctrl.simulation.effects.records import Met
+from ukctrl.simulation.loop.drift_limits import Drifted
 from ukctrl.simulation.loop.joint_error import joint_error
+from ukctrl.simulation.loop.prepare import Loop, grid
 from ukctrl.simulation.loop.provenance import beyond_limits, provenance
-from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.loop.spans import SAME, Span, spans
+from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal
 from ukctrl.simulation.scenario import Scenario
+
+Progress = Callable[[float, float], None]
+"""Called now and then with the time reached and the duration [s]."""
+CRAWLING = 1e-7
+"""Steps below this are those of a run that hardly moves on [s]."""
+STOPPED = "stopped by the user"
+"""How the message of a run begins that somebody has stopped."""
 
 
 @one_blas_thread()
@@ -33,7 +51,7 @@ def simulate(
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    loop = Loop(scenario, robot)
+    loop = Simulation(scenario, robot)
     began = time.perf_counter()
     status, message = loop.run(progress or _silent)
     samples_at, arrays = loop.recorder.samples()
@@ -85,3 +103,211 @@ def _signals(loop: Loop, time: Vector, q: Matrix) -> tuple[dict[str, Signal], st
 
 def _silent(reached: float, duration: float) -> None:
     """Show no progress."""
+
+
+class Simulation(Loop):
+    """A scenario on its way from the start to the end, or to what stops it."""
+
+    def run(self, progress: Progress) -> tuple[Status, str]:
+        """Run to the end, or to whatever stops it; return the status and why."""
+        try:
+            self.state = self._settled(self.t0, self.state)
+            self.truth.move(self.t0, self.state.q, self.state.v)
+            command = self.command(self.t0, *self.state)  # untimed: it may have to compile
+            self._answers.typed(self.t0, command)
+            self._answers.signalled(self.law.signals(self.belief, self.state.memory))
+            if self.scenario.timing.control is None:
+                self._run_continuous(progress)
+            else:
+                self._run_sampled(self.scenario.timing.control, progress)
+        except KeyboardInterrupt:
+            return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
+        except InfeasibleConstraint as error:
+            return "infeasible", f"after t = {self._reached():.6g} s: {error}{self._why(error)}"
+        except Drifted as error:
+            return "drifted", str(error)
+        except (UkctrlError, ArithmeticError) as error:
+            return "diverged", f"after t = {self._reached():.6g} s: {error}"
+        except Exception as error:  # a fault in a user's law: keep what there is
+            why = blame(error) or f"{type(error).__name__}: {error}"
+            return "interrupted", f"after t = {self._reached():.6g} s: {why}"
+        return "completed", ""
+
+    def _crawling(self) -> str:
+        """Return why the run took so long, where the steps say it."""
+        step = self._plants.integrator.step
+        if step is None or step >= CRAWLING or self._sampled:
+            return ""
+        return (
+            f" The integrator was down to steps of {step:.1g} s; try timing.control, a stiff "
+            "method of the integrator such as Radau, or monitor.max_phi."
+        )
+
+    def _why(self, error: InfeasibleConstraint) -> str:
+        """Return what the relative degree says about the rows, where it says something."""
+        s = self.belief.snapshot  # where the law was asked last
+        t, q, v = s.t, s.q, s.v
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            # A trial step had left all bounds; the last sample is near where it began.
+            t, q, v = self.t0, self.state.q, self.state.v
+            if k := self.recorder.count:
+                kept = self.recorder.arrays
+                t, q, v = self._reached(), kept["q"][k - 1], kept["v"][k - 1]
+        told = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
+        return f" {told}" if told else ""
+
+    def _reached(self) -> float:
+        count = self.recorder.count
+        return float(self.recorder.time[count - 1]) if count else self.t0
+
+    def _run_continuous(self, progress: Progress) -> None:
+        state, guard = self.state, self._guard if self.law.switches else None
+        if self._metered:
+            state = State(state.q, state.v, np.append(state.memory, 0.0))
+            self.recorder.keep_supplied_energy()
+        near = SAME * self.scenario.timing.sample
+        for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
+            t, outputs = span.start, span.outputs
+            if span.changes:
+                state = self._changed(t, state)
+            if outputs and outputs[0] == t:
+                self._keep(t, state, progress)
+                outputs = outputs[1:]
+            targets, at = _targets(outputs, span), 0
+            while at < len(targets):
+                rest, advance = targets[at:], self._plants.integrator.advance
+                for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
+                    if t == targets[at]:
+                        if at < len(outputs):
+                            self._keep(t, state, progress)
+                        at += 1
+                state = self._settled(t, state)
+
+    def _settled(self, t: float, state: State) -> State:
+        """Return the state after the switches of the law that are due."""
+        if not self.law.switches or self._guard(t, state) > 0.0:
+            return state
+        self.switches.append(t)
+        size = len(self.law.memory)
+        memory = self.law.settled(self.belief, state.memory[:size])
+        return State(state.q, state.v, np.append(memory, state.memory[size:]))
+
+    def _changed(self, t: float, state: State) -> State:
+        """Go on with the next plant; what it has more of energy was fed to it."""
+        state = self._plants.advance(t, state)
+        self.truth = self.recorder.truth = self._plants.dynamics
+        return state
+
+    def _run_sampled(self, period: float, progress: Progress) -> None:
+        """Hold the input from tick to tick; the law's memory advances at the ticks.
+
+        Between ticks the law has no memory to integrate; its place is taken by the energy fed to
+        the robot, which jumps too fast to be integrated from the samples.
+        """
+        met, near, law_memory = self.conditions, SAME * period, self.state.memory
+        plant = State(self.state.q, self.state.v, np.zeros(1))
+        self.recorder.keep_supplied_energy()
+        ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
+        arrivals = [t + met.delay for t in ticks] if met.delay else ()
+        late: deque[Vector] = deque()
+        command: Command | None = None
+        seen, ticked = (plant.q, plant.v), self.t0
+        asked = self.belief is self.truth or not self._direct  # of the true robot, at a tick
+        for span in spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes):
+            start, outputs = span.start, span.outputs
+            if span.changes:
+                plant = self._changed(start, plant)
+            if span.tick:
+                if command is not None:
+                    law_memory = law_memory + (start - ticked) * command.memory_rate
+                ticked, seen = start, met.sense(start, plant.q, plant.v)
+                law_memory = self._settled(start, State(*seen, law_memory)).memory
+                if asked:
+                    self.truth.move(start, plant.q, plant.v)
+                lent = self._timed(start, State(*seen, law_memory))
+                # The law may lend its own arrays, which its next step overwrites.
+                command = Command(lent.u.copy(), np.array(lent.memory_rate))
+                self.held = self._accepted(start, command.u, late)
+            for _ in range(span.arrivals):
+                self.held = late.popleft()
+            assert command is not None  # the first span begins with a tick
+            if outputs and outputs[0] == start:
+                self._keep_held(start, plant, law_memory, seen, command, progress)
+                outputs = outputs[1:]
+            advance = self._plants.integrator.advance
+            for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
+                if t in outputs:
+                    self._keep_held(t, plant, law_memory, seen, command, progress)
+
+    def _accepted(self, t: float, u: Vector, late: deque[Vector]) -> Vector:
+        """Return the input from this tick on; a delayed one waits among those that are late."""
+        if self._direct:
+            return u
+        s = self.truth.snapshot
+        accepted = self.conditions.accept(t, u, s.v @ s.B)
+        if not self.conditions.delay:
+            return accepted
+        late.append(accepted)
+        return np.zeros(len(u)) if self.held is None else self.held
+
+    def _timed(self, t: float, state: State) -> Command:
+        began = time.perf_counter()
+        command = self.command(t, state.q, state.v, state.memory)
+        self.recorder.tick_seconds += time.perf_counter() - began
+        self.recorder.ticks += 1
+        self._answers.check(t, state.q, state.v, command)
+        return command
+
+    def _keep(self, t: float, state: State, progress: Progress) -> None:
+        """Record a sample under continuous control."""
+        q, v, memory = state
+        if self._metered:
+            self.recorder.supply(memory[-1])
+            memory = memory[:-1]
+        self.truth.move(t, q, v)
+        seen = self.conditions.sense(t, q, v)
+        command = self._timed(t, State(*seen, memory))
+        if self.conditions.senses:  # its rows are those of another state
+            command = command._replace(demand=None)
+        self._record(t, State(q, v, memory), seen, command, command.u, progress)
+
+    def _keep_held(
+        self,
+        t: float,
+        plant: State,
+        memory: Vector,
+        seen: tuple[Vector, Vector],
+        command: Command,
+        progress: Progress,
+    ) -> None:
+        """Record a sample while an input is held."""
+        self.truth.move(t, plant.q, plant.v)
+        if self.conditions.senses:
+            self.belief.move(t, *seen)
+        elif self.belief is not self.truth:
+            self.belief.move(t, plant.q, plant.v)
+        self.recorder.supply(plant.memory[0])
+        accepted = command.u if self.held is None else self.held
+        self._record(t, State(plant.q, plant.v, memory), seen, command, accepted, progress)
+
+    def _record(
+        self,
+        t: float,
+        state: State,
+        seen: tuple[Vector, Vector],
+        command: Command,
+        accepted: Vector,
+        progress: Progress,
+    ) -> None:
+        recorder = self.recorder
+        if self.scenario.effect:
+            recorder.trail.met = Met(*seen, command.u, self._plants.since)
+            command = command._replace(u=self._applied(t, accepted))
+        recorder.keep(t, state, command, self.belief)
+        progress(t - self.t0, self.t1 - self.t0)
+        self._watch.check(recorder)
+
+
+def _targets(outputs: list[float], span: Span) -> list[float]:
+    """Return the times at which to stop in a span: its outputs, and its end."""
+    return outputs if outputs and outputs[-1] == span.stop else [*outputs, span.stop]

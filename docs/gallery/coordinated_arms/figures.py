@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukctrl.papers.servo.figures import drawings
+from ukctrl import papers
+
+figures = papers.servo.figures
 
 
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
-    for drawing in drawings():
+    for drawing in figures.drawings():
         target = folder / f"coordinated-arms-{drawing.name}.png"
         figure = drawing.draw()
         figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from markdown_text import below, error, fixed, minus, table
 
-from ukctrl.papers import Claim
-from ukctrl.papers.markdown import below, error, fixed, minus, table
-from ukctrl.papers.servo import arms, claims, equations, literal, newton, runs
-from ukctrl.papers.servo.arms import READINGS
+from ukctrl import papers
+
+arms = papers.servo.arms
+claims = papers.servo.claims
+equations = papers.servo.equations
+literal = papers.servo.literal
+newton = papers.servo.newton
+runs = papers.servo.runs
 
 WORDS = {
     "minimum norm": "minimum norm (`servo-baumgarte`, default)",
@@ -128,7 +133,7 @@ def motion() -> str:
     )
 
 
-def _of_motion(one: Claim) -> str:
+def _of_motion(one: papers.Claim) -> str:
     if isinstance(one.ours, str):
         return minus(one.ours)
     return small(one.ours) if one.within == claims.HELD else number(one.ours, 0)
@@ -216,4 +221,4 @@ FACTS = {
     "matched": matched,
     "cut": cut,
 }
-assert set(WORDS) == set(READINGS)
+assert set(WORDS) == set(arms.READINGS)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.robot import links_alone
+from ukctrl import Result, Robot, Scenario, robot, simulate
 
 LAWS = {
     "tracking": "elastic-tracking",
@@ -113,7 +112,7 @@ def swing(law: str, stiffness: float) -> Result:
 def rigid_swing() -> Result:
     """Swing the links without springs."""
     scenario = Scenario.from_toml(SWING).replace({"start.springs": "relaxed"})
-    return simulate(dc.replace(scenario, robot=links_alone(Robot.load("flexible_joint_arm"))))
+    return simulate(dc.replace(scenario, robot=robot.links_alone(Robot.load("flexible_joint_arm"))))
 
 
 def apart(law: str, stiffness: float) -> float:

@@ -9,16 +9,10 @@ from experiments import LAWS, MILLIMETRES, SOFT, apart, panda_run
 from matplotlib.figure import Figure
 from one_joint import J, K, M, longest
 
-from ukctrl.control import (
-    Baumgarte,
-    ElasticCascade,
-    ElasticLinearisation,
-    ElasticSingularPerturbation,
-)
-from ukctrl.reports.plot import style
+from ukctrl import control, plot
 
-COLORS = dict(zip(LAWS, style.PALETTE, strict=False))
-FEEDBACK = Baumgarte(alpha=20.0, beta=100.0)
+COLORS = dict(zip(LAWS, plot.style.PALETTE, strict=False))
+FEEDBACK = control.Baumgarte(alpha=20.0, beta=100.0)
 
 
 def _figure(count: int) -> tuple[Figure, np.ndarray]:
@@ -26,7 +20,7 @@ def _figure(count: int) -> tuple[Figure, np.ndarray]:
     return figure, figure.subplots(1, count, squeeze=False)[0]
 
 
-@style.styled
+@plot.style.styled
 def arm() -> Figure:
     """Draw the tool's error over time, and the motors' where it comes from."""
     figure, (tool, motors) = _figure(2)
@@ -46,7 +40,7 @@ def arm() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def order() -> Figure:
     """Draw how the links come to the rigid motion."""
     figure, (ax,) = _figure(1)
@@ -56,7 +50,7 @@ def order() -> Figure:
         ax.loglog(stiffness, error, "o-", ms=3.5, color=COLORS[law], label=law)
     for power, start in ((1.0, 1.5e-3), (0.5, 3e-2)):
         guide = start * (stiffness[2:] / 1e3) ** -power
-        ax.loglog(stiffness[2:], guide, ls=":", color=style.MUTED)
+        ax.loglog(stiffness[2:], guide, ls=":", color=plot.style.MUTED)
         text = "1/K" if power == 1.0 else "1/√K"
         ax.annotate(text, (1.2 * stiffness[-1], guide[-1]), va="center")
     ax.set_xlabel("stiffness K [N m/rad]")
@@ -65,23 +59,28 @@ def order() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def stability() -> Figure:
     """Draw the longest stable control period of one joint over the poles of its inner loop."""
     figure, (poles_ax, zeta_ax) = _figure(2)
     poles = np.geomspace(20.0, 1500.0, 24)
-    for law, kind in (("cascade", ElasticCascade), ("linearisation", ElasticLinearisation)):
+    for law, kind in (
+        ("cascade", control.ElasticCascade),
+        ("linearisation", control.ElasticLinearisation),
+    ):
         found = [longest(kind(feedback=FEEDBACK, alpha=2.0 * w, beta=w**2)) for w in poles.tolist()]
         poles_ax.loglog(poles, 1e3 * np.array(found), color=COLORS[law], label=law)
     mode = np.sqrt(K * (1.0 / M + 1.0 / J))
-    poles_ax.axhline(1e3 * np.pi / mode, color=style.MUTED, ls=":", label="half an oscillation")
-    poles_ax.loglog(poles, 1e3 / poles, color=style.MUTED, ls="--", label="1 / pole")
+    poles_ax.axhline(
+        1e3 * np.pi / mode, color=plot.style.MUTED, ls=":", label="half an oscillation"
+    )
+    poles_ax.loglog(poles, 1e3 / poles, color=plot.style.MUTED, ls="--", label="1 / pole")
     poles_ax.set_ylim(0.4, 30.0)
     poles_ax.set_xlabel("double pole of the inner loop [1/s]")
     zetas = np.linspace(0.05, 2.0, 24)
     for law, order_ in (("singular perturbation", 0), ("integral manifold", 1)):
         found = [
-            longest(ElasticSingularPerturbation(feedback=FEEDBACK, zeta=z, order=order_))
+            longest(control.ElasticSingularPerturbation(feedback=FEEDBACK, zeta=z, order=order_))
             for z in zetas.tolist()
         ]
         ls = "--" if order_ else "-"

@@ -7,12 +7,7 @@ import functools
 import numpy as np
 from scipy.linalg import expm
 
-from ukctrl import Robot, Task
-from ukctrl.control import Controller
-from ukctrl.core.arrays import Matrix
-from ukctrl.mechanics.constraints import JointFollows
-from ukctrl.mechanics.reference import Constant
-from ukctrl.robot import Elastic
+from ukctrl import Controller, Matrix, Robot, Task, constraints, reference, robot
 
 M, J, K = 1.0, 0.2, 1e4
 """The shoulder of the arm, about: inertia of link and motor [kg m^2], stiffness [N m/rad]."""
@@ -22,13 +17,12 @@ PERIODS = np.geomspace(1e-4, 0.1, 400)
 
 def gains(law: Controller) -> Matrix:
     """Return ``F`` of ``u = -F (q, theta, v, theta_dot)``: the law is linear here."""
-    robot = Robot.from_lagrangian(
-        coordinates=["q"],
-        kinetic=f"{M}/2*v.q**2",
-        elastic=Elastic(stiffness=K, motor_inertia=J),
+    joint = Robot.build(
+        robot.Lagrangian(coordinates=["q"], kinetic=f"{M}/2*v.q**2"),
+        robot.Options(elastic=robot.Elastic(stiffness=K, motor_inertia=J)),
     )
-    rows = (JointFollows(joints=("q",), path=Constant(value=(0.0,))),)
-    bound = law.start(Task(robot=robot, servo=rows, q=np.zeros(2), v=np.zeros(2)))
+    rows = (constraints.JointFollows(joints=("q",), path=reference.Constant(value=(0.0,))),)
+    bound = law.start(Task(robot=joint, servo=rows, q=np.zeros(2), v=np.zeros(2)))
     columns = [-bound.command(0.0, x[:2], x[2:]).u for x in np.eye(4)]
     return np.column_stack(columns)
 

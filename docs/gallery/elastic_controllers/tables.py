@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from experiments import LAWS, SOFT, apart, panda, paper
+from markdown_text import error, fixed, table
 from one_joint import longest
 
-from ukctrl import Scenario, simulate
-from ukctrl.control import (
-    Baumgarte,
-    Controller,
-    ElasticCascade,
-    ElasticLinearisation,
-    ElasticSingularPerturbation,
-)
-from ukctrl.papers.markdown import error, fixed, table
+from ukctrl import Controller, Scenario, control, simulate
 
 SLOW = True
 SAME_MOTION = 1e-8
@@ -32,7 +25,7 @@ WRONG = {
     "masses +30 %": {"believed__mass_scale": 1.3},
 }
 PERIODS = (0.5, 1.0, 2.0, 3.0, 4.0)
-FEEDBACK = Baumgarte(alpha=20.0, beta=100.0)
+FEEDBACK = control.Baumgarte(alpha=20.0, beta=100.0)
 
 
 def millimetres(value: float) -> str:
@@ -84,12 +77,12 @@ def one_joint() -> str:
     laws: list[tuple[str, Controller]] = []
     for pole in (40.0, 100.0, 250.0, 800.0):
         loop = {"feedback": FEEDBACK, "alpha": 2.0 * pole, "beta": pole**2}
-        laws.append((f"cascade, motor loop at {pole:g} 1/s", ElasticCascade(**loop)))
-        laws.append((f"linearisation, poles at {pole:g} 1/s", ElasticLinearisation(**loop)))
+        laws.append((f"cascade, motor loop at {pole:g} 1/s", control.ElasticCascade(**loop)))
+        laws.append((f"linearisation, poles at {pole:g} 1/s", control.ElasticLinearisation(**loop)))
     laws.sort(key=lambda one: one[0].split(",")[0])
     for zeta in (0.3, 0.7, 1.0):
         name = f"singular perturbation and integral manifold, damping ratio {zeta:g}"
-        laws.append((name, ElasticSingularPerturbation(feedback=FEEDBACK, zeta=zeta)))
+        laws.append((name, control.ElasticSingularPerturbation(feedback=FEEDBACK, zeta=zeta)))
     rows = [[name, fixed(1e3 * longest(law), 1)] for name, law in laws]
     return table(["law", "longest stable period [ms]"], rows)
 

@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from tables import COARSE, KINDS, STARTS, error, run
 
-from ukctrl import Scenario, simulate
-from ukctrl.reports.plot import panels, style
+from ukctrl import Scenario, plot, simulate
 
-BLUE, RED, GREEN = style.PALETTE[:3]
+BLUE, RED, GREEN = plot.style.PALETTE[:3]
 PALE = "#b9c3d0"
 WORDS = {"none": "not stabilised", "baumgarte": "Baumgarte (default)", "projection": "projection"}
 
@@ -33,7 +32,7 @@ def swing() -> Figure:
     linkage(left, -135.0, PALE)
     linkage(left, -90.0, PALE)
     linkage(left, -45.0, BLUE)
-    left.axhline(0.0, color=style.INK, lw=0.8, zorder=0)
+    left.axhline(0.0, color=plot.style.INK, lw=0.8, zorder=0)
     left.set_aspect("equal")
     left.set(xlabel="x [m]", ylabel="z [m]", title="at the start, and on its way")
     for k, (degrees, rate) in enumerate(STARTS):
@@ -43,10 +42,10 @@ def swing() -> Figure:
         label = f"{degrees}°" + (f", {rate:g} rad/s" if rate else "")
         right.plot(
             result.time[shown], np.mod(angle + 270.0, 360.0) - 270.0 if rate else angle,
-            "." if rate else "-", ms=2, color=style.PALETTE[k], label=label.replace("-", "−"),
+            "." if rate else "-", ms=2, color=plot.style.PALETTE[k], label=label.replace("-", "−"),
         )  # fmt: skip
     for aligned in (0.0, -180.0):
-        right.axhline(aligned, color=style.INK, lw=0.8, ls=":")
+        right.axhline(aligned, color=plot.style.INK, lw=0.8, ls=":")
     right.set(xlabel="time [s]", ylabel="θ [deg]", title="θ; dotted: all links in one line")
     right.set_yticks([-270, -180, -90, 0, 90])
     right.legend(fontsize=7, ncols=3, loc="upper right")
@@ -69,7 +68,7 @@ def drift() -> Figure:
     left.set(xlabel="time [s]", ylabel="Σ Ψ² [m²]", title="closures")
     right.set(xlabel="time [s]", ylabel="θ to the closed form [rad]", title="motion")
     for ax in (left, right):
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: panels.decade(y)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot.panels.decade(y)))
         ax.minorticks_off()
     left.set_ylim(1e-33, 1e-2)
     left.legend(fontsize=8, ncols=3, loc="upper left")
@@ -82,5 +81,5 @@ FIGURES = {"five-bar-swing": swing, "five-bar-drift": drift}
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
     for name, make in FIGURES.items():
-        with style.look():
-            (folder / f"{name}.png").write_bytes(style.png(make()))
+        with plot.style.look():
+            (folder / f"{name}.png").write_bytes(plot.style.png(make()))

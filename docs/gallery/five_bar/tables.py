@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, table, within
 from numpy.typing import NDArray
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.papers import parallelogram
-from ukctrl.papers.markdown import below, table, within
+from ukctrl import Dynamics, Result, Robot, Scenario, papers, simulate
 
 SLOW = True
 STARTS = ((-45, 0.0), (-80, 0.0), (-10, 0.0), (30, 0.0), (60, 0.0), (-90, 8.0))
@@ -49,9 +47,9 @@ def coarse(kind: str, threshold: float, degrees: int) -> Result:
 
 def error(result: Result, degrees: int, rate: float = 0.0) -> NDArray[np.float64]:
     """Return how far link 1 is from the pendulum over time [rad]."""
-    inertia, moment = parallelogram.pendulum()
-    square = moment * parallelogram.GRAVITY / inertia
-    exact, _ = parallelogram.swing(result.time, square, np.radians(degrees), rate)
+    inertia, moment = papers.parallelogram.pendulum()
+    square = moment * papers.parallelogram.GRAVITY / inertia
+    exact, _ = papers.parallelogram.swing(result.time, square, np.radians(degrees), rate)
     at = result.labels.coordinates.index("link1_angle")
     return np.abs(result["q"][:, at] - exact)
 
@@ -138,7 +136,7 @@ def eleventh() -> str:
     """Return the eleventh singular value of the rows over the sine of the angle."""
     dynamics = Dynamics(Robot.load("five_bar"))
     angle = 1e-4
-    dynamics.move(0.0, *parallelogram.assembled(angle))
+    dynamics.move(0.0, *papers.parallelogram.assembled(angle))
     sigma = np.linalg.svd(dynamics.passive.rows.A, compute_uv=False)
     return f"{sigma[10] / np.sin(angle):.5f}"
 
@@ -146,7 +144,7 @@ def eleventh() -> str:
 def twelfth() -> str:
     """Return the twelfth singular value over a random error of the coordinates, in the median."""
     rng, dynamics = np.random.default_rng(0), Dynamics(Robot.load("five_bar"))
-    q, v = parallelogram.assembled(np.radians(-45.0))
+    q, v = papers.parallelogram.assembled(np.radians(-45.0))
     shares = []
     for _ in range(200):
         error_ = 1e-6 * rng.standard_normal(12)

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from ukctrl.papers.review import figures
-from ukctrl.papers.review.runs import run
-from ukctrl.reports.plot import style
+from ukctrl import papers, plot
 
-BLUE, RED, GREEN, *_ = style.PALETTE
+figures = papers.review.figures
+runs = papers.review.runs
+
+BLUE, RED, GREEN, *_ = plot.style.PALETTE
 
 
 def axes_of(*titles: str) -> tuple[Figure, np.ndarray]:
@@ -22,10 +23,10 @@ def axes_of(*titles: str) -> tuple[Figure, np.ndarray]:
     return figure, axes
 
 
-@style.styled
+@plot.style.styled
 def through_springs() -> Figure:
     """Draw links, motors and torques of the real thing."""
-    links, motors = run("flexible-joint-arm-links"), run("flexible-joint-arm-motor")
+    links, motors = runs.run("flexible-joint-arm-links"), runs.run("flexible-joint-arm-motor")
     t = motors.time
     figure, (rates, angles, torques) = axes_of(
         "rates of the links [rad/s]", "angles [rad]", "torques of the motors [N m]"
@@ -33,7 +34,7 @@ def through_springs() -> Figure:
     for k, (color, label) in enumerate(((BLUE, "link 1"), (RED, "link 2"))):
         rates.plot(t, motors["v"][:, k], color=color, label=label)
         rates.plot(
-            t, links["v"][:, k], color=style.INK, lw=0.9, ls="--",
+            t, links["v"][:, k], color=plot.style.INK, lw=0.9, ls="--",
             label="law on the links" if k else None,
         )  # fmt: skip
         angles.plot(t, motors["q"][:, k], color=color, label=label)
@@ -45,7 +46,7 @@ def through_springs() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def start() -> Figure:
     """Draw how far the links are from the plan, by where the motors start and by the stiffness."""
     figure, (error,) = axes_of("largest distance of a link from the plan [rad]")
@@ -62,7 +63,7 @@ def start() -> Figure:
         (GREEN, "springs relaxed, K = 40 N m/rad", (*relaxed, *stiff)),
         (BLUE, "motors where the motion wants them, K = 1 N m/rad", relaxed[-1:]),
     ):
-        result = run("flexible-joint-arm-motor", *changes)
+        result = runs.run("flexible-joint-arm-motor", *changes)
         error.semilogy(
             result.time,
             np.abs(result["link_error"]).max(axis=1).clip(1e-16),

@@ -1,13 +1,17 @@
 """The claims of section 8.3."""
 
-from ukctrl.papers.markdown import claims_table, table
-from ukctrl.papers.review import flexible, springs
-from ukctrl.papers.review.runs import run
+from markdown_text import claims_table, table
+
+from ukctrl import papers
+
+flexible = papers.review.flexible
+runs = papers.review.runs
+springs = papers.review.springs
 
 
 def extremes() -> str:
     """Return the ranges of motor angles and torques as a table."""
-    result = run("flexible-joint-arm-motor")
+    result = runs.run("flexible-joint-arm-motor")
     motors = result["q"][:, 2:]
     ranges = (
         ("angle of the first motor", "rad", motors[:, 0]),

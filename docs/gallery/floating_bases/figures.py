@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tables import LEGS, eight, run, squat
 
-from ukctrl import Result
-from ukctrl.reports.plot import style
+from ukctrl import Result, plot
 
-COLORS = style.PALETTE
+COLORS = plot.style.PALETTE
 
 
 SPREAD = 1.6
@@ -87,7 +86,7 @@ def quadruped() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with style.look():
+    with plot.style.look():
         for name, figure in (("quadrotor", quadrotor), ("quadruped", quadruped)):
             target = folder / f"floating-bases-{name}.png"
             figure().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pinocchio as pin
+from markdown_text import below, fixed, table
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.papers.markdown import below, fixed, table
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.verdicts import judge
+from ukctrl import Loop, Result, Robot, Scenario, judge, simulate
 
 SLOW = True
 PERIODS = (24.0, 12.0, 6.0, 4.0, 3.0)
@@ -189,8 +187,12 @@ def balance() -> str:
             angular = np.cross(arms, force).sum(axis=0) - data.dhg.angular
             gap = np.maximum(gap, [np.abs(linear).max(), np.abs(angular).max()])
         rows.append(
-            [f"`{name}`", below(gap[0], SAME_STATE), below(gap[1], SAME_STATE),
-             below(result.metric("energy_drift"), ENERGY)]
+            [
+                f"`{name}`",
+                below(gap[0], SAME_STATE),
+                below(gap[1], SAME_STATE),
+                below(result.metric("energy_drift"), ENERGY),
+            ]
         )
     eight_run = run("quadrotor-lemniscate")
     rows.append(["`quadrotor-lemniscate`", "", "", below(eight_run.metric("energy_drift"), ENERGY)])

@@ -6,25 +6,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Array
-from ukctrl.papers import parallelogram
-from ukctrl.papers.recursive import three_rrr
+from ukctrl import Matrix, Vector, papers
+
+three_rrr = papers.recursive.three_rrr
 
 
 class Known(NamedTuple):
     """A constrained system and its acceleration by another route."""
 
-    M: Array
-    Q: Array
-    A: Array
-    b: Array
-    exact: Array
+    M: Matrix
+    Q: Vector
+    A: Matrix
+    b: Vector
+    exact: Vector
 
 
 def linkage(degrees: float) -> Known:
     """The overconstrained parallelogram linkage: it is a pendulum."""
     theta, rate = np.radians(degrees), 1.5
-    return Known(*parallelogram.arrays(theta, rate), parallelogram.acceleration(theta, rate))
+    return Known(
+        *papers.parallelogram.arrays(theta, rate), papers.parallelogram.acceleration(theta, rate)
+    )
 
 
 def two_masses() -> Known:
@@ -55,7 +57,7 @@ def rigid_body() -> Known:
     return Known(M, Q, 2.0 * p[None, :], np.array([-2.0 * p_dot @ p_dot]), exact)
 
 
-def parameters(p: Array) -> Array:
+def parameters(p: Matrix) -> Matrix:
     """Return G with the body's angular velocity ``2 G p_dot``."""
     e0, e1, e2, e3 = p
     return np.array([[-e1, e0, e3, -e2], [-e2, -e3, e0, e1], [-e3, e2, -e1, e0]])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import systems
+from markdown_text import table
 
-from ukctrl.core.errors import UkctrlError
-from ukctrl.mechanics import motion
-from ukctrl.mechanics.pseudoinverse import METHODS
-from ukctrl.papers.markdown import table
-from ukctrl.papers.recursive import three_rrr
+from ukctrl import UkctrlError, motion, papers, pseudoinverse
+
+three_rrr = papers.recursive.three_rrr
 
 ROUNDING = 1e-11
 """What a difference must stay below to be called rounding; its digits depend on the machine."""
@@ -65,7 +64,7 @@ def methods() -> str:
     inverting = [form for form, card in motion.FORMS.items() if card.inverts]
     rows = [
         [f"`{method}`", *(outcome(linkage, form, method) for form in inverting)]
-        for method in METHODS
+        for method in pseudoinverse.METHODS
     ]
     return table(["", *(f"`{form}`" for form in inverting)], rows)
 

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from tables import run
 
-from ukctrl.reports.plot import style
+from ukctrl import plot
 
-BLUE, RED, GREEN = style.PALETTE[:3]
+BLUE, RED, GREEN = plot.style.PALETTE[:3]
 EVERY = 40
 """Samples between two drawn ropes."""
 
@@ -64,7 +64,7 @@ def chain() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with style.look():
+    with plot.style.look():
         for name, figure in (("crane", crane()), ("chain", chain())):
             target = folder / f"high-relative-degree-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

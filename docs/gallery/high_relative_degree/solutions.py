@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from ukctrl.core.arrays import Array
+from ukctrl import Matrix
 
 t, tau = sympy.symbols("t tau")
 g, m, mb, mt, J, r = 9.81, 100.0, 20.0, 10.0, 0.1, 0.1
@@ -22,7 +22,7 @@ def rest_to_rest(start: float, end: float, first: float, duration: float, still:
     return sympy.Rational(start) + moved * (whole / whole.subs(tau, 1)).subs(tau, share)
 
 
-def _values(expressions: list[Any], times: Array) -> Array:
+def _values(expressions: list[Any], times: Matrix) -> Matrix:
     made = sympy.lambdify(t, expressions, "numpy", cse=True)(times)
     return np.array([np.broadcast_to(row, times.shape) for row in made]).T
 
@@ -36,14 +36,14 @@ def chain(masses: list[float], springs: list[float], rest: float, last: Any) -> 
     return [*x, masses[0] * x[0].diff(t, 2) - springs[0] * (x[1] - x[0] - rest)]
 
 
-def two_masses(times: Array) -> tuple[Array, Array]:
+def two_masses(times: Matrix) -> tuple[Matrix, Matrix]:
     """Return coordinates and inputs of the two masses."""
     path = rest_to_rest(0.5, 1.5, 0, 2, 4)
     found = _values(chain([1, 2], [50], 0.5, path), np.minimum(times, 2.0))
     return found[:, :2], found[:, 2:]
 
 
-def four_masses(times: Array) -> tuple[Array, Array]:
+def four_masses(times: Matrix) -> tuple[Matrix, Matrix]:
     """Return coordinates and inputs of the four masses."""
     path = rest_to_rest(0, 1, 0, 4, 8)
     found = _values(chain([1, 1.5, 2, 1], [60, 50, 40], 0, path), np.minimum(times, 4.0))
@@ -60,7 +60,7 @@ def _crane(x: Any, y: Any, z: Any) -> tuple[Any, ...]:
     return x + share * force[0], y + share * force[1], rope, force, winch
 
 
-def crane_planar(times: Array) -> tuple[Array, Array]:
+def crane_planar(times: Matrix) -> tuple[Matrix, Matrix]:
     """Return coordinates and inputs of the crane in the plane."""
     x, z = rest_to_rest(0, 5, 0, 4, 4), rest_to_rest(-4, -2, 0, 4, 4)
     s, _, rope, force, winch = _crane(x, sympy.Integer(0), z)
@@ -69,7 +69,7 @@ def crane_planar(times: Array) -> tuple[Array, Array]:
     return found[:, :3], found[:, 3:]
 
 
-def crane_spatial(times: Array) -> tuple[Array, Array]:
+def crane_spatial(times: Matrix) -> tuple[Matrix, Matrix]:
     """Return coordinates and inputs of the crane in space."""
     x, y = rest_to_rest(0, 5, 0, 5, 4), rest_to_rest(0, 3, 0, 5, 4)
     rows = []

@@ -5,14 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, table
 from solutions import SOLUTIONS
 
-from ukctrl.mechanics.relative_degree import relative_degrees, whole_degree
-from ukctrl.papers.markdown import below, table
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from ukctrl import Loop, Result, Scenario, relative_degree, simulate
 
 SLOW = True
 EXACT, TRACKED = 1e-7, 1e-6
@@ -39,8 +35,8 @@ def refused() -> str:
         loop = Loop(Scenario.load(name).replace(PLAIN))
         q, v, _ = loop.state
         servo = loop.recorder.servo
-        alone = relative_degrees(loop.truth, servo, loop.t0, q, v)
-        whole = whole_degree(loop.truth, servo, loop.t0, q, v, alone)
+        alone = relative_degree.relative_degrees(loop.truth, servo, loop.t0, q, v)
+        whole = relative_degree.whole_degree(loop.truth, servo, loop.t0, q, v, alone)
         if whole is None or whole.orders is None:
             raise RuntimeError(f"{name}: the rows together have no relative degree.")
         rows.append([

@@ -8,10 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from tables import NULL_SPACES, RUNS, run, two_rounds
 
-from ukctrl import Robot
-from ukctrl.reports.plot import style
+from ukctrl import Robot, plot
 
-COLORS = style.PALETTE
+COLORS = plot.style.PALETTE
 
 
 def skeleton(robot: str, q: np.ndarray) -> np.ndarray:
@@ -67,7 +66,7 @@ def null_space() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with style.look():
+    with plot.style.look():
         for name, figure in (("motion", motion()), ("null-space", null_space())):
             target = folder / f"industrial-arms-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

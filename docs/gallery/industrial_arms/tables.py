@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from makers_tables import panda_tool, ur5_tool
+from markdown_text import below, error, fixed, table
 from numpy.typing import NDArray
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.core.files import catalog
-from ukctrl.papers.arms import panda_tool, ur5_tool
-from ukctrl.papers.markdown import below, error, fixed, table
+from ukctrl import Result, Robot, Scenario, catalog, simulate
 
 SAME_STATE = 1e-11
 """Two routes to the same number at the same state, of some 10 N m, differ by rounding."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, minus, table
+from numpy.typing import NDArray
 
-from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
-from ukctrl.analysis.internal_dynamics.modes import Poles
-from ukctrl.core.files.catalog import names
-from ukctrl.papers.markdown import below, minus, table
-from ukctrl.simulation.loop.prepare import true_robot
-from ukctrl.simulation.scenario import Scenario
+from ukctrl import InternalDynamics, Robot, Scenario, catalog, internal_dynamics
 
 SLOW = True
 MOST_POLES = 4
+LARGEST = 60
+"""Robots with more velocities are only counted by `internal_dynamics`."""
 ROUTES = 1e-8
 """What the theory page promises of poles by two routes, part of the quickest; rounding of matrices
 of condition 1e3 leaves a thousandth of it."""
@@ -45,7 +44,9 @@ WORDS = {
 def found(name: str) -> InternalDynamics | None:
     """Return what a scenario leaves; None where there are no rows, or too many freedoms."""
     scenario = Scenario.load(name)
-    if not scenario.servo or true_robot(scenario.robot).nv > LARGEST:
+    given = scenario.robot
+    robot = Robot.load(given if isinstance(given, str) else given["use"])
+    if not scenario.servo or robot.nv > LARGEST:
         return None
     return internal_dynamics(scenario)
 
@@ -53,7 +54,7 @@ def found(name: str) -> InternalDynamics | None:
 def catalogue() -> str:
     """Return a row for every scenario that leaves something."""
     rows = []
-    for name in names("scenarios"):
+    for name in catalog.names("scenarios"):
         left = found(name)
         if left is None or not left.dimension:
             continue
@@ -86,7 +87,7 @@ def verdict() -> str:
     return falling().verdict
 
 
-def written(poles: Poles) -> str:
+def written(poles: NDArray[np.complex128]) -> str:
     """Return poles in words, pairs once."""
     said: list[str] = []
     for pole in poles[poles.imag >= 0.0].tolist():
@@ -103,7 +104,9 @@ def written(poles: Poles) -> str:
 
 def determined() -> str:
     """Return the scenarios whose task leaves nothing."""
-    whole = [name for name in names("scenarios") if (left := found(name)) and not left.dimension]
+    whole = [
+        name for name in catalog.names("scenarios") if (left := found(name)) and not left.dimension
+    ]
     return ", ".join(f"`{name}`" for name in whole)
 
 
@@ -111,7 +114,7 @@ def routes() -> str:
     """Return the largest difference of the two routes over the whole catalogue."""
     apart = [
         near.routes
-        for name in names("scenarios")
+        for name in catalog.names("scenarios")
         if (left := found(name))
         for near in left.rests
         if near.routes is not None and len(near.modes.poles)

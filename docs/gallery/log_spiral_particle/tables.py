@@ -1,7 +1,10 @@
 """The claims of section 8.1."""
 
-from ukctrl.papers.markdown import claims_table
-from ukctrl.papers.review.particle import spiral_claims
+from markdown_text import claims_table
 
-TABLES = {"claims": lambda: claims_table(spiral_claims())}
+from ukctrl import papers
+
+particle = papers.review.particle
+
+TABLES = {"claims": lambda: claims_table(particle.spiral_claims())}
 FACTS: dict[str, object] = {}

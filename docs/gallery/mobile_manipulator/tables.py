@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from makers_tables import about_z, ur5_tool
+from markdown_text import below, fixed, table
 from numpy.typing import NDArray
 
 from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.papers.arms import about_z, ur5_tool
-from ukctrl.papers.markdown import below, fixed, table
 
 NAME = "mobile-manipulator"
 SAME_STATE = 1e-11

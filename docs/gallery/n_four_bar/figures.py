@@ -9,11 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from tables import exact, run
 
-from ukctrl import Robot
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.reports.plot import panels, style
+from ukctrl import Dynamics, Robot, plot
 
-BLUE, RED, GREEN = style.PALETTE[:3]
+BLUE, RED, GREEN = plot.style.PALETTE[:3]
 PALE = "#b9c3d0"
 
 
@@ -43,12 +41,12 @@ def passing() -> Figure:
     right.semilogy(result.time[5:], off[5:] + 1e-17, color=BLUE)
     right.set(xlabel="time [s]", title="θ to the closed form [rad]")
     for ax in (middle, right):
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: panels.decade(y)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot.panels.decade(y)))
         ax.minorticks_off()
     return figure
 
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
-    with style.look():
-        (folder / "n-four-bar-passing.png").write_bytes(style.png(passing()))
+    with plot.style.look():
+        (folder / "n-four-bar-passing.png").write_bytes(plot.style.png(passing()))

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Mapping
 
 import numpy as np
+from markdown_text import below, table
 from numpy.typing import NDArray
 
-from ukctrl import Result, Scenario, simulate
-from ukctrl.papers import parallelogram
-from ukctrl.papers.markdown import below, table
+from ukctrl import Result, Scenario, papers, simulate
 
 SLOW = True
 LOOPS = (1, 2, 3, 5)
@@ -42,7 +41,7 @@ def exact(time: NDArray[np.float64], loops: int) -> NDArray[np.float64]:
     """Return the angle of the rods in closed form [rad]."""
     rods = loops + 1
     square = GRAVITY * (rods / 2 + loops) / (rods / 3 + loops)
-    return parallelogram.swing(time, square, np.pi / 2, -1.0)[0]
+    return papers.parallelogram.swing(time, square, np.pi / 2, -1.0)[0]
 
 
 def error(result: Result, loops: int = 2) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from tables import LAWS, PICK, PLACE, miss, run
 
-from ukctrl.reports.plot import style
+from ukctrl import plot
 
-COLORS = style.PALETTE
+COLORS = plot.style.PALETTE
 
 
 def motion() -> Figure:
@@ -36,13 +36,13 @@ def motion() -> Figure:
     error.set(xlabel="time [s]", ylabel="distance [mm]", title="from the path", ylim=(0, 8))
     error.legend(fontsize=6.5, loc="upper left")
     for ax in (lift, error):
-        ax.axvspan(PICK, PLACE, color=style.INK, alpha=0.07, lw=0)
+        ax.axvspan(PICK, PLACE, color=plot.style.INK, alpha=0.07, lw=0)
     return figure
 
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
-    with style.look():
+    with plot.style.look():
         target = folder / "pick-and-place-motion.png"
         motion().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
         print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")

@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from markdown_text import below, error, fixed, table
 
-from ukctrl import Result, Scenario, simulate
-from ukctrl.core.files import catalog
-from ukctrl.papers.markdown import below, error, fixed, table
+from ukctrl import Result, Scenario, catalog, simulate
 
 NAME = "scara-pick-and-place"
 PICK, PLACE, END = 0.7, 3.1, 4.2

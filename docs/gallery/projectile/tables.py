@@ -1,7 +1,10 @@
 """The claims of Example 1."""
 
-from ukctrl.papers.markdown import claims_table
-from ukctrl.papers.review.particle import projectile_claims
+from markdown_text import claims_table
 
-TABLES = {"claims": lambda: claims_table(projectile_claims())}
+from ukctrl import papers
+
+particle = papers.review.particle
+
+TABLES = {"claims": lambda: claims_table(particle.projectile_claims())}
 FACTS: dict[str, object] = {}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ukctrl.papers.pseudoinverses import PAPER
-from ukctrl.reports.plot import style
+from ukctrl import papers, plot
 
 
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
-    for drawing in PAPER.figures():
-        (folder / f"pseudoinverses-{drawing.name}.png").write_bytes(style.png(drawing.draw()))
+    for drawing in papers.pseudoinverses.PAPER.figures():
+        (folder / f"pseudoinverses-{drawing.name}.png").write_bytes(plot.style.png(drawing.draw()))

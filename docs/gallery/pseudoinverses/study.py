@@ -19,8 +19,10 @@ from pathlib import Path
 import numpy
 import scipy
 
-from ukctrl.papers.pseudoinverses.printed import RUNS
-from ukctrl.papers.pseudoinverses.rerun import INTEGRATORS, METHODS, START, Case, Outcome, run
+from ukctrl import papers
+
+printed = papers.pseudoinverses.printed
+rerun = papers.pseudoinverses.rerun
 
 STORE = Path(__file__).with_suffix(".json")
 ABOVE = 1e-3
@@ -29,7 +31,7 @@ GAINS = ((0.0, 0.0), (10.0, 10.0), (1000.0, 100.0))
 THRESHOLDS = (1e-8, 1e-5, 1e-3)
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[rerun.Case]:
     """Yield every case of the page once."""
     seen = set()
     for case in itertools.chain(tables(), thresholds(), integrators()):
@@ -38,32 +40,36 @@ def cases() -> Iterator[Case]:
             yield case
 
 
-def tables() -> Iterator[Case]:
+def tables() -> Iterator[rerun.Case]:
     """Yield Tables 7 to 12, and the same with mild gains and with a larger threshold."""
-    tolerances = sorted({table.tolerance for table in RUNS})
-    for (alpha, beta), tolerance, method in itertools.product(GAINS, tolerances, METHODS):
-        case = Case(method=method, tolerance=tolerance, alpha=alpha, beta=beta)
+    tolerances = sorted({table.tolerance for table in printed.RUNS})
+    for (alpha, beta), tolerance, method in itertools.product(GAINS, tolerances, rerun.METHODS):
+        case = rerun.Case(method=method, tolerance=tolerance, alpha=alpha, beta=beta)
         yield case
         yield dc.replace(case, threshold=ABOVE)
         yield dc.replace(case, integrator="VODE Adams")
 
 
-def thresholds() -> Iterator[Case]:
+def thresholds() -> Iterator[rerun.Case]:
     """Yield starts below and above the ground line, for three thresholds."""
-    for (alpha, beta), threshold, start in itertools.product(GAINS, THRESHOLDS, (START, -START)):
-        yield Case(alpha=alpha, beta=beta, threshold=threshold, start=start)
+    for (alpha, beta), threshold, start in itertools.product(
+        GAINS, THRESHOLDS, (rerun.START, -rerun.START)
+    ):
+        yield rerun.Case(alpha=alpha, beta=beta, threshold=threshold, start=start)
 
 
-def integrators() -> Iterator[Case]:
+def integrators() -> Iterator[rerun.Case]:
     """Yield every integrator, with the paper's threshold and a larger one."""
-    for (alpha, beta), threshold, name in itertools.product(GAINS, (0.0, ABOVE), INTEGRATORS):
-        yield Case(alpha=alpha, beta=beta, threshold=threshold, integrator=name)
+    for (alpha, beta), threshold, name in itertools.product(GAINS, (0.0, ABOVE), rerun.INTEGRATORS):
+        yield rerun.Case(alpha=alpha, beta=beta, threshold=threshold, integrator=name)
 
 
-def load() -> tuple[str, dict[Case, Outcome]]:
+def load() -> tuple[str, dict[rerun.Case, rerun.Outcome]]:
     """Return where the study was made, and its outcomes."""
     stored = json.loads(STORE.read_text(encoding="utf-8"))
-    outcomes = (Outcome(**{**row, "case": Case(**row["case"])}) for row in stored["runs"])
+    outcomes = (
+        rerun.Outcome(**{**row, "case": rerun.Case(**row["case"])}) for row in stored["runs"]
+    )
     return stored["made"], {outcome.case: outcome for outcome in outcomes}
 
 
@@ -71,7 +77,7 @@ def main() -> None:
     """Run and store."""
     rows = []
     for case in cases():
-        outcome = run(case)
+        outcome = rerun.run(case)
         digits = {"seconds": round(outcome.seconds, 3)}
         rows.append(dc.asdict(outcome) | digits)
         print(f"{outcome.seconds:6.2f} s  {outcome.words:34s} {case}", flush=True)

@@ -6,14 +6,18 @@ import dataclasses as dc
 import functools
 from collections.abc import Iterator
 
+import markdown_text
 import study
+from markdown_text import above, table
 from study import ABOVE, GAINS, THRESHOLDS
 
-from ukctrl.papers import markdown
-from ukctrl.papers.markdown import above, table
-from ukctrl.papers.pseudoinverses import flops, formulas, runs
-from ukctrl.papers.pseudoinverses.printed import RUNS, SIZES, TABLE_6, TABLES_2_TO_5, Run
-from ukctrl.papers.pseudoinverses.rerun import INTEGRATORS, METHODS, START, Case, Outcome
+from ukctrl import papers
+
+flops = papers.pseudoinverses.flops
+formulas = papers.pseudoinverses.formulas
+paper = papers.pseudoinverses.printed
+rerun = papers.pseudoinverses.rerun
+runs = papers.pseudoinverses.runs
 
 MISSED = 1.0
 """Where right formulas leave 1e-14, a residual of order one: how large it is without pivoting,
@@ -21,19 +25,19 @@ rounding decides, which is all that the triangle has on its diagonal."""
 
 
 @functools.cache
-def stored() -> tuple[str, dict[Case, Outcome]]:
+def stored() -> tuple[str, dict[rerun.Case, rerun.Outcome]]:
     """Return the study that was measured."""
     return study.load()
 
 
-def outcome(case: Case) -> Outcome:
+def outcome(case: rerun.Case) -> rerun.Outcome:
     """Return what came of a case."""
     return stored()[1][case]
 
 
 def power(value: float | None) -> str:
     """Return ``1.2·10⁻⁹`` for a number, a dash for none."""
-    return "–" if value is None else markdown.power(value)
+    return "–" if value is None else markdown_text.power(value)
 
 
 def count(value: int | None) -> str:
@@ -44,25 +48,25 @@ def count(value: int | None) -> str:
 def operations() -> str:
     """Return Table 6 beside the sums of Tables 2 to 5."""
     rows = []
-    for equation, printed in TABLE_6.items():
-        ours = [flops.total(equation, m, n) for m, n in SIZES]
+    for equation, printed in paper.TABLE_6.items():
+        ours = [flops.total(equation, m, n) for m, n in paper.SIZES]
         marks = [
             count(b) if a == b else f"{count(a)} → **{count(b)}**"
             for a, b in zip(printed, ours, strict=True)
         ]
-        wide = flops.wide_svd(equation, *SIZES[-1])
+        wide = flops.wide_svd(equation, *paper.SIZES[-1])
         rows.append([f"({equation})", *marks, count(wide)])
-    head = ["equation", *(f"m = {m}, n = {n}" for m, n in SIZES)]
+    head = ["equation", *(f"m = {m}, n = {n}" for m, n in paper.SIZES)]
     return table([*head, "m = 19, n = 28, SVD of the transpose"], rows)
 
 
 def details() -> str:
     """Return every row of Tables 2 to 5 beside the count that follows from its shapes."""
-    m, n = SIZES[-1]
+    m, n = paper.SIZES[-1]
     rows = []
     for equation, number in flops.DETAILS.items():
         counts = flops.BY_ASSUMPTION[equation]
-        for operation, ours in zip(TABLES_2_TO_5[equation], counts, strict=True):
+        for operation, ours in zip(paper.TABLES_2_TO_5[equation], counts, strict=True):
             a, b = operation.cost(m, n), ours(m, n)
             texts = [f"${operation.what}$", f"${operation.printed}$"]
             rows.append([str(number), *texts, count(a), count(b) if a == b else f"**{count(b)}**"])
@@ -71,17 +75,17 @@ def details() -> str:
 
 def by_assumption() -> str:
     """Return the sums of the counts that follow from the shapes, at the largest size."""
-    m, n = SIZES[-1]
-    sums = [f"({e}) {count(sum(f(m, n) for f in flops.BY_ASSUMPTION[e]))}" for e in TABLE_6]
+    m, n = paper.SIZES[-1]
+    sums = [f"({e}) {count(sum(f(m, n) for f in flops.BY_ASSUMPTION[e]))}" for e in paper.TABLE_6]
     return ", ".join(sums)
 
 
-def rows_of(with_gains: bool) -> Iterator[tuple[list[str], Run, Case]]:
+def rows_of(with_gains: bool) -> Iterator[tuple[list[str], paper.Run, rerun.Case]]:
     """Yield the head of each row of Tables 7 to 9 or 10 to 12, the row, and our run beside it."""
-    for paper in RUNS:
-        if any(paper.gains) is with_gains:
-            for method, printed in paper.rows.items():
-                yield [f"{paper.tolerance:.0e}", method], printed, runs.case(paper, method)
+    for run in paper.RUNS:
+        if any(run.gains) is with_gains:
+            for method, printed in run.rows.items():
+                yield [f"{run.tolerance:.0e}", method], printed, runs.case(run, method)
 
 
 def results(with_gains: bool) -> str:
@@ -110,9 +114,9 @@ def costs(with_gains: bool) -> str:
 def mild() -> str:
     """Return the runs with alpha = beta = 10."""
     rows = []
-    for tolerance in sorted({paper.tolerance for paper in RUNS}):
-        for method in METHODS:
-            case = Case(method=method, tolerance=tolerance, alpha=10.0, beta=10.0)
+    for tolerance in sorted({run.tolerance for run in paper.RUNS}):
+        for method in rerun.METHODS:
+            case = rerun.Case(method=method, tolerance=tolerance, alpha=10.0, beta=10.0)
             rows.append([f"{tolerance:.0e}", method])
             for each in (case, dc.replace(case, threshold=ABOVE)):
                 found = outcome(each)
@@ -125,11 +129,13 @@ def mild() -> str:
 def thresholds() -> str:
     """Return how the threshold decides, from both sides of the ground line."""
     rows = []
-    for start in (START, -START):
+    for start in (rerun.START, -rerun.START):
         for alpha, beta in GAINS:
             rows.append([f"{'−' if start < 0.0 else '+'}45°", f"{alpha:g}, {beta:g}"])
             for threshold in THRESHOLDS:
-                found = outcome(Case(alpha=alpha, beta=beta, threshold=threshold, start=start))
+                found = outcome(
+                    rerun.Case(alpha=alpha, beta=beta, threshold=threshold, start=start)
+                )
                 right = found.words == "Correct"
                 rows[-1].append(
                     f"{found.words}, θ to {power(found.error)}" if right else found.words
@@ -142,10 +148,10 @@ def integrators() -> str:
     """Return the same runs by four integrators."""
     rows = []
     for alpha, beta in GAINS:
-        for name in INTEGRATORS:
+        for name in rerun.INTEGRATORS:
             rows.append([f"{alpha:g}, {beta:g}", name])
             for threshold in (0.0, ABOVE):
-                case = Case(alpha=alpha, beta=beta, threshold=threshold, integrator=name)
+                case = rerun.Case(alpha=alpha, beta=beta, threshold=threshold, integrator=name)
                 found = outcome(case)
                 rows[-1] += [found.words, count(found.evaluations), f"{found.seconds:.2f}"]
     ours = ["evaluations", "time [s]"]
@@ -180,8 +186,12 @@ def misprints() -> str:
 
 def free(what: str) -> list[float]:
     """Return a quantity of every unstabilised run with the larger threshold."""
-    tolerances = {paper.tolerance for paper in RUNS}
-    cases = (Case(method=m, tolerance=t, threshold=ABOVE) for m in METHODS for t in tolerances)
+    tolerances = {run.tolerance for run in paper.RUNS}
+    cases = (
+        rerun.Case(method=m, tolerance=t, threshold=ABOVE)
+        for m in rerun.METHODS
+        for t in tolerances
+    )
     return [getattr(outcome(case), what) for case in cases]
 
 
@@ -205,11 +215,11 @@ FACTS = {
     "eleventh": lambda: f"{formulas.eleventh():.5f}",
     "growth": lambda: f"{runs.growth_rate():.1f}",
     "implied": lambda: f"{runs.implied_rate() / 1e9:.0f}",
-    "stall": lambda: f"{outcome(Case()).reached:.1f} s",
+    "stall": lambda: f"{outcome(rerun.Case()).reached:.1f} s",
     "free-until": lambda: f"{min(free('correct_until')):.1f} to {max(free('correct_until')):.1f} s",
     "free-sum": lambda: (
         f"{power(min(free('psi_squared')))} to {power(max(free('psi_squared')))} m²"
     ),
-    "mild-error": lambda: power(outcome(Case(alpha=10.0, beta=10.0)).error),
+    "mild-error": lambda: power(outcome(rerun.Case(alpha=10.0, beta=10.0)).error),
 }
 """Numbers that stand in a sentence of the page."""

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from tables import CONTROLLERS, helix
 
-from ukctrl.reports.plot import panels, style
+from ukctrl import plot
 
 SHOWN = 40
 """How many of the robots are drawn."""
@@ -21,7 +21,7 @@ def decades(ax: Axes, low: float, high: float) -> None:
     """Make the scale logarithmic."""
     ax.set_yscale("log")
     ax.set_ylim(low, high)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: panels.decade(y)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot.panels.decade(y)))
 
 
 def bounds() -> Figure:
@@ -33,9 +33,9 @@ def bounds() -> Figure:
         off = 0.0 if law.startswith("sliding") else plants.OFF
         for seed in range(SHOWN):
             run = plants.run(law, plants.drawn(seed), off)
-            ax.plot(run.time, run["position_error"], color=style.PALETTE[0], lw=0.5, alpha=0.5)
+            ax.plot(run.time, run["position_error"], color=plot.style.PALETTE[0], lw=0.5, alpha=0.5)
         ax.plot(run.time, run["position_bound"], color="black", lw=1.5, label="promised")
-        ax.plot([], [], color=style.PALETTE[0], label=f"{SHOWN} robots")
+        ax.plot([], [], color=plot.style.PALETTE[0], label=f"{SHOWN} robots")
         ax.set_title(law)
         ax.set_xlabel("time [s]")
     axes[0].set_ylabel("error / box")
@@ -51,7 +51,7 @@ def use() -> Figure:
     """Return the errors with a model that is too light, and the inputs under noise."""
     figure = Figure(figsize=(9.0, 3.2), dpi=110, facecolor="white", layout="constrained")
     light, noisy = figure.subplots(1, 2)
-    for controller, color in zip(CONTROLLERS, style.PALETTE, strict=False):
+    for controller, color in zip(CONTROLLERS, plot.style.PALETTE, strict=False):
         run = helix(controller, "the model is 30 % too light")
         error = 1e3 * np.linalg.norm(run["phi"][:, :3], axis=1)
         light.plot(run.time, np.maximum(error, 1e-3), color=color, label=controller)
@@ -60,8 +60,8 @@ def use() -> Figure:
     light.set_ylabel("error of the tool [mm]")
     light.legend(loc="upper right", ncols=2)
     for controller, color in (
-        (CONTROLLERS[3], style.PALETTE[3]),
-        (CONTROLLERS[0], style.PALETTE[0]),
+        (CONTROLLERS[3], plot.style.PALETTE[3]),
+        (CONTROLLERS[0], plot.style.PALETTE[0]),
     ):
         run = helix(controller, "the model is right, held for 1 ms, noise")
         part = run.time <= 1.0
@@ -77,7 +77,7 @@ def use() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with style.look():
+    with plot.style.look():
         for name, figure in (("bounds", bounds()), ("use", use())):
             target = folder / f"robust-laws-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl import Result, Robot, Scenario, Stack, Task, simulate
-from ukctrl.control import AdaptiveRobust, ChenRobust, Feedback, Lyapunov, Power, Servo, Sliding
-from ukctrl.control.feedback.model_error import ModelError, RowMismatch
-from ukctrl.robot import Payload
+from ukctrl import Feedback, Result, Robot, Scenario, Stack, Task, control, robot, simulate
 
 COUNT = 200
 """How many robots."""
@@ -43,20 +40,22 @@ path  = { kind = "expression", components = ["0.65 + 0.1*sin(pi*t)", "0.05 + 0.1
 JOINTS = ("shoulder", "elbow")
 
 LAWS: dict[str, Feedback] = {
-    "sliding, tanh": Sliding(
+    "sliding, tanh": control.Sliding(
         alpha=20.0, beta=100.0, rate=20.0, box=0.004, uncertainty=LEFT, mismatch=LOST + 0.05
     ),
-    "sliding, cubic": Sliding(
+    "sliding, cubic": control.Sliding(
         alpha=20.0,
         beta=100.0,
         rate=20.0,
         box=0.004,
         uncertainty=LEFT,
         mismatch=LOST + 0.05,
-        function=Power(exponent=3.0),
+        function=control.Power(exponent=3.0),
     ),
-    "chen_robust": ChenRobust(kappa=10.0, rate=20.0, rho=(LEFT, 1.0), epsilon=0.25, mismatch=LOST),
-    "adaptive_robust": AdaptiveRobust(
+    "chen_robust": control.ChenRobust(
+        kappa=10.0, rate=20.0, rho=(LEFT, 1.0), epsilon=0.25, mismatch=LOST
+    ),
+    "adaptive_robust": control.AdaptiveRobust(
         kappa=10.0,
         rate=20.0,
         growth=2e4,
@@ -65,7 +64,7 @@ LAWS: dict[str, Feedback] = {
         mismatch=LOST,
         supposed=LEFT / (1.0 - LOST),
     ),
-    "lyapunov": Lyapunov(kappa=100.0, rate=20.0, tube=0.1, uncertainty=20.0),
+    "lyapunov": control.Lyapunov(kappa=100.0, rate=20.0, tube=0.1, uncertainty=20.0),
 }
 """The laws, with gains that follow from `LEFT` and `LOST`."""
 
@@ -79,15 +78,17 @@ def drawn(seed: int) -> Robot:
     """Return a robot with other masses, centres of mass and friction, and a payload."""
     rng = np.random.default_rng(seed)
     return believed().perturbed(
-        mass_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
-        inertia_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
-        com_shift={
-            joint: (rng.uniform(-0.03, 0.03), 0.0, rng.uniform(-0.03, 0.03)) for joint in JOINTS
-        },
-        damping={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
-        friction={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
-        friction_velocity=0.05,
-        payload=Payload(frame="tool", mass=rng.uniform(0.0, 0.3)),
+        robot.Perturbation(
+            mass_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
+            inertia_scale={joint: rng.uniform(0.7, 1.3) for joint in JOINTS},
+            com_shift={
+                joint: (rng.uniform(-0.03, 0.03), 0.0, rng.uniform(-0.03, 0.03)) for joint in JOINTS
+            },
+            damping={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
+            friction={joint: rng.uniform(0.0, 0.5) for joint in JOINTS},
+            friction_velocity=0.05,
+            payload=robot.Payload(frame="tool", mass=rng.uniform(0.0, 0.3)),
+        )
     )
 
 
@@ -110,7 +111,7 @@ def run(law: str, truth: Robot, off: float = 0.0) -> Result:
     changes = {
         "robot": truth,
         "believed": {"robot": "two_link"},
-        "controller": Servo(feedback=LAWS[law]),
+        "controller": control.Servo(feedback=LAWS[law]),
         "start": {"q": (q[0], q[1] + off), "v": v, "solve": False},
     }
     return simulate(base().replace(changes))
@@ -157,18 +158,20 @@ def _assumed(law: Feedback, truth: Robot, result: Result) -> tuple[float, float]
     """Return uncertainty and loss of grip as fractions of what the law assumes of them."""
     model = believed()
     task = Task(robot=model, servo=base().servo, q=result["q"][0], v=result["v"][0])
-    if isinstance(law, Lyapunov):
+    if isinstance(law, control.Lyapunov):
         return _along_row(law, task, truth, result), 0.0
-    found = list(ModelError(task, truth).along(result.time, result["q"], result["v"]))
-    if isinstance(law, Sliding):
+    found = list(control.ModelError(task, truth).along(result.time, result["q"], result["v"]))
+    if isinstance(law, control.Sliding):
         nominal = [np.abs(_nominally(law, one, result, k)) for k, one in enumerate(found)]
         return float(np.max(nominal)) / LEFT, max(one.row_sum() for one in found) / law.mismatch
-    assert isinstance(law, ChenRobust | AdaptiveRobust)
+    assert isinstance(law, control.ChenRobust | control.AdaptiveRobust)
     on_surface = [float(np.linalg.norm(one.on_surface(law.rate))) for one in found]
     return max(on_surface) / LEFT, max(one.lost() for one in found) / law.mismatch
 
 
-def _nominally(law: Sliding, one: RowMismatch, result: Result, k: int) -> np.ndarray:
+def _nominally(
+    law: control.Sliding, one: control.RowMismatch, result: Result, k: int
+) -> np.ndarray:
     """Return what the wrong model leaves of the nominal demand, which has alpha^2 = 4 beta."""
     t, w = result.time[k], law.alpha / 2.0
     phi, beta = result["phi"][0], result["beta"][0]
@@ -178,7 +181,7 @@ def _nominally(law: Sliding, one: RowMismatch, result: Result, k: int) -> np.nda
     return one.left + one.grip @ (-law.alpha * moving - law.beta * now)
 
 
-def _along_row(law: Lyapunov, task: Task, truth: Robot, result: Result) -> float:
+def _along_row(law: control.Lyapunov, task: Task, truth: Robot, result: Result) -> float:
     """Return the acceleration along the error that the wrong model leaves, of that assumed."""
     stack, worst = Stack(task.servo, task.robot), 0.0
     for k, t in enumerate(result.time):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import plants
+from markdown_text import table
 
 from ukctrl import Result, Scenario, simulate
-from ukctrl.papers.markdown import table
 
 SLOW = True
 

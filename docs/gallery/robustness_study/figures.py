@@ -6,14 +6,14 @@ from pathlib import Path
 
 from tables import found
 
-from ukctrl.studies.insight import study_figures
+from ukctrl import insight
 
 SHOWN = ("study_factors", "study_sensitivity", "study_map")
 
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    for picture in study_figures.pictures(found()):
+    for picture in insight.study_figures.pictures(found()):
         if picture.name in SHOWN:
             target = folder / f"robustness-study-{picture.name.removeprefix('study_')}.png"
             target.write_bytes(picture.png)

@@ -12,17 +12,15 @@ every machine; the last bits of the simulation are not.
 from __future__ import annotations
 
 import argparse
+import dataclasses as dc
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
-from ukctrl.studies.insight import Insight
-from ukctrl.studies.sweep import Study, sweep
-from ukctrl.studies.sweep.study import About
+from ukctrl import Insight, Scenario, Study, metrics, simulate, sweep
 
 HOME = Path(__file__).resolve().parent
 SCENARIO = "scara-helix"
@@ -70,7 +68,7 @@ def store(study: Study) -> None:
     left_out = [
         name
         for name in study.table.columns
-        if name.partition(".")[0] in METRICS and name not in KEPT
+        if name.partition(".")[0] in metrics.METRICS and name not in KEPT
     ]
     table = study.table.drop(columns=left_out)
     table.to_csv(HOME / "study.csv", index=False, lineterminator="\n", float_format="%.9g")
@@ -80,9 +78,12 @@ def load() -> Study:
     """Return the study that is stored."""
     import pandas as pd
 
-    about = About.read(HOME)
     table = pd.read_csv(HOME / "study.csv", keep_default_na=True)
-    return Study(about=about, table=table.fillna({"message": ""}))
+    with tempfile.TemporaryDirectory() as folder:  # a study's folder, without its journal
+        shutil.copy(HOME / "study.json", folder)
+        (Path(folder) / "journal.jsonl").touch()
+        study = Study.load(folder)
+    return dc.replace(study, table=table.fillna({"message": ""}), folder=None)
 
 
 def insight() -> Insight:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import study
+from markdown_text import minus, table
 from numpy.typing import NDArray
-from study import COST, LIMIT, insight
+from study import COST, LIMIT
 
-from ukctrl.core.number_text import number, si
-from ukctrl.core.statistics import Estimate, wilson
-from ukctrl.papers.markdown import minus, table
-from ukctrl.studies.insight import Insight, Sensitivity
-from ukctrl.studies.insight.bins import bins_of
-from ukctrl.studies.insight.study_page_tables import factor_words
+from ukctrl import Insight, insight, number_text, statistics
+
+number, si = number_text.number, number_text.si
 
 CONTROLLER, PERIOD = "controller.use", "timing.control"
 RANGES = 6
@@ -22,10 +21,10 @@ RANGES = 6
 @functools.cache
 def found() -> Insight:
     """Return what the stored study shows."""
-    return insight()
+    return study.insight()
 
 
-def _percent(share: Estimate) -> str:
+def _percent(share: statistics.Estimate) -> str:
     value, low, high = (minus(str(round(100.0 * number))) for number in share)
     return f"{value} % ({low} to {high})"
 
@@ -33,7 +32,8 @@ def _percent(share: Estimate) -> str:
 def factors() -> str:
     """Return what was varied."""
     rows = [
-        [f"`{factor.path}`", factor_words(factor.to_dict())] for factor in found().study.factors
+        [f"`{factor.path}`", insight.study_tables.factor_words(factor.to_dict())]
+        for factor in found().study.factors
     ]
     return table(["factor", "varied"], rows)
 
@@ -49,11 +49,13 @@ def shares() -> str:
     return table(heads, rows)
 
 
-def _both(one: Sensitivity) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+def _both(
+    one: insight.Sensitivity,
+) -> tuple[dict[str, statistics.Estimate], dict[str, statistics.Estimate]]:
     return dict(one.first), dict(one.total)
 
 
-def _cells(one: Sensitivity, path: str) -> list[str]:
+def _cells(one: insight.Sensitivity, path: str) -> list[str]:
     return [_percent(each[path]) for each in _both(one)]
 
 
@@ -61,7 +63,7 @@ def periods() -> str:
     """Return how often each controller succeeds, by sampling period."""
     shown = found()
     axis, law = shown.runs.axis(PERIOD), shown.runs.axis(CONTROLLER)
-    bins = bins_of(axis, RANGES)
+    bins = insight.bins.bins_of(axis, RANGES)
     rows = []
     for k in range(bins.size):
         low, high = 1e3 * bins.edges[k], 1e3 * bins.edges[k + 1]
@@ -70,7 +72,7 @@ def periods() -> str:
             chosen = (bins.place == k) & (law.values == place)
             merit = shown.merit[chosen]
             median = float(np.median(merit))
-            share = wilson(int(shown.good[chosen].sum()), int(chosen.sum()))
+            share = statistics.wilson(int(shown.good[chosen].sum()), int(chosen.sum()))
             told = si(median, "m", 2) if np.isfinite(median) else "failed"
             cells += [told, f"{100.0 * share.value:.0f} %"]
         rows.append(cells)

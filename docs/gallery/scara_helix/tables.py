@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import markdown_text
 import numpy as np
+from markdown_text import minus, power, table
 
-from ukctrl.papers import markdown
-from ukctrl.papers.markdown import minus, power, table
-from ukctrl.papers.scara import formulas as paper
-from ukctrl.papers.scara import misprints
-from ukctrl.papers.scara.formulas import LEFT, LITERAL, NEAREST, OURS, RIGHT, STARTS, V_PRINTED
-from ukctrl.papers.scara.ode45 import dormand_prince
-from ukctrl.papers.scara.runs import DRIFT, ROWS, STABILISED, joint_peaks, on_path, peaks, run
+from ukctrl import papers
+
+paper = papers.scara.formulas
+misprints = papers.scara.misprints
+ode45 = papers.scara.ode45
+runs = papers.scara.runs
 
 PAPER = ["**paper**", "**0.8**", "**7**", "**10**"]
 """Its largest errors in x, y, z [mm]."""
@@ -28,7 +29,7 @@ def sig(value: float, digits: int = 3) -> str:
 
 def fixed(values: Iterable[float], decimals: int) -> str:
     """Return numbers with so many decimals."""
-    return ", ".join(markdown.fixed(value, decimals) for value in values)
+    return ", ".join(markdown_text.fixed(value, decimals) for value in values)
 
 
 def milli(values: Iterable[float], digits: int = 3) -> list[str]:
@@ -38,9 +39,9 @@ def milli(values: Iterable[float], digits: int = 3) -> list[str]:
 
 def printed() -> str:
     """Return every number of the paper's numerical section beside ours."""
-    x, y, z, turn = peaks(run(DRIFT))
-    late = peaks(run(STABILISED), after=10.0)
-    off, _ = paper.violation(STARTS[LITERAL], V_PRINTED)
+    x, y, z, turn = runs.peaks(runs.run(runs.DRIFT))
+    late = runs.peaks(runs.run(runs.STABILISED), after=10.0)
+    off, _ = paper.violation(paper.STARTS[paper.LITERAL], paper.V_PRINTED)
     damping = paper.DECAY / np.sqrt(paper.BETA)
     rows = [
         ["m1, m2, m3, m4", "20, 15, 15, 0.5 kg", "as printed", ""],
@@ -71,7 +72,7 @@ def printed() -> str:
 def start() -> str:
     """Return the printed start and the two exact ones."""
     rows = [["paper", "30, 55, 24", "−0.157, 0.0001, 0.157", "0.0195"]]
-    for name, elbow in ((RIGHT, -1.0), (LEFT, 1.0)):
+    for name, elbow in ((paper.RIGHT, -1.0), (paper.LEFT, 1.0)):
         q, v = paper.exact_start(elbow)
         assert max(np.abs(part).max() for part in paper.violation(q, v)) < 1e-12
         rows.append([name, fixed(np.degrees(q[:3]), 4), fixed(v[:3], 4), fixed(v[3:], 4)])
@@ -81,17 +82,17 @@ def start() -> str:
 def drift() -> str:
     """Return the drift from each reading of the initial angles."""
     rows = [[*PAPER, ""]]
-    for name, q in STARTS.items():
-        result = run(DRIFT, name)
-        if name == LITERAL:
+    for name, q in paper.STARTS.items():
+        result = runs.run(runs.DRIFT, name)
+        if name == paper.LITERAL:
             leaves = paper.boundary(paper.drift)
             assert result.status != "completed", result.message
             assert leaves - 0.011 < result.time[-1] <= leaves
             rows.append([name, f"leaves the workspace at {leaves:.3f} s", "", "", ""])
             continue
-        expected = paper.drift(q, result.time)[:, ROWS]
+        expected = paper.drift(q, result.time)[:, runs.ROWS]
         np.testing.assert_allclose(result["phi"], expected, rtol=0.0, atol=1e-8)
-        rows.append([name, *milli(peaks(result))])
+        rows.append([name, *milli(runs.peaks(result))])
     head = ["initial angles [deg]", "x [mm]", "y [mm]", "z [mm]", "orientation [mrad]"]
     return table(head, rows)
 
@@ -99,10 +100,10 @@ def drift() -> str:
 def coarse() -> str:
     """Return the same drift as coarse integration sees it."""
     rows = [["**paper**", "", *PAPER[1:3], *PAPER[1:3]]]
-    for name, q in STARTS.items():
-        if name != LITERAL:
-            times, errors = dormand_prince(q)
-            theirs, ours = np.abs(errors).max(axis=0), peaks(run(DRIFT, name, True))
+    for name, q in paper.STARTS.items():
+        if name != paper.LITERAL:
+            times, errors = ode45.dormand_prince(q)
+            theirs, ours = np.abs(errors).max(axis=0), runs.peaks(runs.run(runs.DRIFT, name, True))
             steps = str((len(times) - 1) // 10)
             rows.append([name, steps, *milli((*theirs[:2], *ours[:2]), 2)])
     head = ["initial angles [deg]", "ode45: steps", "x [mm]", "y [mm]", "RK45: x [mm]", "y [mm]"]
@@ -112,18 +113,18 @@ def coarse() -> str:
 def decay() -> str:
     """Return the stabilised errors from each reading of the initial angles."""
     rows = []
-    for name, q in STARTS.items():
-        result = run(STABILISED, name)
-        if name == LITERAL:
+    for name, q in paper.STARTS.items():
+        result = runs.run(runs.STABILISED, name)
+        if name == paper.LITERAL:
             leaves = paper.boundary(paper.decay)
             assert result.status != "completed", result.message
             assert leaves - 0.011 < result.time[-1] <= leaves
             rows.append([name, f"leaves the workspace at {leaves:.3f} s", "", "", "", ""])
             continue
-        expected = paper.decay(q, result.time)[:, ROWS]
+        expected = paper.decay(q, result.time)[:, runs.ROWS]
         np.testing.assert_allclose(result["phi"], expected, rtol=0.0, atol=1e-9)
-        late = peaks(result, after=10.0)[:1]
-        rows.append([name, *milli((*peaks(result), *late))])
+        late = runs.peaks(result, after=10.0)[:1]
+        rows.append([name, *milli((*runs.peaks(result), *late))])
     head = ["initial angles [deg]", "x [mm]", "y [mm]", "z [mm]", "orientation [mrad]"]
     return table([*head, "x from 10 s on [mm]"], rows)
 
@@ -132,23 +133,23 @@ def joints() -> str:
     """Return the largest joint errors, before and after."""
     rows = []
     for words, name, after in (
-        ("not stabilised", DRIFT, 0.0),
-        ("stabilised", STABILISED, 0.0),
-        ("stabilised, from 10 s on", STABILISED, 10.0),
+        ("not stabilised", runs.DRIFT, 0.0),
+        ("stabilised", runs.STABILISED, 0.0),
+        ("stabilised, from 10 s on", runs.STABILISED, 10.0),
     ):
-        *turn, slide = joint_peaks(run(name), after)
+        *turn, slide = runs.joint_peaks(runs.run(name), after)
         rows.append([words, *(sig(error) for error in np.degrees(turn)), *milli([slide])])
     return table(["largest error", "q1 [deg]", "q2 [deg]", "q3 [deg]", "q4 [mm]"], rows)
 
 
 def torques() -> str:
     """Return the constraint torques along the exact path and of the stabilised run."""
-    runs = []
-    for name, elbow in ((LEFT, 1.0), (RIGHT, -1.0)):
-        runs.append((name.replace("exact", "on the path"), on_path(elbow)["u"]))
-    runs.append(("stabilised, " + OURS, run(STABILISED)["u"]))
+    taken = []
+    for name, elbow in ((paper.LEFT, 1.0), (paper.RIGHT, -1.0)):
+        taken.append((name.replace("exact", "on the path"), runs.on_path(elbow)["u"]))
+    taken.append(("stabilised, " + paper.OURS, runs.run(runs.STABILISED)["u"]))
     rows = []
-    for words, u in runs:
+    for words, u in taken:
         u = np.where(np.abs(u) > 1e-9, u, 0.0)  # rounding is no torque
         low, high = u.min(axis=0), u.max(axis=0)
         spans = [
@@ -190,13 +191,13 @@ TABLES = {
 
 def nearest() -> list[str]:
     """Return the x and y errors of the coarse run from the nearest whole degrees."""
-    _, errors = dormand_prince(STARTS[NEAREST])
+    _, errors = ode45.dormand_prince(paper.STARTS[paper.NEAREST])
     return milli(np.abs(errors).max(axis=0)[:2], 2)
 
 
 FACTS = {
     "y": lambda: f"{milli([paper.largest_y_error()], 2)[0]} mm",
-    "z": lambda: f"{milli([peaks(run(STABILISED))[2]], 2)[0]} mm",
+    "z": lambda: f"{milli([runs.peaks(runs.run(runs.STABILISED))[2]], 2)[0]} mm",
     "nearest": lambda: " and ".join(nearest()) + " mm",
 }
 """Numbers that stand in a sentence of the page."""

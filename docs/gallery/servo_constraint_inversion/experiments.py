@@ -7,12 +7,7 @@ import functools
 import by_hand
 import numpy as np
 
-from ukctrl.control import Feedforward, Inversion, ServoDae
-from ukctrl.control.planned.nominal_motion import Nominal
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from ukctrl import Loop, Result, Scenario, control, simulate
 
 M1 = M2 = 1.0
 K, C, T = 5.0, 1.0, 2.0
@@ -29,13 +24,13 @@ def car(degrees: float, damper: float = C, **changes: object) -> Scenario:
     return Scenario.load("mass-on-car").replace({"robot": robot, **changes})
 
 
-def nominal(scenario: Scenario, along: Inversion | None = None) -> Nominal:
+def nominal(scenario: Scenario, along: control.Inversion | None = None) -> control.Nominal:
     """Return the motion that a scenario's controller works out."""
-    alone = Feedforward(along=along or scenario.controller.along)
+    alone = control.Feedforward(along=along or scenario.controller.along)
     return Loop(scenario.replace({"controller": alone})).law.nominal
 
 
-def at(motion: Nominal, times: np.ndarray) -> tuple[np.ndarray, ...]:
+def at(motion: control.Nominal, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return q, v and u at times."""
     states = [motion.state(t) for t in times.tolist()]
     q, v = (np.array(part) for part in zip(*states, strict=True))
@@ -86,7 +81,7 @@ def car_apart(degrees: float, damper: float) -> list[float]:
     """Return how far s, its rate and F are from the reduced equation, or the closed form."""
     t = np.linspace(0.0, 3.0, 61)
     step = 0.0125 if 0.0 < abs(degrees) < 8.0 else 0.05
-    q, v, u = at(nominal(car(degrees, damper), ServoDae(step=step)), t)
+    q, v, u = at(nominal(car(degrees, damper), control.ServoDae(step=step)), t)
     if damper:
         hand = by_hand.car_inner(t, M1, M2, K, damper, float(np.radians(degrees)), T)
     else:
@@ -102,7 +97,7 @@ def convergence(stages: int) -> tuple[list[float], list[float]]:
     force = by_hand.car_flat(t, M1, M2, K, T)[2]
     of_spring, of_force = [], []
     for step in STEPS:
-        along = ServoDae(step=step, stages=stages)
+        along = control.ServoDae(step=step, stages=stages)
         q, *_ = at(nominal(car(30.0), along), t)
         of_spring.append(float(np.abs(q[:, 1] - inner).max()))
         *_, u = at(nominal(car(0.0, 0.0), along), t)
@@ -119,5 +114,5 @@ def mismatched(law: str, scale: float) -> Result:
     scenario = Scenario.load("elastic-arm-tip").replace({"believed": {"mass_scale": scale}})
     along = scenario.controller.along
     if law == "feedforward":
-        return simulate(scenario.replace({"controller": Feedforward(along=along)}))
+        return simulate(scenario.replace({"controller": control.Feedforward(along=along)}))
     return simulate(scenario)

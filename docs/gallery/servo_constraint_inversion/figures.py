@@ -19,11 +19,9 @@ from experiments import (
 )
 from matplotlib.figure import Figure
 
-from ukctrl.reports.plot import style
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from ukctrl import Scenario, plot, simulate
 
-BLUE, RED, GREEN = style.PALETTE[:3]
+BLUE, RED, GREEN = plot.style.PALETTE[:3]
 
 
 def _figure(count: int, height: float = 3.1) -> tuple[Figure, np.ndarray]:
@@ -31,12 +29,12 @@ def _figure(count: int, height: float = 3.1) -> tuple[Figure, np.ndarray]:
     return figure, figure.subplots(1, count, squeeze=False)[0]
 
 
-@style.styled
+@plot.style.styled
 def rail() -> Figure:
     """Draw the mass on the car for several angles of its rail."""
     figure, (spring, force, grip) = _figure(3)
     t = np.linspace(0.0, 3.0, 301)
-    for color, degrees in zip(style.PALETTE, (0.0, 10.0, 30.0, 60.0), strict=False):
+    for color, degrees in zip(plot.style.PALETTE, (0.0, 10.0, 30.0, 60.0), strict=False):
         q, _, u = at(nominal(car(degrees)), t)
         spring.plot(t, q[:, 1], color=color, label=f"{degrees:.0f}°")
         force.plot(t, u[:, 0], color=color)
@@ -61,7 +59,7 @@ def rail() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def tip() -> Figure:
     """Draw the arm whose tip must be prepared for."""
     figure, (early, spring, torque) = _figure(3)
@@ -79,7 +77,7 @@ def tip() -> Figure:
     spring.plot(t, q[:, 1], color=BLUE, label="stable_inversion")
     spring.plot(t[::12], by_hand[0][::12, 1], "o", ms=3.5, color=RED, mfc="none", label="by hand")
     run = simulate(Scenario.load(name).replace(PLAIN))
-    spring.plot(run.time, run["q"][:, 1], color=style.MUTED, ls=":", label="plain law")
+    spring.plot(run.time, run["q"][:, 1], color=plot.style.MUTED, ls=":", label="plain law")
     spring.set_ylim(-0.2, 0.2)
     spring.set_title("elastic joint [rad]")
     spring.legend(loc="upper right")
@@ -87,13 +85,13 @@ def tip() -> Figure:
     torque.plot(t[::12], by_hand[2][::12, 0], "o", ms=3.5, color=RED, mfc="none")
     torque.set_title("torque [N m]")
     for ax in (early, spring, torque):
-        ax.axvspan(-0.8, 0.0, color=style.PALETTE[3], alpha=0.15, lw=0.0)
+        ax.axvspan(-0.8, 0.0, color=plot.style.PALETTE[3], alpha=0.15, lw=0.0)
         ax.set_xlim(-0.8, 0.3 if ax is early else 3.2)
         ax.set_xlabel("time [s]; the path moves from 0 to 2")
     return figure
 
 
-@style.styled
+@plot.style.styled
 def forearm() -> Figure:
     """Draw the arm with an elastic forearm."""
     figure, (line, spring, torques) = _figure(3)
@@ -106,7 +104,7 @@ def forearm() -> Figure:
         lengths = np.array([1.0, 0.5, 0.5])
         x = np.append(0.0, np.cumsum(lengths * np.cos(theta)))
         y = np.append(0.0, np.cumsum(lengths * np.sin(theta)))
-        line.plot(x, y, "o-", ms=2.5, color=style.MUTED, lw=1.0)
+        line.plot(x, y, "o-", ms=2.5, color=plot.style.MUTED, lw=1.0)
     line.plot([1.2, 1.2], [-0.4, 0.4], color=BLUE, lw=2.0)
     line.set_aspect("equal")
     line.set_title("arm, and the tip's path [m]")
@@ -122,13 +120,13 @@ def forearm() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def steps() -> Figure:
     """Draw errors over the step."""
     figure, axes = _figure(2)
     titles = ("spring on a rail of 30° [m]", "force on a level rail, no damper [N]")
     for ax, title, which in zip(axes, titles, (0, 1), strict=True):
-        for color, stages in zip(style.PALETTE, (1, 2, 3, 4, 5), strict=False):
+        for color, stages in zip(plot.style.PALETTE, (1, 2, 3, 4, 5), strict=False):
             errors = convergence(stages)[which]
             ax.loglog(STEPS, errors, "o-", ms=3.5, color=color, label=f"{stages}")
         ax.set_title(f"error of the {title}")
@@ -139,7 +137,7 @@ def steps() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def mismatch() -> Figure:
     """Draw the tip's error under feed-forward alone and with LQR."""
     figure, (error, torque) = _figure(2)

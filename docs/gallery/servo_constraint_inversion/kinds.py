@@ -10,12 +10,9 @@ from types import ModuleType
 import by_hand
 import numpy as np
 from experiments import M1, M2, PATHS, TIMES, C, K, T, apart, at, independent, nominal
+from markdown_text import below, table
 
-from ukctrl.control import Flat, Inversion, ServoDae, StableInversion
-from ukctrl.core.errors import InputError
-from ukctrl.papers.markdown import below, table
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from ukctrl import InputError, Scenario, control, simulate
 
 LAW = {"controller": {"use": "io-linearisation"}}
 PLAIN = {"controller": {"use": "servo-baumgarte"}}
@@ -85,7 +82,7 @@ def agreed(kind: str, ours: tuple[np.ndarray, ...], hand: tuple[np.ndarray, ...]
     return below(max(q, u), GOOD_TO[kind])
 
 
-def by_motion(name: str, along: Inversion) -> str:
+def by_motion(name: str, along: control.Inversion) -> str:
     """Return how far the motion of an inversion is off, or why there is none."""
     t = times(name)
     try:
@@ -113,7 +110,7 @@ def kinds() -> str:
     rows = []
     for name, until in UNTIL.items():
         plain = simulate(Scenario.load(name).replace(PLAIN))
-        motions = (Flat(), ServoDae(), StableInversion(until=until))
+        motions = (control.Flat(), control.ServoDae(), control.StableInversion(until=until))
         rows.append(
             [f"`{name}`", plain.status, by_law(name), *(by_motion(name, one) for one in motions)]
         )

@@ -23,16 +23,9 @@ from experiments import (
     planned,
 )
 from kinds import kinds
+from markdown_text import below, minus, table, within
 
-from ukctrl.control import ServoDae
-from ukctrl.core.errors import InputError
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.papers.markdown import below, minus, table, within
-from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.prepare import true_robot
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
-from ukctrl.uk import servo_matrix
+from ukctrl import Dynamics, InputError, Loop, Robot, Scenario, control, simulate, uk
 
 SLOW = True
 ROUNDING = 1e-11
@@ -78,10 +71,12 @@ def angles() -> str:
     """Return the grip on the mass, and the inversion, over the rail's angle."""
     rows = []
     for degrees in ANGLES:
-        dynamics = Dynamics(true_robot(car(degrees).robot))
+        given = car(degrees).robot
+        changed = {"lagrangian": given["lagrangian"]}
+        dynamics = Dynamics(Robot.load(given["use"], override=changed))
         dynamics.move(0.0, np.zeros(2), np.zeros(2))
         A = np.array([[1.0, 0.0]])
-        H = float(servo_matrix(A, dynamics.G, dynamics.rank)[0, 0])
+        H = float(uk.servo_matrix(A, dynamics.G, dynamics.rank)[0, 0])
         sine = np.sin(np.radians(degrees)) ** 2
         formula = M2 * sine / (M1 * M2 + M2**2 * sine)
         plain = simulate(car(degrees, **PLAIN))
@@ -126,7 +121,7 @@ def refusals() -> str:
         if plain.status == "diverged":
             told = within(plain.time[-1], 0.0, 1.0, "diverged within a second")
         try:
-            Loop(scenario.replace({"controller.along": ServoDae()}))
+            Loop(scenario.replace({"controller.along": control.ServoDae()}))
             marched = "solved"
         except InputError:
             marched = "refused: grows without bound"

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from ukctrl.papers.review import figures
+from ukctrl import papers
+
+figures = papers.review.figures
 
 FIGURES = {
     "swarm-paths": figures.swarm_trajectories,

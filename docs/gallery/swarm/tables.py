@@ -1,7 +1,13 @@
 """The claims of section 8.2."""
 
-from ukctrl.papers.markdown import claims_table
-from ukctrl.papers.review.swarm import claims, rest_claims
+from markdown_text import claims_table
 
-TABLES = {"claims": lambda: claims_table(claims()), "rest": lambda: claims_table(rest_claims())}
+from ukctrl import papers
+
+swarm = papers.review.swarm
+
+TABLES = {
+    "claims": lambda: claims_table(swarm.claims()),
+    "rest": lambda: claims_table(swarm.rest_claims()),
+}
 FACTS: dict[str, object] = {}

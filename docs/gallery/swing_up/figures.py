@@ -9,9 +9,9 @@ import study
 from matplotlib.figure import Figure
 from tables import ROBOTS
 
-from ukctrl.reports.plot import style
+from ukctrl import plot
 
-BLUE, RED = style.PALETTE[:2]
+BLUE, RED = plot.style.PALETTE[:2]
 SHOWN = {"cart-pole": 7.0, "acrobot": 9.0, "pendubot": 9.0, "furuta": 4.0}
 """How much of each run is drawn [s]."""
 
@@ -38,7 +38,7 @@ def motion() -> Figure:
         joints.margins(y=0.3)
         joints.set_title(ROBOTS[name])
         energy.plot(t, run["energy_error"], color=BLUE)
-        energy.axhline(0.0, color=style.FAINT, lw=0.8)
+        energy.axhline(0.0, color=plot.style.FAINT, lw=0.8)
         force.plot(t, run["u"][:, 0], color=BLUE)
         case = study.balance(name)
         cost.plot(t, np.log10(np.maximum(run["region_1"] / case.enter, 1e-12)), color=BLUE)
@@ -51,7 +51,7 @@ def motion() -> Figure:
             ("angle [rad], way [m]", "energy error [J]", f"input [{unit}]", "decades above enter"),
             strict=True,
         ):
-            ax.axvline(run.switches[0], color=style.MUTED, lw=0.8, ls="--")
+            ax.axvline(run.switches[0], color=plot.style.MUTED, lw=0.8, ls="--")
             ax.set_xlim(0.0, SHOWN[name])
             if name == study.NAMES[0] or label.startswith("input"):
                 ax.set_ylabel(label)
@@ -72,7 +72,7 @@ def row() -> Figure:
             ax.plot(run.time, values, color=color, label=label)
     titles = ("energy error [J]", "pole's rate [rad/s]", "force [N]", "cart's way [m]")
     for ax, title in zip(panels, titles, strict=True):
-        ax.axvline(study.row(0.5, "least_norm").time[-1], color=style.MUTED, lw=0.8, ls="--")
+        ax.axvline(study.row(0.5, "least_norm").time[-1], color=plot.style.MUTED, lw=0.8, ls="--")
         ax.set_title(title)
         ax.set_xlim(0.0, 4.0)
         ax.set_xlabel("time [s]")
@@ -84,7 +84,7 @@ def row() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with style.look():
+    with plot.style.look():
         for name, figure in (("motion", motion()), ("row", row())):
             target = folder / f"swing-up-{name}.png"
             figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl import Result, Scenario, simulate
-from ukctrl.control import Regulation
-from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.simulation.loop import Loop
+from ukctrl import Dynamics, Loop, Matrix, Result, Scenario, Vector, control, simulate
 
 NAMES = ("cart-pole", "acrobot", "pendubot", "furuta")
 HOLD = 1e-3
@@ -58,7 +54,7 @@ class Balance(NamedTuple):
     """LQR at the top of a swing-up."""
 
     scenario: Scenario
-    law: Regulation
+    law: control.Regulation
     enter: float
     leave: float
 
@@ -71,7 +67,7 @@ def balance(name: str) -> Balance:
     return Balance(scenario, Loop(scenario).law.laws[1], mode.enter, mode.leave)
 
 
-def states(law: Regulation, count: int) -> Matrix:
+def states(law: control.Regulation, count: int) -> Matrix:
     """Return deviations whose cost is 1, shape ``(count, 2 nv)``, evenly over the ellipsoid."""
     S = law.regulator.S
     normal = np.random.default_rng(0).standard_normal((count, len(S)))
@@ -80,7 +76,7 @@ def states(law: Regulation, count: int) -> Matrix:
     return spread
 
 
-def place(law: Regulation, x: Vector) -> tuple[Vector, Vector]:
+def place(law: control.Regulation, x: Vector) -> tuple[Vector, Vector]:
     """Return the configuration and velocity of a deviation."""
     n = law.task.robot.nv
     return np.ascontiguousarray(law.task.robot.integrate(law.linear.q, x[:n])), x[n:]

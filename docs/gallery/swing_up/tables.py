@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import study
-
-from ukctrl.papers.markdown import below, minus, table
+from markdown_text import below, minus, table
 
 SLOW = True
 LAST, ENERGY = 1e-6, 1e-7

@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tables import needed, run
 
-from ukctrl import Result, Robot
-from ukctrl.reports.plot import style
+from ukctrl import Result, Robot, plot
 
-BLUE, RED, GREEN = COLORS = style.PALETTE[:3]
+BLUE, RED, GREEN = COLORS = plot.style.PALETTE[:3]
 PALE = "#b9c3d0"
 
 
@@ -44,7 +43,7 @@ def motion() -> Figure:
     left.set_aspect("equal")
     right.plot(*path[:, :2].T, color=RED, label="centre of the platform")
     x, y = 0.05 * np.sin(2 * result.time), 0.03 * np.cos(3 * result.time) - 0.03
-    right.plot(x, y, color=style.INK, lw=0.9, ls="--", label="wanted")
+    right.plot(x, y, color=plot.style.INK, lw=0.9, ls="--", label="wanted")
     right.set(xlabel="x [m]", ylabel="y [m]", title="the path")
     right.set_aspect("equal")
     right.set_ylim(-0.075, 0.03)
@@ -59,7 +58,7 @@ def torques() -> Figure:
     three, six = run(), run("three-rrr-redundant")
     for k, color in enumerate(COLORS):
         left.plot(three.time, three["u"][:, k], color=color, label=f"foot{k}")
-        left.plot(three.time, needed()[:, k], color=style.INK, lw=0.9, ls="--")
+        left.plot(three.time, needed()[:, k], color=plot.style.INK, lw=0.9, ls="--")
         right.plot(six.time, six["u"][:, 2 * k], color=color, label=f"foot{k}")
         right.plot(six.time, six["u"][:, 2 * k + 1], color=color, ls=":", label=f"elbow{k}")
     left.set(xlabel="time [s]", ylabel="torque [N m]",
@@ -76,5 +75,5 @@ FIGURES = {"three-rrr-motion": motion, "three-rrr-torques": torques}
 def draw(folder: Path) -> None:
     """Write every figure as a PNG file."""
     for name, make in FIGURES.items():
-        with style.look():
-            (folder / f"{name}.png").write_bytes(style.png(make()))
+        with plot.style.look():
+            (folder / f"{name}.png").write_bytes(plot.style.png(make()))

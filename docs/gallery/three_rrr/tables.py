@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from markdown_text import below, table
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from ukctrl import Result, Scenario, simulate
-from ukctrl.papers.markdown import below, table
-from ukctrl.papers.recursive import three_rrr
+from ukctrl import Result, Scenario, papers, simulate
+
+three_rrr = papers.recursive.three_rrr
 
 NAMES = ("platform_x", "platform_y", "platform_angle")
 START = (0.02, -0.01, 0.1, 0.06, 0.04, -0.5)

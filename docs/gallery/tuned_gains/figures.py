@@ -11,7 +11,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ukctrl.reports.plot import style
+from ukctrl import plot
 
 
 def others() -> Figure:
@@ -28,8 +28,8 @@ def others() -> Figure:
     rng = np.random.default_rng(0)
     for k, (name, costs) in enumerate(groups.items()):
         y = k + rng.uniform(-0.22, 0.22, len(costs))
-        axes.plot(1e3 * np.array(costs), y, "o", ms=3.5, alpha=0.7, color=style.PALETTE[k])
-        axes.plot([1e3 * max(costs)], [k], "|", ms=22, mew=1.6, color=style.INK)
+        axes.plot(1e3 * np.array(costs), y, "o", ms=3.5, alpha=0.7, color=plot.style.PALETTE[k])
+        axes.plot([1e3 * max(costs)], [k], "|", ms=22, mew=1.6, color=plot.style.INK)
         axes.text(1e3 * min(costs), k + 0.32, name, fontsize=8.5)
     axes.set_xscale("log")
     _ticks(axes.xaxis, (0.3, 1.0, 3.0, 10.0, 30.0, 100.0))
@@ -49,7 +49,7 @@ def ways() -> Figure:
         found = [searches.searched(way, seed).tuning for seed in searches.SEEDS]
         curves = 1e3 * np.array([tuning.history() for tuning in found])
         spent = searches.PLANTS * np.arange(1, curves.shape[1] + 1)
-        color = style.PALETTE[k]
+        color = plot.style.PALETTE[k]
         axes.fill_between(spent, curves.min(0), curves.max(0), step="post", color=color, alpha=0.13)
         axes.step(spent, np.median(curves, axis=0), where="post", color=color, label=way)
     axes.set_yscale("log")
@@ -67,7 +67,7 @@ def _ticks(axis: Axis, values: Sequence[float]) -> None:
 
 def draw(folder: Path) -> None:
     """Write the figures as PNG files."""
-    with style.look():
+    with plot.style.look():
         for name, make in (("others", others), ("ways", ways)):
             target = folder / f"tuned-gains-{name}.png"
             make().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from ukctrl import Budget, Scenario, Tuned, tune
-from ukctrl.studies.tuning import METHODS, Plants
+from ukctrl import Budget, Plants, Scenario, Tuned, tune, tuning
 
 COST = "rms_phi.tool + 1e-6*input_travel"
 OVER: Mapping[str, tuple[float, float]] = {
@@ -58,4 +57,4 @@ def searched(method: str, seed: int) -> Tuned:
     return tune(scenario().replace({"seed": seed}), budget)
 
 
-WAYS = tuple(METHODS)
+WAYS = tuple(tuning.METHODS)

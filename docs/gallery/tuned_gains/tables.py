@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 
 import searches
+from markdown_text import table
 
-from ukctrl import Tuned
-from ukctrl.papers.markdown import table
-from ukctrl.studies.tuning.held_out import average_of, worst_of
+from ukctrl import Tuned, tuning
+
+average_of, worst_of = tuning.held_out.average_of, tuning.held_out.worst_of
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}

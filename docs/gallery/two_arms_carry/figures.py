@@ -8,10 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from tables import VARIANTS, bar, run
 
-from ukctrl import Robot
-from ukctrl.reports.plot import style
+from ukctrl import Robot, plot
 
-COLORS = style.PALETTE
+COLORS = plot.style.PALETTE
 LINKS = ("link0", "link1", "link2", "link3", "link4", "link5", "link6", "link7", "flange", "tool")
 
 
@@ -28,7 +27,7 @@ def motion() -> Figure:
         ends = np.array([(bar(result["q"][k]) @ [0, y, 0, 1.0])[:3] for y in (-0.4, 0.4)])
         space.plot(*ends.T, color=COLORS[1], lw=4, alpha=alpha)
     path = np.array([bar(q)[:3, 3] for q in result["q"]])
-    space.plot(*path.T, color=style.INK, lw=0.8)
+    space.plot(*path.T, color=plot.style.INK, lw=0.8)
     space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", title="at 0, 0.75 and 1.5 s")
     space.set_aspect("equal")
     space.locator_params(axis="x", nbins=4)
@@ -45,7 +44,7 @@ def motion() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
-    with style.look():
+    with plot.style.look():
         target = folder / "two-arms-carry-motion.png"
         motion().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
         print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
+from makers_tables import about_x, panda_tool
+from markdown_text import below, fixed, table
 from numpy.typing import NDArray
 
-from ukctrl import Result, Robot, Scenario, simulate
-from ukctrl.core.files import catalog
-from ukctrl.papers.arms import about_x, panda_tool
-from ukctrl.papers.markdown import below, fixed, table
+from ukctrl import Result, Robot, Scenario, catalog, simulate
 
 NAME = "two-arms-carry"
 HELD = 1e-10

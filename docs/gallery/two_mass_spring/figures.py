@@ -7,10 +7,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from tables import BACK, EXACT, OFF
 
-from ukctrl.papers.servo import runs
-from ukctrl.reports.plot import style
+from ukctrl import papers, plot
 
-BLUE, RED, GREEN = style.PALETTE[:3]
+runs = papers.servo.runs
+
+BLUE, RED, GREEN = plot.style.PALETTE[:3]
 
 
 def motion() -> Figure:
@@ -41,7 +42,7 @@ def motion() -> Figure:
 
 def draw(folder: Path) -> None:
     """Write the figure as a PNG file."""
-    with style.look():
+    with plot.style.look():
         target = folder / "two-mass-spring-motion.png"
         motion().savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
         print(f"{target.name:40s}{target.stat().st_size / 1000:4.0f} kB")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ukctrl.papers.markdown import below, minus, table
-from ukctrl.papers.servo import claims, runs
-from ukctrl.robot import Robot
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from markdown_text import below, minus, table
+
+from ukctrl import Robot, Scenario, papers, simulate
+
+claims = papers.servo.claims
+runs = papers.servo.runs
 
 CLOSED_FORM = 1e-11
 """A motion of some m whose polynomial of third degree the integrator meets but for rounding."""

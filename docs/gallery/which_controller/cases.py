@@ -6,10 +6,7 @@ import dataclasses as dc
 import json
 from collections.abc import Mapping, Sequence
 
-from ukctrl import Scenario, compare
-from ukctrl.control import Controller
-from ukctrl.studies.comparison import Comparison, Entry
-from ukctrl.studies.tuning import Budget
+from ukctrl import Budget, Comparison, Controller, Entry, Scenario, compare
 
 Changes = Mapping[str, object]
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from study import load
 
-from ukctrl.reports.plot import style
+from ukctrl import plot
 
 MM = 1e3
 SHOWN = (
@@ -21,7 +21,7 @@ SHOWN = (
     "slotine-li-adaptive",
     "lqi",
 )
-COLORS = dict(zip(SHOWN, style.PALETTE, strict=True))
+COLORS = dict(zip(SHOWN, plot.style.PALETTE, strict=True))
 
 
 def _figure() -> tuple[Figure, np.ndarray]:
@@ -29,7 +29,7 @@ def _figure() -> tuple[Figure, np.ndarray]:
     return figure, figure.subplots(1, 2, squeeze=False)[0]
 
 
-@style.styled
+@plot.style.styled
 def robustness() -> Figure:
     """Draw the error over the mismatch, given gains beside tuned ones."""
     figure, axes = _figure()
@@ -55,7 +55,7 @@ def robustness() -> Figure:
     return figure
 
 
-@style.styled
+@plot.style.styled
 def price() -> Figure:
     """Draw the error against what the motors must do for it, before and after tuning."""
     figure, axes = _figure()

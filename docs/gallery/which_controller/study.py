@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from cases import CASES, Case
 
-from ukctrl.studies.comparison import Comparison
+from ukctrl import Comparison
 
 STORE = Path(__file__).with_suffix(".json")
 CLOSE = 0.05

@@ -6,10 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 
 from cases import CASES
+from markdown_text import power, table
 from study import Record, chatters, load
 from verdicts import decide
-
-from ukctrl.papers.markdown import power, table
 
 ROUNDING = 1e-7
 """Errors below this are not worth a digit [m, rad]."""

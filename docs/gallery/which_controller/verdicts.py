@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ukctrl.papers.markdown import table
+from markdown_text import table
 
 Studies = Mapping[str, Mapping[str, Any]]
 TOOL, ALL = "rms_phi.tool", "rms_phi"

@@ -10,16 +10,22 @@ from ukctrl.analysis.linear import analyze, linear_plant, unreached_modes, unsee
 from ukctrl.analysis.linear.linear_loop import growth_of, idle
 from ukctrl.analysis.linear.linear_page import write_analysis
 from ukctrl.cli.terminal.analyze_text import as_table, show_analysis
+from ukctrl.robot import Lagrangian
 
 pytestmark = pytest.mark.portable
 
 
 def test_a_motor_in_the_middle_does_not_move_what_swings_against_it(plants):
     # Two equal masses on equal springs, pulled by one force that acts on both alike.
-    robot = Robot.from_lagrangian(
-        {"x": "m", "y": "m"}, "m/2*(v.x**2 + v.y**2)", "k/2*(x**2 + y**2 + (x - y)**2)",
-        parameters={"m": 1.0, "k": 4.0}, inputs={"F": {"x": 1.0, "y": 1.0}},
-    )  # fmt: skip
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"},
+            kinetic="m/2*(v.x**2 + v.y**2)",
+            potential="k/2*(x**2 + y**2 + (x - y)**2)",
+            parameters={"m": 1.0, "k": 4.0},
+            inputs={"F": {"x": 1.0, "y": 1.0}},
+        )
+    )
     plant = linear_plant(plants.scenario(robot))
     (hidden,) = unreached_modes(plant.A, plant.B, plant.states)
     np.testing.assert_allclose(hidden.pole, 1j * np.sqrt(12.0), atol=1e-6)

@@ -6,6 +6,7 @@ import pytest
 from ukctrl import Dynamics, Robot, Scenario
 from ukctrl.analysis.linear import equilibria, linear_plant
 from ukctrl.core.errors import InputError
+from ukctrl.robot import Lagrangian
 
 pytestmark = pytest.mark.portable
 
@@ -43,10 +44,15 @@ def test_what_is_held_stays_where_it_is(plants):
 
 
 def test_a_spring_and_its_weight_rest_where_they_balance():
-    robot = Robot.from_lagrangian(
-        {"z": "m"}, "m/2*v.z**2", "m*g*z + k/2*z**2",
-        parameters={"m": 2.0, "g": 9.81, "k": 50.0}, inputs={},
-    )  # fmt: skip
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"z": "m"},
+            kinetic="m/2*v.z**2",
+            potential="m*g*z + k/2*z**2",
+            parameters={"m": 2.0, "g": 9.81, "k": 50.0},
+            inputs={},
+        )
+    )
     (rest,) = equilibria(Scenario(title="Hangs", robot=robot, timing={"duration": 1.0}), guesses=5)
     np.testing.assert_allclose(rest.point.q, [-2.0 * 9.81 / 50.0], **MET)
 

@@ -6,8 +6,9 @@ import pytest
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.analysis.linear import designed, linear_loop, linear_plant
 from ukctrl.control.regulators.pole_placement import asked
-from ukctrl.control.regulators.settling_time import SETTLED, natural_frequency
+from ukctrl.control.settling_time import SETTLED, natural_frequency
 from ukctrl.core.errors import GainError, InputError
+from ukctrl.robot import Lagrangian
 from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FRACTION
 
 pytestmark = pytest.mark.portable
@@ -55,8 +56,13 @@ def test_gains_for_the_command_line_are_its_own_fields(plants):
 
 
 def test_what_no_motor_moves_cannot_be_placed(plants):
-    robot = Robot.from_lagrangian(
-        {"x": "m", "y": "m"}, "1/2*(v.x**2 + v.y**2)", "y**2/2", inputs={"F": {"x": 1.0}}
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"},
+            kinetic="1/2*(v.x**2 + v.y**2)",
+            potential="y**2/2",
+            inputs={"F": {"x": 1.0}},
+        )
     )
     task = plants.scenario(robot, controller=law(1.0, 1.0))
     with pytest.raises(GainError, match="inputs that move every mode.*'y'"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.robot import Robot
+from ukctrl.robot import Options, Robot
 
 BODY = """<link name="{name}"><inertial><origin xyz="{com}" rpy="0.3 -0.2 0.5"/>
 <mass value="{mass}"/>
@@ -62,12 +62,12 @@ MAKERS = {
     "scara": lambda: Robot.load("scara"),
     "two_link": lambda: Robot.load("two_link"),
     "floating_arm": lambda: Robot.load("floating_arm"),
-    "tree": lambda: Robot.from_urdf(TREE),
-    "floating_tree": lambda: Robot.from_urdf(TREE, floating_base=True),
-    "cart": lambda: Robot.from_urdf(CART),
-    "pendulum": lambda: Robot.from_urdf(PENDULUM),
-    "wheel": lambda: Robot.from_urdf(WHEEL),
-    "ball": lambda: Robot.from_urdf(BALL),
+    "tree": lambda: Robot.build(TREE),
+    "floating_tree": lambda: Robot.build(TREE, Options(floating_base=True)),
+    "cart": lambda: Robot.build(CART),
+    "pendulum": lambda: Robot.build(PENDULUM),
+    "wheel": lambda: Robot.build(WHEEL),
+    "ball": lambda: Robot.build(BALL),
 }
 
 

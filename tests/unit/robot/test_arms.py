@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from makers_tables import UR5, panda_flange, panda_tool, ur5_frames
 
 from ukctrl.core.errors import InputError, UnknownName
-from ukctrl.papers.arms import UR5, panda_flange, panda_tool, ur5_frames
 from ukctrl.robot import Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # seven rotations, metres

@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
 from ukctrl.core.files import catalog
-from ukctrl.robot import Payload, Robot
+from ukctrl.robot import Payload, Perturbation, Robot
 
 EXACT = {"rtol": 0.0, "atol": 1e-11}  # torques of some 100 N m
 PANDA = catalog.root() / "robots" / "panda" / "panda.urdf"
@@ -34,7 +34,7 @@ def test_an_arm_that_is_a_part_moves_as_it_does_alone(rng):
     # The left arm with the bar in its hand, the right one without: the closure is a constraint.
     both, alone = Robot.load("two_pandas"), Robot.load("panda")
     bar = Payload(frame="tool", mass=3.0, com=(0.0, 0.4, 0.0), inertia=(0.1604, 0.0008, 0.1604))
-    left, right = alone.perturbed(payload=bar), alone
+    left, right = alone.perturbed(Perturbation(payload=bar)), alone
     q, v = both.random(rng), rng.standard_normal(14)
     whole = both.snapshot(q, v)
     for robot, part in ((left, slice(0, 7)), (right, slice(7, 14))):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
-from ukctrl.robot import JointMotor, Robot, TorqueBetween, Transmission, Wrench
+from ukctrl.robot import JointMotor, Options, Robot, TorqueBetween, Transmission, Wrench
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 
@@ -17,7 +17,7 @@ def power(robot, s, name, u=1.7):
 @pytest.fixture(params=[False, True], ids=["fixed", "floating"])
 def make(request, text):
     def build(*actuators):
-        return Robot.from_urdf(text.tree, floating_base=request.param, actuators=actuators)
+        return Robot.build(text.tree, Options(floating_base=request.param, actuator=actuators))
 
     return build
 
@@ -61,7 +61,7 @@ def test_a_gear_divides_the_effort_limit_of_the_model(make):
 
 
 def test_a_motor_can_turn_one_freedom_of_a_ball_joint(text, rng):
-    robot = Robot.from_urdf(text.ball, actuators=[JointMotor(joint="ball_wy", name="m")])
+    robot = Robot.build(text.ball, Options(actuator=[JointMotor(joint="ball_wy", name="m")]))
     s = drawn(robot, rng)
     np.testing.assert_allclose(power(robot, s, "m"), 1.7 * rate_of(s, "ball_wy"))
 
@@ -127,7 +127,7 @@ def test_columns_that_depend_on_the_configuration_move_with_the_snapshot(make, r
 def test_a_torque_between_links_of_a_planar_arm_is_found_to_be_constant(robots):
     scara = robots["scara"]
     spec = TorqueBetween(name="m", frames=("link1", "link3"), axis="z")
-    robot = Robot.from_urdf(scara.path.parent / "scara.urdf", actuators=[spec])
+    robot = Robot.build(scara.path.parent / "scara.urdf", Options(actuator=[spec]))
     assert not robot.actuation.varies
     np.testing.assert_allclose(robot.snapshot(robot.neutral).B[:, 0], [0.0, 1.0, 1.0, 0.0], **EXACT)
 
@@ -148,7 +148,7 @@ def test_a_torque_between_links_of_a_planar_arm_is_found_to_be_constant(robots):
 def test_an_actuator_that_does_not_fit_the_robot_is_refused(robots, actuators, message):
     path = robots["floating_arm"].path.parent / "floating_arm.urdf"
     with pytest.raises((ModelError, InputError, UnknownName), match=message):
-        Robot.from_urdf(path, floating_base=True, actuators=actuators)
+        Robot.build(path, Options(floating_base=True, actuator=actuators))
 
 
 @pytest.mark.parametrize(

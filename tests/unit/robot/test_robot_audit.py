@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from ukctrl.core.errors import ModelError
 from ukctrl.mechanics.constraints import AnyConstraint
-from ukctrl.robot import Robot
+from ukctrl.robot import Options, Robot
 
 ROD = 'ixx="0.05" iyy="0.05" izz="0" ixy="0" ixz="0" iyz="0"'
 GOOD = 'ixx="0.05" iyy="0.06" izz="0.07"'
@@ -24,7 +24,7 @@ def load(text):
             text.body("a"), text.body("b"), text.body("c"),
             text.joint("j", "a", "b"), text.joint("k", "b", "c", axis="0 1 0"),
         )  # fmt: skip
-        return Robot.from_urdf(change(text.urdf(*parts)), **options)
+        return Robot.build(change(text.urdf(*parts)), Options(**options))
 
     return build
 
@@ -53,7 +53,7 @@ def test_a_joint_that_does_not_move_may_have_an_axis_of_zero(text):
         text.body("a"), text.body("b"), text.body("c"),
         text.joint("j", "a", "b", "fixed", "0 0 0"), text.joint("k", "b", "c"),
     )  # fmt: skip
-    assert Robot.from_urdf(model).dofs == ("k",)
+    assert Robot.build(model).dofs == ("k",)
 
 
 def test_a_moment_of_inertia_of_rounding_size_has_no_sign(load):
@@ -211,14 +211,14 @@ MJCF = """<mujoco model="m"><option gravity="0 0 -1.62"/><worldbody><body name="
     ],
 )
 def test_what_mjcf_says_in_vain_is_reported(joint, extra, code):
-    robot = Robot.from_urdf(MJCF.format(joint=joint, extra=extra))
+    robot = Robot.build(MJCF.format(joint=joint, extra=extra))
     assert code in {finding.code for finding in robot.audit}
 
 
 def test_the_gravity_of_an_mjcf_file_is_honoured_unless_another_is_given():
     model = MJCF.format(joint="", extra="")
-    np.testing.assert_array_equal(Robot.from_urdf(model).gravity, [0.0, 0.0, -1.62])
-    given = Robot.from_urdf(model, gravity=(0.0, 0.0, -3.7)).gravity
+    np.testing.assert_array_equal(Robot.build(model).gravity, [0.0, 0.0, -1.62])
+    given = Robot.build(model, Options(gravity=(0.0, 0.0, -3.7))).gravity
     np.testing.assert_array_equal(given, [0.0, 0.0, -3.7])
 
 
@@ -233,14 +233,14 @@ def test_the_gravity_of_an_mjcf_file_is_honoured_unless_another_is_given():
 )
 def test_mjcf_that_would_lose_something_is_refused(model, message):
     with pytest.raises(ModelError, match=message):
-        Robot.from_urdf(model)
+        Robot.build(model)
 
 
 def test_a_floating_base_is_refused_for_mjcf():
     with pytest.raises(ModelError, match="write <freejoint/>"):
-        Robot.from_urdf(MJCF.format(joint="", extra=""), floating_base=True)
+        Robot.build(MJCF.format(joint="", extra=""), Options(floating_base=True))
 
 
 def test_sdf_is_read_or_refused_in_one_line():
     with pytest.raises(ModelError, match="cannot read SDF; convert the model to URDF"):
-        Robot.from_urdf('<sdf version="1.7"><model name="m"/></sdf>')
+        Robot.build('<sdf version="1.7"><model name="m"/></sdf>')

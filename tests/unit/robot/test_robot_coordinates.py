@@ -138,7 +138,7 @@ def test_a_renamed_joint_is_found_by_both_names(text):
     model = text.urdf(
         text.body("a"), text.body("b"), text.joint("shoulder-pan", "a", "b")
     )  # fmt: skip
-    robot = Robot.from_urdf(model)
+    robot = Robot.build(model)
     assert robot.joints == ("shoulder-pan",)
     assert robot.coordinates == ("shoulder_pan",)
     assert robot.structure.dof("shoulder-pan") == robot.structure.dof("shoulder_pan") == 0

@@ -10,8 +10,12 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import (
     Elastic,
     FormulaInput,
+    Functions,
     JointMotor,
     JointSpring,
+    Lagrangian,
+    Options,
+    Perturbation,
     Robot,
     TorqueBetween,
     Transmission,
@@ -31,35 +35,31 @@ STATES = [
 
 
 def two_link(elastic=SPRINGS, **more):
-    return Robot.from_urdf(TWO_LINK, elastic=elastic, **more)
+    return Robot.build(TWO_LINK, Options(elastic=elastic, **more))
 
 
 def two_link_in_text(elastic=SPRINGS, armature=0.0):
-    return Robot.from_lagrangian(
-        ["shoulder", "elbow"],
-        kinetic=[
+    return Robot.build(Lagrangian(coordinates=["shoulder", "elbow"], kinetic=[
             "(m1*c1**2 + I1 + m2*l1**2 + J)/2*v.shoulder**2 + J/2*v.elbow**2",
             "(m2*c2**2 + I2)/2*(v.shoulder + v.elbow)**2",
             "m2*l1*c2*cos(elbow)*v.shoulder*(v.shoulder + v.elbow)",
-        ],
-        potential="(m1*c1 + m2*l1)*g*sin(shoulder) + m2*g*c2*sin(shoulder + elbow)",
-        parameters={
+        ], potential="(m1*c1 + m2*l1)*g*sin(shoulder) + m2*g*c2*sin(shoulder + elbow)", parameters={
             "m1": 2.0, "c1": 0.25, "I1": 0.041866666666666667, "l1": 0.5, "J": armature,
             "m2": 1.5, "c2": 0.25, "I2": 0.0314, "g": 9.81,
-        },
-        elastic=elastic,
-    )  # fmt: skip
+        }), Options(elastic=elastic))  # fmt: skip
 
 
 def two_link_in_python():
     rigid = two_link(None)
-    return Robot.from_functions(
-        ["shoulder", "elbow"],
-        M=lambda q: rigid.snapshot(q).M,
-        nle=lambda q, v: rigid.snapshot(q, v).nle,
-        B=lambda q: np.eye(2),
-        potential=lambda q: rigid.snapshot(q).energy().potential,
-        elastic=SPRINGS,
+    return Robot.build(
+        Functions(
+            coordinates=["shoulder", "elbow"],
+            M=lambda q: rigid.snapshot(q).M,
+            nle=lambda q, v: rigid.snapshot(q, v).nle,
+            B=lambda q: np.eye(2),
+            potential=lambda q: rigid.snapshot(q).energy().potential,
+        ),
+        Options(elastic=SPRINGS),
     )
 
 
@@ -117,7 +117,7 @@ def test_only_the_joints_of_a_table_are_elastic():
 
 def test_numbers_alone_make_the_driven_joints_elastic():
     motors = [JointMotor(joint="elbow", name="u", gear=3.0)]
-    robot = two_link(Elastic(stiffness=50.0, motor_inertia=0.1), actuators=motors)
+    robot = two_link(Elastic(stiffness=50.0, motor_inertia=0.1), actuator=motors)
     assert robot.elastic.joints == ("elbow",)
     np.testing.assert_array_equal(robot.actuation.constant, [[0.0], [0.0], [3.0]])
     np.testing.assert_allclose(robot.effort_limit, [20.0 / 3.0])
@@ -125,7 +125,7 @@ def test_numbers_alone_make_the_driven_joints_elastic():
 
 def test_transmissions_move_to_the_motors_and_other_torques_stay():
     robot = two_link(
-        actuators=[
+        actuator=[
             Transmission(name="belt", ratios={"shoulder": 1.0, "elbow": -0.5}),
             TorqueBetween(name="brake", frames=("upper", "lower"), axis=(0.0, -1.0, 0.0)),
         ]
@@ -143,7 +143,7 @@ def test_a_gear_multiplies_the_inertia_by_its_square():
 
 
 def test_other_forces_may_act_on_the_motors():
-    robot = two_link(forces=[JointSpring(joint="elbow_motor", stiffness=2.0)])
+    robot = two_link(force=[JointSpring(joint="elbow_motor", stiffness=2.0)])
     q, v = STATES[1]
     extra = robot.snapshot(q, v).f - two_link().snapshot(q, v).f
     np.testing.assert_allclose(extra, [0.0, 0.0, 0.0, -2.0 * q[3]], **EXACT)
@@ -212,7 +212,7 @@ WHEEL = """<robot name="wheel"><link name="axle"/><link name="rim"><inertial><ma
 
 
 def test_a_continuous_joint_is_pulled_the_shorter_way_round():
-    robot = Robot.from_urdf(WHEEL, elastic=Elastic(stiffness=10.0, motor_inertia=0.1))
+    robot = Robot.build(WHEEL, Options(elastic=Elastic(stiffness=10.0, motor_inertia=0.1)))
     assert robot.coordinates == ("turn_cos", "turn_sin", "turn_motor")
     for turns in (-2, 0, 3):
         angle, ahead = 3.0, 0.4  # the motor is beyond half a turn, where atan2 jumps
@@ -242,12 +242,14 @@ def test_a_solved_start_relaxes_the_springs_too():
 
 def test_numbers_for_all_joints_leave_the_rotors_alone():
     robot, (q, v) = two_link(), STATES[0]
-    heavy = robot.perturbed(mass_scale=2.0, damping=0.1)
+    heavy = robot.perturbed(Perturbation(mass_scale=2.0, damping=0.1))
     one, other = robot.snapshot(q, v), heavy.snapshot(q, v)
     np.testing.assert_allclose(other.M[:2, :2], 2.0 * one.M[:2, :2], **EXACT)
     np.testing.assert_allclose(other.M[2:, 2:], one.M[2:, 2:], **EXACT)
     np.testing.assert_allclose(other.f - one.f, [*(-0.1 * v[:2]), 0.0, 0.0], **EXACT)
-    named = robot.perturbed(inertia_scale={"elbow_motor": 3.0}, damping={"elbow_motor": 0.1})
+    named = robot.perturbed(
+        Perturbation(inertia_scale={"elbow_motor": 3.0}, damping={"elbow_motor": 0.1})
+    )
     np.testing.assert_allclose(named.snapshot(q, v).M[3, 3], 0.6, **EXACT)
 
 
@@ -267,10 +269,10 @@ def test_believed_springs_can_be_wrong():
         ({"motor_inertia": {"elbow": 1.0}, "stiffness": {"shoulder": 1.0}}, {}, "is missing"),
         ({"damping": -1.0}, {}, "damping: must be"),
         ({"damping": {"elbw": 1.0}}, {}, "no elastic joint .in elastic.damping. named 'elbw'"),
-        ({}, {"actuators": []}, "no motor drives a joint, so it is not known which are elastic"),
+        ({}, {"actuator": []}, "no motor drives a joint, so it is not known which are elastic"),
         (
             {},
-            {"actuators": [FormulaInput(name="u", column={"elbow": "cos(elbow)"})],
+            {"actuator": [FormulaInput(name="u", column={"elbow": "cos(elbow)"})],
              "at": {"elbow": 1.0}},
             "input 'u' pushes the elastic joint 'elbow' by a formula of the coordinates",
         ),
@@ -293,8 +295,7 @@ def test_a_joint_with_several_freedoms_cannot_be_elastic():
 
 def test_a_name_that_is_taken_is_refused():
     with pytest.raises(InputError, match="would be called 'a_motor', which is taken"):
-        Robot.from_lagrangian(
-            ["a", "a_motor"],
-            "v.a**2 + v.a_motor**2",
-            elastic=Elastic(stiffness={"a": 1.0}, motor_inertia=1.0),
+        Robot.build(
+            Lagrangian(coordinates=["a", "a_motor"], kinetic="v.a**2 + v.a_motor**2"),
+            Options(elastic=Elastic(stiffness={"a": 1.0}, motor_inertia=1.0)),
         )

@@ -159,7 +159,7 @@ def test_a_robot_knows_its_file_its_title_and_its_passive_tables(folder):
 
 def test_text_and_file_and_table_give_the_same_robot(folder):
     path = folder / "arm.urdf"
-    robots = [Robot.load(path), Robot.from_urdf(path), Robot.from_urdf(path.read_text())]
+    robots = [Robot.load(path), Robot.build(path), Robot.build(path.read_text())]
     robots.append(Robot.load(folder / "robot.toml"))
     for robot in robots:
         np.testing.assert_array_equal(robot.snapshot([0.3]).M, robots[0].snapshot([0.3]).M)

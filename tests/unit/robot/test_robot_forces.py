@@ -11,6 +11,7 @@ from ukctrl.robot import (
     GivenForce,
     JointDamper,
     JointSpring,
+    Options,
     Robot,
     Spring,
 )
@@ -21,7 +22,7 @@ EXACT = {"rtol": 0.0, "atol": 1e-12}
 @pytest.fixture(params=[False, True], ids=["fixed", "floating"])
 def make(request, text):
     def build(*forces, model=text.tree):
-        return Robot.from_urdf(model, floating_base=request.param, forces=forces)
+        return Robot.build(model, Options(floating_base=request.param, force=forces))
 
     return build
 
@@ -104,7 +105,7 @@ def test_a_spring_of_no_length_pushes_nowhere(text):
     # The axis of j is where the hinge of a is: the two frames stay at one point.
     joint = text.joint("j", "a", "b").replace("0.1 0.2 -0.3", "0 0 0")
     model = text.urdf(text.body("a"), text.body("b"), joint)
-    robot = Robot.from_urdf(model, forces=[Spring(frames=("a", "b"), stiffness=5.0)])
+    robot = Robot.build(model, Options(force=[Spring(frames=("a", "b"), stiffness=5.0)]))
     np.testing.assert_array_equal(robot.snapshot([0.7], [1.0]).f, [0.0])
 
 
@@ -155,7 +156,7 @@ def test_a_robot_with_given_forces_pickles(make, rng):
 def test_damping_and_friction_of_the_model_file_are_part_of_the_plant(text, rng):
     dynamics = '<dynamics damping="0.7" friction="0.3"/>'
     one = text.joint("j", "a", "b").replace("</joint>", f"{dynamics}</joint>")
-    robot = Robot.from_urdf(text.urdf(text.body("a"), text.body("b"), one))
+    robot = Robot.build(text.urdf(text.body("a"), text.body("b"), one))
     s = drawn(robot, rng)
     v = s.v[0]
     np.testing.assert_allclose(s.f, [-0.7 * v - 0.3 * np.tanh(v / 0.01)], **EXACT)

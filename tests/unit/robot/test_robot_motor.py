@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, ModelError, ShapeError
-from ukctrl.robot import JointMotor, Robot, TorqueBetween
+from ukctrl.robot import JointMotor, Options, Robot, TorqueBetween
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 CURVE = {"corner_speed": 2.0, "no_load_speed": 6.0}
@@ -13,7 +13,7 @@ CURVE = {"corner_speed": 2.0, "no_load_speed": 6.0}
 @pytest.fixture
 def make(text):
     def build(*actuators):
-        return Robot.from_urdf(text.tree, actuators=actuators)
+        return Robot.build(text.tree, Options(actuator=actuators))
 
     return build
 

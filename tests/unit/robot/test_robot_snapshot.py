@@ -244,6 +244,6 @@ def test_a_link_goes_before_a_joint_of_the_same_name(text):
         text.body("base"), text.body("hand"), text.body("arm"),
         text.joint("arm", "base", "hand"), text.joint("hand", "hand", "arm"),
     )  # fmt: skip
-    robot = Robot.from_urdf(model)
+    robot = Robot.build(model)
     assert robot.site("hand").joint == 1
     assert robot.site("arm").joint == 2

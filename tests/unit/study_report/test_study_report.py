@@ -160,14 +160,14 @@ def test_requirements_say_what_success_is(swept, tmp_path):
 def test_one_sample_is_a_study(study_of, tmp_path):
     study = study_of([f"{ALPHA}=1:2"], {"rms_phi": lambda v: [0.5]}, n=1)
     write_study_report(study, tmp_path, again=False)
-    assert "The one sample completed; rms_phi is" in page_of(tmp_path)
+    assert "Samples completed: 1 of 1; rms_phi is" in page_of(tmp_path)
 
 
 def test_a_study_whose_every_sample_failed_still_has_a_page(study_of, tmp_path):
     study = study_of([f"{ALPHA}=1:2", f"{BETA}=1:2"], {}, n=30, status=["failed"] * 30)
     report = write_study_report(study, tmp_path)
     text = page_of(tmp_path)
-    assert "None of 30 samples completed" in text
+    assert "Samples completed: 0 of 30" in text
     assert "failed at 0.25 s." in text
     assert "it ended as &#39;failed&#39;" in text
     assert not report.insight.worst

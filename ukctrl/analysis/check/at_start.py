@@ -6,10 +6,11 @@ import numpy as np
 
 from ukctrl.analysis.check.findings import Actuation, RowCheck
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.extremes import first_largest
-from ukctrl.mechanics.constraints import Integrability, Stack, classify_parts
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrability import Integrability, classify_parts
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
@@ -72,7 +73,7 @@ def ranks(
     """Return what the ranks at the start mean: problems, and notes."""
     problems, notes = [], []
     if servo.dependent:
-        names = ", ".join(f"'{name}'" for name in servo.dependent)
+        names = quoted(servo.dependent)
         notes.append(f"servo rows {names} depend on the others; they are kept if consistent.")
     if grip.rank < servo.rank:
         problems.append(
@@ -104,6 +105,16 @@ def beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
         elif u < low:
             said[name] = f"input '{name}' starts at {u:.4g}, below its limit {low:.4g}."
     return said
+
+
+def shared(sharing: tuple[str, ...]) -> list[str]:
+    """Say which passive rows share their load, if any do."""
+    if not sharing:
+        return []
+    return [
+        f"passive rows {quoted(sharing)} share their load in a way that no motion tells; their "
+        "reactions are those of least norm."
+    ]
 
 
 def broken_closures(passive: Stack, monitor: Monitor) -> list[str]:

@@ -1,19 +1,26 @@
-"""`check`: what can be known of a scenario before it is simulated."""
+"""`check`: what can be known of a scenario before it is simulated.
+
+In order: the start (ranks, reach, relative degrees, the first input); the motion that the task
+asks for, and what it takes; what the servo rows leave to itself; what all of that means for a run.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.check import at_start
 from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
-from ukctrl.analysis.check.findings import Check, RowCheck, Way
+from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, RowCheck, Way
 from ukctrl.analysis.check.free_motion import falling
-from ukctrl.analysis.check.judgement import Seen, judge
-from ukctrl.analysis.check.left_free import internal, of_internal
+from ukctrl.analysis.check.judgement import judge
 from ukctrl.analysis.check.ranks_along import ranks_along
 from ukctrl.analysis.check.task_motion import motion_of
+from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.errors import InfeasibleConstraint, UkctrlError, quoted
+from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
+from ukctrl.core.verdict import Verdict
 from ukctrl.mechanics.relative_degree import advice, relative_degrees, whole_degree
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
@@ -27,20 +34,39 @@ def check(scenario: Scenario) -> Check:
         InputError: The scenario does not fit its robot.
     """
     loop = Loop(scenario)
-    q, v, _ = loop.state
-    truth, servo = loop.truth, loop.recorder.servo
+    start, judgements = _at_start(loop)
+    motion = _along_motion(loop)
+    problems = [said.text for said in judgements if said.level == "bad"]
+    judgements += [
+        said
+        for said in judge(loop, start.rows, motion)
+        if said.level != "bad" or not any(text in said.text for text in problems)
+    ]
+    internal, about_internal = _internal(loop)
+    return Check(
+        scenario=scenario.name or scenario.title,
+        robot=loop.robot.name,
+        start=start,
+        motion=motion,
+        internal=internal,
+        findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
+        judgements=tuple(dict.fromkeys([*judgements, *about_internal])),
+    )
+
+
+def _at_start(loop: Loop) -> tuple[AtStart, list[Verdict]]:
+    """Return what the start alone tells, and what that means."""
+    scenario, truth, servo, (q, v, _) = loop.scenario, loop.truth, loop.recorder.servo, loop.state
     truth.move(loop.t0, q, v)
     rows = servo.write(truth.snapshot)
-    passive = truth.passive
     H = uk.servo_matrix(rows.A, truth.G, scenario.rank)
-    d = rows.b - rows.A @ truth.a_free
     grip = uk.rank_report(H, servo.names, scenario.rank.servo)
     servo_rank = uk.rank_report(rows.A, servo.names, scenario.rank.servo)
     passive_rank = truth.passive_report()
     mobility = loop.robot.nv - passive_rank.rank
     actuation = at_start.actuation(truth.G, mobility)
-    residual = uk.reach_residual(H, d, scenario.rank)
-    velocity_rows, remarks = at_start.velocity_rows(passive, servo)
+    residual = uk.reach_residual(H, rows.b - rows.A @ truth.a_free, scenario.rank)
+    velocity_rows, remarks = at_start.velocity_rows(truth.passive, servo)
     integrable = at_start.integrable(servo, velocity_rows)
     phi, beta = rows.phi.copy(), rows.beta.copy()  # the trials overwrite what they are given
     degrees = relative_degrees(truth, servo, loop.t0, q, v)
@@ -64,41 +90,14 @@ def check(scenario: Scenario) -> Check:
     problems, notes = at_start.ranks(servo_rank, grip, degrees, whole, instead)
     if not needs_grip:
         problems, notes = [], [*notes, *problems]
-    notes.extend(remarks)
-    inputs: dict[str, float] = {}
-    try:
-        command = loop.command(loop.t0, q, v, loop.state.memory)
-        inputs = dict(zip(loop.robot.actuators, command.u.tolist(), strict=True))
-    except InfeasibleConstraint as error:
-        problems.append(str(error))
-    except (UkctrlError, ArithmeticError) as error:
-        problems.append(f"the controller cannot start: {error}")
-    notes.extend(falling(loop, q))
+    inputs, refusal = _first_input(loop)
+    notes += [*remarks, *falling(loop, q)]
     truth.move(loop.t0, q, v)
     beyond = at_start.beyond_limits(inputs, truth)
-    notes.extend(beyond.values())
-    notes.extend(at_start.consistency(row_checks))
-    sharing = truth.sharing() if len(passive) else ()
-    if sharing:
-        notes.append(
-            f"passive rows {quoted(sharing)} share their load in a way that no motion tells; their "
-            "reactions are those of least norm."
-        )
-    problems.extend(at_start.broken_closures(passive, scenario.monitor))
-    motion = motion_of(loop)
-    ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
-    demands, loads = feasibility(loop, motion) if len(motion.t) else (None, None)
-    sampled = sampling(loop)
-    seen = Seen(motion=motion, ranks=ranks, feasibility=demands, sampling=sampled)
-    judged = judge(scenario, row_checks, seen)
-    problems.extend(text for text in judged.problems if not any(said in text for said in problems))
-    notes.extend(judged.notes)
-    left, remark = internal(loop)
-    notes.extend(remark)
-    judged.warnings.extend(of_internal(left, scenario.controller))
-    return Check(
-        scenario=scenario.name or scenario.title,
-        robot=loop.robot.name,
+    sharing = truth.sharing() if len(truth.passive) else ()
+    notes += [*beyond.values(), *at_start.consistency(row_checks), *at_start.shared(sharing)]
+    problems += [*refusal, *at_start.broken_closures(truth.passive, scenario.monitor)]
+    start = AtStart(
         moved=loop.moved,
         sharing=sharing,
         freedoms=loop.robot.nv,
@@ -112,23 +111,58 @@ def check(scenario: Scenario) -> Check:
         velocity_rows=velocity_rows,
         inputs=inputs,
         over_limit=tuple(beyond),
-        way=Way(
-            kind=motion.kind,
-            start=loop.t0,
-            end=loop.t1,
-            reached=float(motion.t[-1]) if len(motion.t) else loop.t0,
-            stop=motion.stop,
-            yields=motion.yields,
-            why=motion.why,
-        ),
+    )
+    bad = [Verdict("bad", "start", text) for text in problems]
+    return start, [*bad, *(Verdict("note", "start", text) for text in notes)]
+
+
+def _first_input(loop: Loop) -> tuple[dict[str, float], list[str]]:
+    """Return the input at the start by actuator, or why there is none."""
+    q, v, _ = loop.state
+    try:
+        command = loop.command(loop.t0, q, v, loop.state.memory)
+    except InfeasibleConstraint as error:
+        return {}, [str(error)]
+    except (UkctrlError, ArithmeticError) as error:
+        return {}, [f"the controller cannot start: {error}"]
+    return dict(zip(loop.robot.actuators, command.u.tolist(), strict=True)), []
+
+
+def _along_motion(loop: Loop) -> AlongMotion:
+    """Return what the motion that the task asks for tells."""
+    motion = motion_of(loop)
+    ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
+    demands, loads = feasibility(loop, motion) if len(motion.t) else (None, None)
+    way = Way(
+        kind=motion.kind,
+        start=loop.t0,
+        end=loop.t1,
+        reached=float(motion.t[-1]) if len(motion.t) else loop.t0,
+        stop=motion.stop,
+        yields=motion.yields,
+        why=motion.why,
+    )
+    return AlongMotion(
+        way=way,
         ranks=ranks,
         feasibility=demands,
-        sampling=sampled,
-        internal=left,
+        sampling=sampling(loop),
         curves=curves,
         loads=loads,
-        findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
-        problems=tuple(dict.fromkeys(problems)),
-        warnings=tuple(judged.warnings),
-        notes=tuple(notes),
     )
+
+
+def _internal(loop: Loop) -> tuple[InternalDynamics | None, list[Verdict]]:
+    """Return the internal dynamics, and a verdict where they are not known, or run away from a law
+    that keeps its rows.
+    """
+    if not len(loop.recorder.servo) or loop.robot.nv > LARGEST:
+        return None, []
+    try:
+        internal = internal_dynamics(loop.scenario)
+    except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
+        text = f"what the task leaves to itself is not known: {error}"
+        return None, [Verdict("note", "internal", text)]
+    if internal.kind != "runs_away" or loop.scenario.controller.row_allocation is None:
+        return internal, []
+    return internal, [Verdict("warning", "internal", internal.verdict)]

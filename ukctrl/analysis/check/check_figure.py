@@ -30,22 +30,22 @@ def check_figure(found: Check) -> Figure:
     Raises:
         InputError: No motion was worked out, and so there are no curves.
     """
-    if found.curves is None or found.loads is None or not len(found.curves.t):
+    if found.motion.curves is None or found.motion.loads is None or not len(found.motion.curves.t):
         raise InputError(
             f"scenario '{found.scenario}' must have a motion for a figure of its check; "
-            f"{found.way.why or 'there is none'}."
+            f"{found.motion.way.why or 'there is none'}."
         )
     drawn = [
         panels.Panel("Singular values along the motion, the smallest in colour", _sigma(found), 2)
     ]
-    if np.isfinite(found.loads.used).any():
+    if np.isfinite(found.motion.loads.used).any():
         drawn.append(panels.Panel("Largest share of a limit that is used", _limits(found), 2))
     drawn.extend(_inputs(found))
     return panels.grid(drawn, height=2.1)
 
 
 def _sigma(found: Check) -> Callable[[Axes, float], None]:
-    curves, ranks = found.curves, found.ranks
+    curves, ranks = found.motion.curves, found.motion.ranks
     assert curves is not None
     assert ranks is not None
 
@@ -80,14 +80,14 @@ def _sigma(found: Check) -> Callable[[Axes, float], None]:
 
 def _span(axes: Axes, found: Check) -> None:
     """Show the whole run, and where the motion ends before it."""
-    way = found.way
+    way = found.motion.way
     axes.set_xlim(way.start, way.end)
     if way.stop is not None:
         axes.axvspan(way.reached, way.end, color=style.ALERT, alpha=0.08, linewidth=0.0)
 
 
 def _limits(found: Check) -> Callable[[Axes, float], None]:
-    curves, loads = found.curves, found.loads
+    curves, loads = found.motion.curves, found.motion.loads
     assert curves is not None
     assert loads is not None
 
@@ -105,7 +105,7 @@ def _limits(found: Check) -> Callable[[Axes, float], None]:
 
 def _inputs(found: Check) -> list[panels.Panel]:
     """Return a panel for the inputs of each unit."""
-    curves, loads, demands = found.curves, found.loads, found.feasibility
+    curves, loads, demands = found.motion.curves, found.motion.loads, found.motion.feasibility
     assert curves is not None
     assert loads is not None
     assert demands is not None

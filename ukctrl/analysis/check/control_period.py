@@ -21,14 +21,9 @@ import math
 
 import numpy as np
 
-from ukctrl.control import Controller, Servo
-from ukctrl.control.baselines.joint_space import ComputedTorque
-from ukctrl.control.baselines.task_space import TaskSpace
-from ukctrl.control.elastic.linearisation import ElasticLinearisation
-from ukctrl.control.feedback import Baumgarte, FirstOrder, Pid, spread
+from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_smallest
-from ukctrl.mechanics.constraints import Stack
 from ukctrl.simulation.loop import Loop
 
 SLOWED = 0.5
@@ -37,23 +32,6 @@ COMFORTABLE = 0.8
 """The longest period that keeps this fraction of the rate is recommended."""
 LONGEST = 1e3
 """A stable period is not looked for beyond this [s]."""
-
-
-@dc.dataclass(frozen=True, kw_only=True)
-class Polynomial:
-    r"""The error of one row: $y^{(r)} + k_{r-1} y^{(r-1)} + \dots + k_0 y = 0$."""
-
-    row: str
-    gains: tuple[float, ...]
-    """$k_0$ to $k_{r-1}$; with an integral, of the integral's own derivatives."""
-    integral: bool = False
-    """Whether the first state is an integral, which the law advances from tick to tick."""
-
-    @property
-    def poles(self) -> tuple[complex, ...]:
-        """Roots of the continuous error [1/s], the slowest first."""
-        roots = np.roots([1.0, *reversed(self.gains)])
-        return tuple(sorted(roots.tolist(), key=lambda root: (-root.real, root.imag)))
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -82,8 +60,8 @@ class Sampling:
 
 def sampling(loop: Loop) -> Sampling | None:
     """Return what the control period does to the error; None where its law is not linear."""
-    polynomials = polynomials_of(loop.scenario.controller, loop.law.stack)
-    polynomials = [each for each in polynomials if any(each.gains)]
+    polynomials = loop.scenario.controller.error_polynomials(loop.law.stack)
+    polynomials = tuple(each for each in polynomials if any(each.gains))
     if not polynomials:
         return None
     period, delay = loop.scenario.timing.control, loop.conditions.delay
@@ -106,64 +84,7 @@ def sampling(loop: Loop) -> Sampling | None:
     )  # fmt: skip
 
 
-def polynomials_of(controller: Controller, stack: Stack) -> list[Polynomial]:
-    """Return the error polynomial of every row; empty where the law has none.
-
-    Args:
-        controller: The law.
-        stack: The rows that its started law enforces.
-    """
-    if isinstance(controller, ComputedTorque | TaskSpace):
-        return _second(controller.kd, controller.kp, stack)
-    if isinstance(controller, ElasticLinearisation):
-        inner = _of_feedback(controller.feedback, stack)
-        outer = np.array([1.0, controller.alpha, controller.beta])
-        return [
-            dc.replace(
-                each,
-                gains=tuple(np.polymul([1.0, *reversed(each.gains)], outer)[:0:-1].tolist()),
-            )
-            for each in inner
-            if not each.integral
-        ]
-    if isinstance(controller, Servo):
-        return _of_feedback(controller.feedback, stack)
-    return []
-
-
-def _of_feedback(feedback: object, stack: Stack) -> list[Polynomial]:
-    if isinstance(feedback, Baumgarte):
-        return _second(feedback.alpha, feedback.beta, stack)
-    if isinstance(feedback, FirstOrder):
-        kappa = spread(feedback.kappa, stack, "kappa").tolist()
-        return [
-            Polynomial(row=name, gains=(0.0, k) if holonomic else (k,))
-            for name, holonomic, k in zip(stack.names, stack.holonomic, kappa, strict=True)
-        ]
-    if isinstance(feedback, Pid):
-        gains = [
-            spread(gain, stack, name).tolist()
-            for gain, name in ((feedback.ki, "ki"), (feedback.kp, "kp"), (feedback.kd, "kd"))
-        ]
-        return [
-            Polynomial(row=name, gains=(ki, kp, kd) if holonomic else (ki, kd), integral=True)
-            for name, holonomic, ki, kp, kd in zip(
-                stack.names, stack.holonomic, *gains, strict=True
-            )
-        ]
-    return []
-
-
-def _second(alpha: object, beta: object, stack: Stack) -> list[Polynomial]:
-    rates = spread(alpha, stack, "alpha").tolist()  # type: ignore[arg-type]
-    stiff = spread(beta, stack, "beta").tolist()  # type: ignore[arg-type]
-    return [
-        Polynomial(row=name, gains=(b, a) if holonomic else (a,))
-        for name, holonomic, a, b in zip(stack.names, stack.holonomic, rates, stiff, strict=True)
-    ]
-
-
-def held_matrix(error: Polynomial, period: float, late: float = 0.0) -> Matrix:
+def held_matrix(error: ErrorPolynomial, period: float, late: float = 0.0) -> Matrix:
     """Return how one period maps the error, the late inputs behind it.
 
     Args:
@@ -217,7 +138,7 @@ def _push(n: int, h: float) -> Vector:
     return np.array([h ** (n - i) / math.factorial(n - i) for i in range(n)])
 
 
-def held_poles(error: Polynomial, period: float, late: float = 0.0) -> tuple[complex, ...]:
+def held_poles(error: ErrorPolynomial, period: float, late: float = 0.0) -> tuple[complex, ...]:
     """Return the poles of the held error as rates, ``ln z / h`` [1/s], the slowest first."""
     z = np.linalg.eigvals(held_matrix(error, period, late)).astype(complex)
     z = z[np.abs(z) > 1e-12]
@@ -225,7 +146,7 @@ def held_poles(error: Polynomial, period: float, late: float = 0.0) -> tuple[com
     return tuple(sorted(rates.tolist(), key=lambda root: (-root.real, root.imag)))
 
 
-def longest_period(error: Polynomial, late: float = 0.0, decay: float = 0.0) -> float:
+def longest_period(error: ErrorPolynomial, late: float = 0.0, decay: float = 0.0) -> float:
     """Return the period up to which the held error decays faster than a rate [s].
 
     Args:

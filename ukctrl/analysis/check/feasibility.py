@@ -18,10 +18,12 @@ from ukctrl.analysis.check.needed_inputs import (
 )
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import first_smallest
+from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.measures import ALONG_THE_GROUND
 
+UNUSED = 1e-6
+"""Less than this part of a limit is nothing: a robot that rests needs rounding of its motors."""
 PULLED = 1e-6
 """A pull of the ground below this fraction of the largest force is rounding."""
 
@@ -82,10 +84,21 @@ class Feasibility:
     """Of contacts and wheels that touch the ground."""
 
     @property
+    def limited(self) -> tuple[Use, ...]:
+        """Everything that has a limit."""
+        every = (*self.inputs, *self.rates, *self.velocities, *self.positions)
+        return tuple(use for use in every if use.share is not None)
+
+    @property
     def beyond(self) -> tuple[Use, ...]:
         """Everything that is beyond a limit."""
-        every = (*self.inputs, *self.rates, *self.velocities, *self.positions)
-        return tuple(use for use in every if use.since is not None)
+        return tuple(use for use in self.limited if use.since is not None)
+
+    @property
+    def most_used(self) -> Use | None:
+        """What uses the largest part of its limit, the first among equals; None without limits."""
+        parts = [use.share or 0.0 for use in self.limited]
+        return self.limited[first_largest(parts, UNUSED)] if parts else None
 
 
 def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:

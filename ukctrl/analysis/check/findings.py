@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Any, Literal
 
-import numpy as np
-
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.where_it_ends import Stop
 from ukctrl.analysis.internal_dynamics import InternalDynamics
-from ukctrl.mechanics.constraints import Integrability
+from ukctrl.core.verdict import Level, Verdict
+from ukctrl.mechanics.integrability import Integrability
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.uk import RankReport
 
-Verdict = Literal["ready", "warnings", "not ready"]
+Readiness = Literal["ready", "warnings", "not ready"]
 
 Actuation = Literal["fully", "under", "redundantly"]
 
@@ -65,11 +65,9 @@ class Way:
 
 
 @dc.dataclass(frozen=True, kw_only=True)
-class Check:
-    """What `check` found. ``problems`` empty means that a run can start."""
+class AtStart:
+    """What the start alone tells."""
 
-    scenario: str
-    robot: str
     moved: dict[str, float]
     """How far ``start.solve`` moved the start, by unit; empty where it was not asked to."""
     sharing: tuple[str, ...]
@@ -95,6 +93,12 @@ class Check:
     """Input at the start by actuator [N m or N]; empty when none is possible."""
     over_limit: tuple[str, ...]
     """Actuators whose start input is beyond a limit, at the speed of the start."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class AlongMotion:
+    """What the motion that the task asks for tells."""
+
     way: Way
     """The motion along which the answers below are given."""
     ranks: Ranks | None
@@ -103,21 +107,45 @@ class Check:
     """What the motion takes of motors, joints and ground; None without one."""
     sampling: Sampling | None
     """The control period against the error dynamics; None where the law's error is not linear."""
+    curves: Curves | None = None
+    """Singular values along the motion, for figures."""
+    loads: Loads | None = None
+    """Inputs along the motion, for figures."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Check:
+    """What `check` found. ``problems`` empty means that a run can start."""
+
+    scenario: str
+    robot: str
+    start: AtStart
+    motion: AlongMotion
     internal: InternalDynamics | None
     """What the servo rows leave to itself, and what becomes of it; None without servo rows, of a
     large robot, and where it is not known."""
     findings: tuple[str, ...]
     """What the model's audit says."""
-    problems: tuple[str, ...]
-    """Why a run cannot start or cannot hold the task."""
-    warnings: tuple[str, ...]
-    """Where the task asks for more than the robot has, though a run can start."""
-    notes: tuple[str, ...]
-    """What is worth knowing, but no obstacle."""
-    curves: Curves | None = None
-    """Singular values along the motion, for figures."""
-    loads: Loads | None = None
-    """Inputs along the motion, for figures."""
+    judgements: tuple[Verdict, ...]
+    """What all of that means for a run."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why a run cannot start or cannot hold the task."""
+        return self._texts("bad")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where the task asks for more than the robot has, though a run can start."""
+        return self._texts("warning")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth knowing, but no obstacle."""
+        return self._texts("note")
+
+    def _texts(self, level: Level) -> tuple[str, ...]:
+        return tuple(said.text for said in self.judgements if said.level == level)
 
     @property
     def ok(self) -> bool:
@@ -125,7 +153,7 @@ class Check:
         return not self.problems
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Readiness:
         """The whole in a word."""
         if self.problems:
             return "not ready"
@@ -137,27 +165,25 @@ class Check:
         Args:
             curves: Whether to add the curves over time.
         """
-        bare = dc.replace(self, curves=None, loads=None, internal=None)
-        table = {"verdict": self.verdict, "ok": self.ok, **_plain(dc.asdict(bare))}
+        start, motion = self.start, self.motion
+        table = {
+            "verdict": self.verdict,
+            "ok": self.ok,
+            "scenario": self.scenario,
+            "robot": self.robot,
+            **dc.asdict(start),
+            **dc.asdict(dc.replace(motion, curves=None, loads=None)),
+            "internal": None if self.internal is None else self.internal.to_dict(),
+            "findings": self.findings,
+            "problems": self.problems,
+            "warnings": self.warnings,
+            "notes": self.notes,
+        }
         del table["curves"], table["loads"]
-        if self.internal is not None:
-            table["internal"] = _plain(self.internal.to_dict())
-        if self.velocity_rows is not None:
-            table["velocity_rows"]["degree"] = self.velocity_rows.degree
-        if curves and self.curves is not None and self.loads is not None:
-            over = {**dc.asdict(self.curves), **dc.asdict(self.loads)}
-            table["curves"] = {name: _plain(values.tolist()) for name, values in over.items()}
-        return table
-
-
-def _plain(value: Any) -> Any:
-    """Return data that JSON can hold: NaN becomes null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+        if start.velocity_rows is not None:
+            table["velocity_rows"]["degree"] = start.velocity_rows.degree
+        if curves and motion.curves is not None and motion.loads is not None:
+            over = {**dc.asdict(motion.curves), **dc.asdict(motion.loads)}
+            table["curves"] = {name: values.tolist() for name, values in over.items()}
+        plain: dict[str, Any] = finite_or_none(table)
+        return plain

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.control import Controller, Servo
-from ukctrl.control.allocation import Bounded, Chen, Damped, LeastNorm, Prioritized
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.simulation.loop import Loop
@@ -26,7 +24,8 @@ def falling(loop: Loop, q: Vector) -> list[str]:
         loop: The scenario, ready to run.
         q: Configuration, shape ``(nq,)``.
     """
-    if not _leaves_motors_idle(loop.scenario.controller):
+    allocation = loop.scenario.controller.row_allocation
+    if allocation is None or not allocation.behaviour(loop.law.task).leaves_motors_idle:
         return []
     truth, servo = loop.truth, loop.recorder.servo
     truth.move(loop.t0, q, np.zeros(loop.robot.nv))
@@ -52,15 +51,6 @@ def falling(loop: Loop, q: Vector) -> list[str]:
         f"{'moves' if count == 1 else 'move'} freely under gravity: give allocation.null_space, "
         'e.g. { kind = "damping", gain = 1.0 }, or more rows.'
     ]
-
-
-def _leaves_motors_idle(controller: Controller) -> bool:
-    if not isinstance(controller, Servo):
-        return False
-    allocation = controller.allocation
-    if not isinstance(allocation, LeastNorm | Chen | Damped | Bounded | Prioritized):
-        return False  # one of the user's own
-    return allocation.null_space is None
 
 
 def _free(A: Matrix, size: int) -> Matrix:

@@ -15,8 +15,6 @@ import numpy as np
 
 from ukctrl.analysis.check.inverse_kinematics import time_derivatives
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.control import Servo
-from ukctrl.control.planned.law import PlannedLaw
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.extremes import first_largest
@@ -123,9 +121,10 @@ def _through_springs(loop: Loop, motion: Motion) -> Matrix:
 def inputs_of_law(loop: Loop, motion: Motion) -> tuple[Matrix, Refused | None]:
     """Return what the scenario's own law asks for along the motion, where it is a servo law."""
     law = np.full((len(motion.t), loop.robot.nu), np.nan)
-    if isinstance(loop.law, PlannedLaw) and motion.kind == "plan":
-        return np.array([loop.law.nominal.input(t) for t in motion.t.tolist()]), None
-    if not isinstance(loop.scenario.controller, Servo) or not motion.dynamic:
+    plan = loop.law.planned_motion
+    if plan is not None and motion.kind == "plan":
+        return np.array([plan.input(t) for t in motion.t.tolist()]), None
+    if loop.scenario.controller.row_allocation is None or not motion.dynamic:
         return law, None
     if loop.robot.elastic is not None:
         return law, None

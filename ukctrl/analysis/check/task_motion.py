@@ -22,12 +22,8 @@ import numpy as np
 from ukctrl.analysis.check.inverse_kinematics import Walk, rates, walk
 from ukctrl.analysis.check.where_it_ends import Stop, blamed
 from ukctrl.control import Controller, Servo, Task
-from ukctrl.control.allocation import LeastNorm, Prioritized
-from ukctrl.control.allocation.order import Ordered
-from ukctrl.control.elastic.links import ThroughSprings
-from ukctrl.control.elastic.tracking import ElasticTracking
+from ukctrl.control.allocation import LeastNorm
 from ukctrl.control.feedback import Baumgarte
-from ukctrl.control.planned.law import PlannedLaw
 from ukctrl.control.planned.nominal_motion import Knot, knots_by_law
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, StartError, UkctrlError
@@ -87,7 +83,7 @@ def motion_of(loop: Loop) -> Motion:
         return planned
     task = dc.replace(loop.law.task, robot=robot, servo=scenario.servo)
     stack = Stack((*passive_constraints(robot), *scenario.servo), robot)
-    law = _mover(scenario.controller)
+    law = scenario.controller.row_law or PLAIN
     if not stack.holonomic.all():
         return _by_law(task, law)
     path = _walked(task, scenario.controller)
@@ -95,7 +91,7 @@ def motion_of(loop: Loop) -> Motion:
     if path.stop is not None or _decided(task, kept, path):
         return path
     reason = _undriven(task, path)
-    own = isinstance(scenario.controller, Servo) and robot.elastic is None
+    own = scenario.controller.row_allocation is not None and robot.elastic is None
     if (own or (reason and scenario.controller.needs_grip)) and _full_grip(loop):
         made = dc.replace(_by_law(task, law), yields=path.yields)
         if len(made.t) or not path.yields:  # a law in order may start where rows contradict
@@ -114,10 +110,9 @@ def _times(task: Task) -> Vector:
 
 
 def _plan(loop: Loop) -> Motion | None:
-    law = loop.law
-    if not isinstance(law, PlannedLaw):
+    plan = loop.law.planned_motion
+    if plan is None:
         return None
-    plan = law.nominal
     inside = (plan.times >= loop.t0 - 1e-9) & (plan.times <= loop.t1 + 1e-9)
     t, q, v = plan.times[inside], plan.q[inside], plan.v[inside]
     if len(t) < 3:
@@ -130,16 +125,7 @@ def _plan(loop: Loop) -> Motion | None:
     return Motion(kind="plan", t=t, q=q, v=v, a=a)
 
 
-def _mover(controller: Controller) -> Servo:
-    """Return the servo law that moves the robot where none of its own does."""
-    if isinstance(controller, Servo):
-        return controller
-    if isinstance(controller, ThroughSprings | ElasticTracking):
-        return Servo(feedback=controller.feedback, allocation=controller.allocation)
-    return PLAIN
-
-
-def _by_law(task: Task, law: Servo) -> Motion:
+def _by_law(task: Task, law: Controller) -> Motion:
     """Let a law move the robot from a start on its rows, as far as it comes."""
     robot = task.robot
     if robot.elastic is not None:
@@ -214,19 +200,16 @@ def _walked(task: Task, controller: Controller) -> Motion:
 
 def _levels(task: Task, controller: Controller) -> list[list[Constraint]]:
     """Return the constraints in the order in which the law gives them up, the last first."""
-    if not isinstance(controller, Servo) or not isinstance(controller.allocation, Prioritized):
+    if controller.row_allocation is None:
         return [list(task.servo)]
     stack = Stack(task.servo, task.robot)
-    order = Ordered(controller.allocation.order, stack)
     parts: dict[str, Constraint] = {
         part.block: constraint for part, constraint in zip(stack.attached, task.servo, strict=True)
     }
-    ends, levels, begin = order.ends.tolist(), [], 0
-    for end in ends:
-        blocks = dict.fromkeys(stack.blocks[row] for row in order.rows[begin:end].tolist())
-        levels.append([parts[block] for block in blocks])
-        begin = end
-    return levels
+    levels = controller.row_allocation.levels(stack)
+    if len(levels) == 1:
+        return [list(task.servo)]
+    return [[parts[block] for block in level] for level in levels]
 
 
 def _kept(task: Task, yields: tuple[str, ...]) -> Stack:

@@ -95,3 +95,22 @@ def depends_on_its_arguments_alone(allocation: Allocation) -> None:
         at.allocator.input(at.rows, 0.9 * at.demand, at.dynamics)
         again = at.allocator.input(at.rows, at.demand, at.dynamics)
         require_equal("two inputs at one state", again, first)
+
+
+@ALLOCATION.clause
+def answers_what_verdicts_ask(allocation: Allocation) -> None:
+    """Its behaviour is measured or declared, its levels are the blocks, its exact form serves."""
+    for at in _asked(allocation):
+        task, stack = at.situation.task, at.situation.stack
+        behaviour = allocation.behaviour(task)
+        require(
+            all(answer in (True, False) for answer in behaviour) and len(behaviour) == 3,
+            f"behaviour must answer three questions by True or False; got {behaviour}.",
+        )
+        named = [block for level in allocation.levels(stack) for block in level]
+        blocks = set(stack.blocks)
+        require(
+            sorted(named) == sorted(blocks),
+            f"levels must name every block of rows once, {sorted(blocks)}; got {named}.",
+        )
+        allocation.exact().attach(task, stack.names)

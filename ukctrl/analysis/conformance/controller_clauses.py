@@ -146,6 +146,23 @@ def names_its_signals(trial: Trial) -> None:
 
 
 @CONTROLLER.clause
+def answers_what_verdicts_ask(trial: Trial) -> None:
+    """What it says of its rows fits them: an equation of the error a row, and gains that it has."""
+    place = trial.place()
+    law, controller = trial.law(place), trial.controller
+    rows = [each.row for each in controller.error_polynomials(law.stack)]
+    require(
+        not rows or rows == list(law.stack.names),
+        f"error_polynomials must have one entry a row, or none; got {rows}.",
+    )
+    gains = controller.gains_for(1.0, 1.0, lambda: np.ones(len(law.stack))) or {}
+    wrong = [name for name in gains if not hasattr(controller, name.split(".")[0])]
+    require(not wrong, f"gains_for must give its own fields; got {wrong}.")
+    if controller.row_allocation is not None:
+        require(controller.row_law is not None, "a law by rows must name itself as row_law.")
+
+
+@CONTROLLER.clause
 def repeats_its_runs(trial: Trial) -> None:
     """Equal scenarios give results of the same bits."""
     first, second = simulate(trial.run), simulate(trial.run)

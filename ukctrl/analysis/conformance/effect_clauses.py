@@ -159,6 +159,17 @@ def keeps_time(exposed: Exposed) -> None:
 
 
 @EFFECT.clause
+def answers_what_an_analysis_asks(exposed: Exposed) -> None:
+    """A sensor says what is linear about it, or that nothing is: its lateness is a finite time."""
+    if not isinstance(exposed.effect, SensorEffect):
+        return
+    robot, _, _ = _place(exposed)
+    part = exposed.effect.linear(exposed.bench(robot))
+    late = 0.0 if part is None else part.late
+    require(0.0 <= late < np.inf, f"linear must be late by a finite time; got {late:g} s.")
+
+
+@EFFECT.clause
 def runs(exposed: Exposed) -> None:
     """A short run with it completes, and repeats its bits."""
     first, second = simulate(exposed.run), simulate(exposed.run)

@@ -22,7 +22,7 @@ from ukctrl.mechanics.constraints import Constraint
 from ukctrl.simulation.effects import Effect
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.scenario.loading import load_code, resolve_card
+from ukctrl.simulation.scenario.cards import load_code, resolve_card
 
 EXAMPLE = 1.0
 """What a setting gets that has no default and is not given."""

@@ -40,24 +40,14 @@ class Asked(NamedTuple):
 
     def ask(self, rows: Rows, memory: Vector) -> Ask:
         """Return what it asks for at these rows."""
-        bound = self.bound
-        if isinstance(bound, StateFeedback):
-            return bound.ask(rows, memory, self.dynamics)
-        return Ask(rows, bound.demand(rows, memory), bound.memory_rate(rows))
+        return self.bound.ask(rows, memory, self.dynamics)
 
     def met(self) -> tuple[Rows, Vector]:
         """Return the rows as if they were met, and the memory of a start there."""
         zero = np.zeros(len(self.rows.b))
         phi = np.where(np.isnan(self.rows.phi), np.nan, zero)
         rows = Rows(self.rows.A, self.rows.b, zero, phi)
-        return rows, _memory(self.bound, rows, self.dynamics)
-
-
-def _memory(bound: BoundFeedback | StateFeedback, rows: Rows, dynamics: Dynamics) -> Vector:
-    """Return the memory of a start with these rows."""
-    if isinstance(bound, StateFeedback):
-        return bound.begin(dynamics.snapshot.t, rows)
-    return bound.memory.copy()
+        return rows, self.bound.begin(self.dynamics.snapshot.t, rows).copy()
 
 
 def _asked(feedback: Feedback) -> Iterator[Asked]:
@@ -72,7 +62,7 @@ def _asked(feedback: Feedback) -> Iterator[Asked]:
         rng = np.random.default_rng(1)
         for dynamics in place.states():
             rows = place.stack.write(dynamics.snapshot)
-            memory = _memory(bound, rows, dynamics)
+            memory = bound.begin(dynamics.snapshot.t, rows)
             memory = memory + 0.01 * rng.uniform(size=memory.shape)
             yield Asked(place, bound, dynamics, rows, memory)
     if not served:
@@ -136,3 +126,18 @@ def depends_on_its_arguments_alone(feedback: Feedback) -> None:
         other = Rows(at.rows.A, at.rows.b + 1.0, 2.0 * at.rows.beta, -at.rows.phi)
         at.ask(other, at.memory + 1.0)
         require_equal("two demands at one state", at.ask(at.rows, at.memory).demand, first)
+
+
+@FEEDBACK.clause
+def answers_what_verdicts_ask(feedback: Feedback) -> None:
+    """The equation of its errors has one entry a row, or is not linear; gains are its fields."""
+    for at in _asked(feedback):
+        found = at.bound.error_polynomials(at.situation.stack)
+        names = [each.row for each in found]
+        require(
+            not found or names == list(at.situation.stack.names),
+            f"error_polynomials must have one entry a row, or none; got {names}.",
+        )
+    gains = feedback.gains_for(1.0, 1.0) or {}
+    unknown = [name for name in gains if not hasattr(feedback, name)]
+    require(not unknown, f"gains_for must give its own fields; got {unknown}.")

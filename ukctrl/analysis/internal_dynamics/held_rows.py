@@ -18,14 +18,8 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import plant_at
-from ukctrl.control import Servo, Task
-from ukctrl.control.allocation import (
-    Allocation,
-    Bounded,
-    Damped,
-    LeastNorm,
-    Prioritized,
-)
+from ukctrl.control import Task
+from ukctrl.control.allocation import Allocation, LeastNorm
 from ukctrl.core.algebra.differences import WEIGHTS, jacobian
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Rows, Stack
@@ -33,7 +27,8 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import FreeDirections, Linearizer
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.prepare import passive_gains, start_state
+from ukctrl.simulation.loop.plants_over_time import passive_gains
+from ukctrl.simulation.loop.prepare import start_state
 from ukctrl.simulation.scenario import Scenario
 
 RATE = 20.0
@@ -234,10 +229,5 @@ def allocation(scenario: Scenario) -> Allocation:
 
     That of a law which is no servo law is the least effort.
     """
-    controller = scenario.controller
-    if not isinstance(controller, Servo):
-        return LeastNorm()
-    own = controller.allocation
-    if isinstance(own, LeastNorm | Bounded | Damped | Prioritized):
-        return LeastNorm(metric=own.metric, null_space=own.null_space)
-    return own
+    own = scenario.controller.row_allocation
+    return LeastNorm() if own is None else own.exact()

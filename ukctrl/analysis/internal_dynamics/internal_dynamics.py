@@ -16,9 +16,6 @@ from ukctrl.analysis.internal_dynamics.near_a_state import Near, near_motion, ne
 from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of, periodic
 from ukctrl.analysis.internal_dynamics.states_of_rest import Rest, Search
 from ukctrl.analysis.linear import equilibria
-from ukctrl.control.controller import Controller
-from ukctrl.control.planned.inversion import Inversion, JointMotion, ServoDae
-from ukctrl.control.planned.law import Planned
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
@@ -193,7 +190,7 @@ def internal_dynamics(
         robot=held.robot, q=q, states=states, dimension=dimension, rows=grip.independent,
         free=free, grip=whole,
         moves=moves, rests=rests, along=along, motion=run, cycle=cycle,
-        prepared=_prepared(scenario.controller),
+        prepared=scenario.controller.forgets_growth,
     )  # fmt: skip
     kind, said = verdict(facts)
     return InternalDynamics(
@@ -202,14 +199,6 @@ def internal_dynamics(
         rests=rests, families=families, along=along, motion=run, periodic=cycle, kind=kind,
         verdict=said, notes=tuple(notes),
     )  # fmt: skip
-
-
-def _prepared(controller: Controller | None) -> bool:
-    """Tell whether a controller follows a motion that does without what grows."""
-    if not isinstance(controller, Planned):
-        return False
-    along = controller.along
-    return isinstance(along, Inversion) and not isinstance(along, JointMotion | ServoDae)
 
 
 def path_moves(held: Held, q: Vector) -> bool:

@@ -65,14 +65,13 @@ class Facts(NamedTuple):
 def verdict(facts: Facts) -> tuple[Kind | None, str]:
     """Return what becomes of the motion that a task leaves, and the same in words."""
     if facts.dimension == 0:
-        said = "the task determines the whole motion: there is no internal dynamics."
+        text = "the task determines the whole motion: there is no internal dynamics."
         if facts.rows > facts.robot.nu:
-            said += (
-                f" It asks for {facts.rows} independent rows of "
-                f"{facts.robot.nu} motor{'' if facts.robot.nu == 1 else 's'}, which can keep no "
-                "more than a state of rest."
+            text += (
+                f" It asks for {facts.rows} independent rows of motors: {facts.robot.nu}, which "
+                "can keep no more than a state of rest."
             )
-        return "none", said
+        return "none", text
     if facts.free >= facts.dimension and not facts.grip:
         return "none", f"nothing is left to itself: {_free(facts)}."
     if facts.cycle is not None:
@@ -84,23 +83,22 @@ def verdict(facts: Facts) -> tuple[Kind | None, str]:
     return _without_rest(facts)
 
 
+def _followed(kind: Kind, words: str) -> str:
+    return f"the task is followed, {'but' if kind in BAD else 'and'} {words}."
+
+
 def _periodic(cycle: Periodic, prepared: bool) -> tuple[Kind, str]:
     """Judge a periodic motion by its multipliers."""
     largest = float(np.abs(cycle.multipliers[0]))
     every = f"Floquet multiplier {largest:.4g} over the period of {cycle.period:.4g} s"
     if largest > 1.0 + ON_CIRCLE:
-        return "runs_away", (
-            "the task is followed, but the periodic motion of what it leaves is unstable: "
-            f"{every}. {PREPARED if prepared else INSTEAD}"
-        )
+        text = f"the periodic motion of what it leaves is unstable: {every}"
+        return "runs_away", f"{_followed('runs_away', text)} {PREPARED if prepared else INSTEAD}"
     if largest < 1.0 - ON_CIRCLE:
-        return "settles", (
-            f"the task is followed, and what it leaves comes to a periodic motion: {every}."
-        )
-    return "stays", (
-        "the task is followed, and what it leaves stays near a periodic motion, without coming "
-        f"back to it: {every}."
-    )
+        text = f"what it leaves comes to a periodic motion: {every}"
+        return "settles", _followed("settles", text)
+    text = f"what it leaves stays near a periodic motion, without coming back to it: {every}"
+    return "stays", _followed("stays", text)
 
 
 def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
@@ -108,47 +106,42 @@ def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
     near, run = facts.rests[0], facts.motion
     place = _place(facts.robot, near, facts.q)
     if not place or run is None or run.fate == "ended" or _leaves(facts, near):
-        kind, words = near.modes.kind, fate(near)
-        said = [f"the task is followed, {words}."]
-        if place:
-            said.append(f"That is about the state of rest next to the start, {place}.")
+        kind = near.modes.kind
+        said = [_followed(kind, fate(near))]
+        said += [f"That is about the state of rest next to the start, {place}."] if place else []
     else:
         kind, words = _fate_of_push(run, near)
-        said = [f"the task is followed, {words}."]
-        said.append(f"About the state of rest next to the start, {place}: {_short(near)}.")
+        said = [_followed(kind, words)]
+        said.append(f"About the state of rest next to the start, {place}: {fate(near)}.")
     said += [
-        f"About another one, {_place(facts.robot, other, near.q)}: {_short(other)}."
+        f"About another one, {_place(facts.robot, other, near.q)}: {fate(other)}."
         for other in facts.rests[1:]
         if not (near.modes.at_zero or other.modes.at_zero)
     ][:1]
-    if facts.moves:
-        said.append("The path was held at rest for this.")
+    said += ["The path was held at rest for this."] if facts.moves else []
     return kind, " ".join([*said, *_advice(near, facts, kind)])
 
 
 def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
     """Judge the motion along a path that moves."""
-    first, run = facts.along[0], facts.motion
-    decides = first
-    kind: Kind
+    decides, run = facts.along[0], facts.motion
+    steady = _steady(facts.along)
     if facts.rests and _leaves(facts, facts.rests[0]):
         decides = facts.rests[0]
-        kind, said = decides.modes.kind, [f"the task is followed, {fate(decides)}."]
+        kind = decides.modes.kind
+        said = [_followed(kind, fate(decides))]
         said.append("That is with the path held at rest; along the path it goes away as well.")
-    elif _steady(facts.along) or run is None or run.fate == "ended":
-        kind, said = first.modes.kind, [f"the task is followed, {fate(first)}."]
-        if not _steady(facts.along):
+    elif steady or run is None or run.fate == "ended":
+        kind = decides.modes.kind
+        said = [_followed(kind, fate(decides))]
+        if not steady:
             said.append("That is with time standing still at the start, which proves nothing.")
     else:
-        if facts.rests:
-            decides = facts.rests[0]
+        decides = facts.rests[0] if facts.rests else decides
         kind, words = _fate_of_push(run, decides)
-        said = [f"the task is followed, {words}."]
-        if facts.rests:
-            said.append(f"With the path held at rest, {_short(decides)}.")
-    if run is not None and run.ended:
-        said.append(f"The motion ends early: {run.ended.rstrip('.')}.")
-    return kind, " ".join([*said, *_advice(decides, facts, kind)])
+        said = [_followed(kind, words)]
+        said += [f"With the path held at rest, {fate(decides)}."] if facts.rests else []
+    return kind, " ".join([*said, *_ended(run), *_advice(decides, facts, kind)])
 
 
 def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
@@ -157,22 +150,24 @@ def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
     if run is None or len(run.times) < 9 or not run.moved.size:
         return None, f"{facts.dimension} states are left to themselves, and {none}."
     name, far, unit = run.farthest()
-    travel = np.linalg.norm(run.moved, axis=1)
-    found = judge(run.times, travel)[0]
-    kind: Kind = "settles" if found == "ended" else found
+    result = judge(run.times, np.linalg.norm(run.moved, axis=1))[0]
+    kind: Kind = "settles" if result == "ended" else result
     words = {
-        "runs_away": "but '{}' moves away ever faster",
-        "drifts": "but '{}' moves away steadily",
-        "stays": "and '{}' keeps moving within bounds",
-        "settles": "and '{}' comes back",
-    }[kind].format(name)
+        "runs_away": "moves away ever faster",
+        "drifts": "moves away steadily",
+        "stays": "keeps moving within bounds",
+        "settles": "comes back",
+    }[kind]
     seconds = run.times[-1] - run.times[0]
-    said = [f"the task is followed, {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}."]
-    if run.ended:
-        said.append(f"The motion ends early: {run.ended.rstrip('.')}.")
-    if facts.free and kind in BAD:
-        said.append(NULL_SPACE)
+    said = [_followed(kind, f"'{name}' {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}")]
+    said += _ended(run)
+    said += [NULL_SPACE] if facts.free and kind in BAD else []
     return kind, " ".join(said)
+
+
+def _ended(run: Motion | None) -> list[str]:
+    ended = run is not None and run.ended
+    return [f"The motion ends early: {ended.rstrip('.')}."] if ended else []
 
 
 def _free(facts: Facts) -> str:
@@ -193,43 +188,29 @@ def _accelerates(run: Motion | None) -> bool:
 
 def fate(near: Near) -> str:
     """Return what becomes of a small push, as the end of a sentence."""
-    m, name = near.modes, near.moving
-    pole, lasting = m.pole, math.log(2.0)
+    m, name, pole = near.modes, near.moving, near.modes.pole
+    pair = f" ± {pole.imag:.3g}j" if pole.imag else ""
     if m.kind == "none":
-        return "and nothing is left to itself"
+        return "nothing is left to itself"
     if m.kind == "runs_away":
-        poles = f"an unstable pole at {pole.real:+.3g} rad/s"
-        if pole.imag:
-            poles = f"an unstable pair of poles at {pole.real:+.3g} ± {pole.imag:.3g}j rad/s"
+        poles = "pair of poles" if pair else "pole"
         return (
-            f"but '{name}' drifts away: internal dynamics has {poles} (twice as far every "
-            f"{lasting / pole.real:.2g} s)"
+            f"'{name}' drifts away: internal dynamics has an unstable {poles} at {pole.real:+.3g}"
+            f"{pair} rad/s (twice as far every {math.log(2.0) / pole.real:.2g} s)"
         )
     if m.kind == "drifts":
         how = "goes on at constant speed once it moves" if m.chain == 2 else "drifts ever faster"
-        count = "a double pole" if m.chain == 2 else f"a {m.chain}-fold pole"
-        return f"but '{name}' {how}: internal dynamics has {count} at 0"
+        count = "double" if m.chain == 2 else f"{m.chain}-fold"
+        return f"'{name}' {how}: internal dynamics has a {count} pole at 0"
     if m.kind == "swings":
-        return (
-            f"but '{name}' swings on for ever once it is pushed: internal dynamics is undamped at "
-            f"{abs(pole):.3g} rad/s"
-        )
+        rate = f"{abs(pole):.3g} rad/s"
+        return f"'{name}' swings on for ever once it is pushed: undamped at {rate}"
     if m.kind == "stays":
-        return f"and '{name}' stays where it is pushed: internal dynamics has a pole at 0"
-    slowest = f"{pole.real:.3g} rad/s"
-    if pole.imag:
-        slowest = f"{pole.real:.3g} ± {pole.imag:.3g}j rad/s"
+        return f"'{name}' stays where it is pushed: internal dynamics has a pole at 0"
     return (
-        f"and what it leaves settles: the slowest pole of the internal dynamics is {slowest} "
-        f"(time constant {time_constant(pole):.2g} s)"
+        f"what it leaves settles: the slowest pole of the internal dynamics is {pole.real:.3g}"
+        f"{pair} rad/s (time constant {time_constant(pole):.2g} s)"
     )
-
-
-def _short(near: Near) -> str:
-    words = fate(near)
-    for start in ("and ", "but "):
-        words = words.removeprefix(start)
-    return words
 
 
 def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
@@ -239,13 +220,13 @@ def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
     name = run.coordinates[first_largest(apart[-1])] if apart.size else ""
     grown = f"{run.factor:.3g} times the push after {seconds:.3g} s"
     if run.fate == "runs_away":
-        return "runs_away", f"but '{name}' leaves it ever faster once it is pushed: {grown}"
+        return "runs_away", f"'{name}' leaves it ever faster once it is pushed: {grown}"
     if run.fate == "drifts":
-        return "drifts", f"but '{name}' drifts off steadily once it is pushed: {grown}"
+        return "drifts", f"'{name}' drifts off steadily once it is pushed: {grown}"
     if run.fate == "settles":
-        return "settles", f"and what it leaves comes back after a push: {grown}"
+        return "settles", f"what it leaves comes back after a push: {grown}"
     kind: Kind = "swings" if near.modes.kind == "swings" else "stays"
-    return kind, f"and '{name}' stays near its motion after a push, but does not come back"
+    return kind, f"'{name}' stays near its motion after a push, without coming back"
 
 
 def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:

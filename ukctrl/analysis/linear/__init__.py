@@ -2,10 +2,11 @@ r"""Linear analysis of a scenario: its plant and its loop near a state.
 
 Near a state and an input, the plant of a scenario is $\dot x = A x + B\,\delta u$ with the errors
 of the servo rows as outputs, $y = C x$; its states are the deviations that the passive constraints
-leave (see [`ukctrl.mechanics.linearise`][ukctrl.mechanics.linearise]). The loop has the law's
+leave (see [`linearize`][ukctrl.linearize]). The loop has the law's
 memory, the sensors and the delays as further states, and ticks where the scenario's does.
 """
 
+from ukctrl.analysis.linear import linear_figures
 from ukctrl.analysis.linear.analysis import LinearAnalysis, analyze
 from ukctrl.analysis.linear.design import Design, designed
 from ukctrl.analysis.linear.equilibria import Equilibrium, equilibria
@@ -18,7 +19,7 @@ from ukctrl.analysis.linear.period import LargestPeriod, largest_period
 from ukctrl.analysis.linear.point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
 from ukctrl.analysis.linear.zeros import invariant_zeros
-from ukctrl.control.regulators.settling_time import natural_frequency
+from ukctrl.control.settling_time import natural_frequency
 
 __all__ = [
     "Design",
@@ -40,6 +41,7 @@ __all__ = [
     "frequencies",
     "invariant_zeros",
     "largest_period",
+    "linear_figures",
     "linear_loop",
     "linear_plant",
     "loop_system",

@@ -17,23 +17,9 @@ from typing import Any, final
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import as_rates, growth_of
-from ukctrl.control import (
-    Baumgarte,
-    ComputedTorque,
-    FirstOrder,
-    JointPid,
-    Lqi,
-    Lqr,
-    OperationalSpace,
-    PdGravity,
-    Pid,
-    PolePlacement,
-    Regulation,
-    ResolvedAcceleration,
-    Servo,
-    law_name,
-)
-from ukctrl.control.regulators.settling_time import SETTLED, natural_frequency
+from ukctrl.control import law_name
+from ukctrl.control.settling_time import SETTLED, natural_frequency
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
@@ -80,28 +66,21 @@ def designed(scenario: Scenario, settling: float, damping: float = 1.0) -> Desig
         InputError: The controller has no such gains, or cannot settle as quickly.
     """
     law = scenario.controller
-    w = natural_frequency(settling, damping)
-    kp, kd = w * w, 2.0 * damping * w
+    natural_frequency(settling, damping)  # refuses what no law could have
     notes: list[str] = []
-    gains: dict[str, Any]
-    if isinstance(law, Servo) and isinstance(law.feedback, Baumgarte):
-        gains = {"feedback.alpha": kd, "feedback.beta": kp}
-    elif isinstance(law, Servo) and isinstance(law.feedback, Pid):
-        kp, ki, kd = _third_order(settling, damping)
-        gains = {"feedback.kp": kp, "feedback.ki": ki, "feedback.kd": kd}
-    elif isinstance(law, Servo) and isinstance(law.feedback, FirstOrder):
-        gains = {"feedback.kappa": -math.log(SETTLED) / settling}
-    elif isinstance(law, ComputedTorque | OperationalSpace | ResolvedAcceleration):
-        gains = {"kp": kp, "kd": kd}
-    elif isinstance(law, PdGravity | JointPid):
-        gains = _times_inertia(scenario, law, settling, damping)
+    loads: list[Vector] = []
+
+    def inertia() -> Vector:
+        loads.append(_inertia(scenario))
+        return loads[-1]
+
+    gains = law.gains_for(settling, damping, inertia)
+    if loads:
         notes.append("each joint as if it were alone, with its inertia at the start.")
-    elif isinstance(law, PolePlacement):
-        gains = {"settling": settling, "damping": damping}
-    elif isinstance(law, Lqr | Lqi):
-        gains = {"R": _weight(scenario, settling)}
+    if gains is None and law.searched_weight is not None:
+        gains = {law.searched_weight: _weight(scenario, law.searched_weight, settling)}
         notes.append("the damping of a regulator follows from its weights.")
-    else:
+    if gains is None:
         raise InputError(
             f"controller '{law_name(law)}' must be one whose gains follow from a settling time, "
             f"{KNOWN}."
@@ -110,39 +89,26 @@ def designed(scenario: Scenario, settling: float, damping: float = 1.0) -> Desig
     return Design(settling=settling, damping=damping, gains=rounded, notes=tuple(notes))
 
 
-def _third_order(settling: float, damping: float) -> tuple[float, float, float]:
-    w = natural_frequency(settling, damping, integral=True)
-    # (s^2 + 2 zeta w s + w^2)(s + w)
-    two = 2.0 * damping
-    return (1.0 + two) * w * w, w**3, (1.0 + two) * w
-
-
-def _times_inertia(
-    scenario: Scenario, law: PdGravity | JointPid, settling: float, damping: float
-) -> dict[str, Any]:
+def _inertia(scenario: Scenario) -> Vector:
+    """Return the inertia of each row of the started law at the start, shape ``(m,)``."""
     loop = Loop(scenario)
     q, v, _ = loop.state
     rows = loop.law.stack.write(loop.robot.snapshot(q, v, loop.t0))
     s = loop.robot.snapshot(q)
-    inertia = np.einsum("ki,ij,kj->k", rows.A, s.M, rows.A)
-    if isinstance(law, PdGravity):
-        w = natural_frequency(settling, damping)
-        return {"kp": tuple(w * w * inertia), "kd": tuple(2.0 * damping * w * inertia)}
-    kp, ki, kd = _third_order(settling, damping)
-    return {"kp": tuple(kp * inertia), "ki": tuple(ki * inertia), "kd": tuple(kd * inertia)}
+    return np.asarray(np.einsum("ki,ij,kj->k", rows.A, s.M, rows.A))
 
 
-def _weight(scenario: Scenario, settling: float) -> float:
+def _weight(scenario: Scenario, name: str, settling: float) -> float:
     """Return the largest weight of all inputs with which a regulator settles in that time."""
     needed = -math.log(SETTLED) / settling
 
     @functools.cache
     def decay(R: float) -> float:
         try:
-            law = Loop(scenario.replace({"controller.R": R})).law
+            law = Loop(scenario.replace({f"controller.{name}": R})).law
         except (UkctrlError, ArithmeticError, ValueError):
             return -math.inf
-        assert isinstance(law, Regulation)  # what an lqr and an lqi start as
+        assert law.poles is not None  # it has a weight to be searched
         return float(-growth_of(as_rates(law.poles, scenario.timing.control)))
 
     exponents = np.arange(DECADES, -DECADES - 1, -1).tolist()

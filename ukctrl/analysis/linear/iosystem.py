@@ -23,7 +23,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate import State
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.prepare import integrator, passive_gains
+from ukctrl.simulation.loop.plants_over_time import integrator, passive_gains
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.linear_law import linear_law
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
-from ukctrl.analysis.linear.measuring import left_out, measured
+from ukctrl.analysis.linear.measuring import measured, readings
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control_names import signals
 from ukctrl.analysis.linear.sampling import Block, sampled_plant, series
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.effects import Bench, Bias, ClockEffect, InputDelay, InputEffect
+from ukctrl.simulation.effects.effect import Bench, InputEffect, kind_of
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
@@ -228,28 +228,30 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
         whole = series(series(body, sensors.block), law)
     return LinearLoop(
         plant=plant, period=period, delay=delay, A=whole.A, B=whole.B, C=whole.C,
-        states=whole.states, notes=tuple(_notes(scenario, loop.law, found.rough)),
+        states=whole.states, notes=tuple(_notes(scenario, bench, loop.law, found.rough)),
     )  # fmt: skip
 
 
 def _biased(scenario: Scenario, bench: Bench, point: OperatingPoint) -> OperatingPoint:
     """Return what the law measures where nothing moves: biases are all that is left."""
     q, v = point.q, point.v
-    for effect in scenario.effect:
-        if isinstance(effect, Bias):
+    for effect, part in readings(scenario.effect, bench):
+        if part is not None and part.steady:
             q, v = effect.attach(bench, np.random.default_rng(0)).read(point.t, q, v)
     return dc.replace(point, q=q, v=v)
 
 
-def _notes(scenario: Scenario, law: Law, rough: float) -> list[str]:
-    notes = []
-    for kind in left_out(scenario.effect):
-        notes.append(f"effect '{kind}' has no linear part and is left out.")
+def _notes(scenario: Scenario, bench: Bench, law: Law, rough: float) -> list[str]:
+    notes = [
+        f"effect '{kind_of(effect)}' has no linear part and is left out."
+        for effect, part in readings(scenario.effect, bench)
+        if part is None
+    ]
     for effect in scenario.effect:
-        kind = str(getattr(effect, "kind", type(effect).__name__))
-        if isinstance(effect, ClockEffect):
+        kind = kind_of(effect)
+        if effect.moves_ticks:
             notes.append(f"effect '{kind}' is left out: every tick is on time.")
-        elif isinstance(effect, InputEffect) and not isinstance(effect, InputDelay):
+        elif isinstance(effect, InputEffect) and not effect.only_delays:
             notes.append(f"effect '{kind}' is left out: inputs count as between its bounds.")
     if law.switches:
         notes.append("the law switches; it is looked at in the mode that is due here.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
 from ukctrl.analysis.linear.linear_loop import LinearLoop
+from ukctrl.analysis.linear.margin_table import margin_table
 from ukctrl.core.extremes import ranks
 from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
@@ -29,7 +30,17 @@ LEVELS: Mapping[str | None, Level] = {
     "unstable": "bad",
     None: "note",
 }
-FIGURES = ("poles", "bode", "nyquist", "root_locus")
+TITLES = {"poles": "Poles and zeros", "bode": "Bode", "nyquist": "Nyquist", "root_locus": ""}
+CAPTIONS = {
+    "poles": "Crosses are poles, rings invariant zeros from the motors to the servo rows. Right of "
+    "the red line modes grow.",
+    "bode": "The loop transfer function at each motor, the others closed. A dot marks the crossing "
+    "with the least phase margin; a dashed line half the rate of the hold.",
+    "nyquist": "The same in the plane; thin lines are negative frequencies. The red disk around -1 "
+    "is what a disk margin of 0.5 keeps free: a factor of 1.67 of gain, or 28 deg.",
+    "root_locus": "Poles of the closed loop while the gain of one motor goes from "
+    f"{LOWEST:g} to {HIGHEST:g} times what it is; crosses are the poles as they are.",
+}
 
 
 def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: str | Path) -> Path:
@@ -46,7 +57,7 @@ def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: st
     folder, images = Path(directory), pictures(found)
     target = folder / "analysis.html"
     with web_page.folder_for("the analysis", folder):
-        web_page.write_pictures(images, folder, FIGURES)
+        web_page.write_pictures(images, folder, CAPTIONS)
         text = json.dumps(data, indent=2, allow_nan=False)
         write_atomically(folder / "analysis.json", f"{text}\n".encode())
         write_atomically(target, _html(found, images).encode())
@@ -58,48 +69,19 @@ def pictures(found: LinearAnalysis) -> list[web_page.Picture]:
     loop, plant = found.loop, found.plant
     closed = None if loop is None else loop.rates()
     period = None if loop is None else loop.period
-    drawn = [
-        web_page.picture(
-            "poles",
-            "Poles and zeros",
-            "Crosses are poles, rings invariant zeros from the motors to the servo rows. Right of "
-            "the red line modes grow.",
-            linear_figures.pole_map(plant.poles(), found.zeros, closed, period),
-        )
+    drawn = {"poles": linear_figures.pole_map(plant.poles(), found.zeros, closed, period)}
+    titles = dict(TITLES)
+    if loop is not None:
+        curves = [_curve(found, loop, motor) for motor in _shown(found, loop)]
+        drawn["bode"] = linear_figures.bode(curves, None if period is None else math.pi / period)
+        drawn["nyquist"] = linear_figures.nyquist(curves)
+        worst = _shown(found, loop)[0]
+        drawn["root_locus"] = linear_figures.root_locus(_locus(loop, worst), period)
+        titles["root_locus"] = f"Root locus at {loop.inputs[worst]}"
+    return [
+        web_page.picture(name, titles[name], CAPTIONS[name], figure)
+        for name, figure in drawn.items()
     ]
-    if loop is None:
-        return drawn
-    curves = [_curve(found, loop, motor) for motor in _shown(found, loop)]
-    folded = None if period is None else math.pi / period
-    drawn.append(
-        web_page.picture(
-            "bode",
-            "Bode",
-            "The loop transfer function at each motor, the others closed. A dot marks the crossing "
-            "with the least phase margin; a dashed line half the rate of the hold.",
-            linear_figures.bode(curves, folded),
-        )
-    )
-    drawn.append(
-        web_page.picture(
-            "nyquist",
-            "Nyquist",
-            "The same in the plane; thin lines are negative frequencies. The red disk around -1 is "
-            "what a disk margin of 0.5 keeps free: a factor of 1.67 of gain, or 28 deg.",
-            linear_figures.nyquist(curves),
-        )
-    )
-    worst = _shown(found, loop)[0]
-    drawn.append(
-        web_page.picture(
-            "root_locus",
-            f"Root locus at {loop.inputs[worst]}",
-            "Poles of the closed loop while the gain of one motor goes from "
-            f"{LOWEST:g} to {HIGHEST:g} times what it is; crosses are the poles as they are.",
-            linear_figures.root_locus(_locus(loop, worst), period),
-        )
-    )
-    return drawn
 
 
 def _shown(found: LinearAnalysis, loop: LinearLoop) -> list[int]:
@@ -152,19 +134,7 @@ def _html(found: LinearAnalysis, images: list[web_page.Picture]) -> str:
         "level": LEVELS[found.stability],
         "headline": sentence(found.verdict),
         "contents": contents,
-        "margins": [
-            (
-                each.motor,
-                f"{number(each.gain_low)} to {number(each.gain_high)}",
-                number(each.phase),
-                number(each.phase_frequency),
-                number(1e3 * each.delay),
-                number(each.disk),
-                number(each.disk_gain),
-                number(each.disk_phase),
-            )
-            for each in found.margins
-        ],
+        "margins": margin_table(found.margins) if found.margins else None,
         "figures": images,
         "notes": [sentence(note) for note in found.notes],
         "facts": facts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +11,7 @@ import numpy as np
 from ukctrl.analysis.linear.sampling import Block, series
 from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.linearise import Linearization
-from ukctrl.simulation.effects import (
-    Bench,
-    Bias,
-    Differentiation,
-    Effect,
-    MeasurementDelay,
-    SensorEffect,
-)
-from ukctrl.simulation.effects.delay import late
+from ukctrl.simulation.effects.effect import Bench, Effect, LinearReading, SensorEffect
 
 
 class Measured(NamedTuple):
@@ -35,24 +27,23 @@ def measured(effects: Sequence[Effect], linear: Linearization, bench: Bench) -> 
     """Return the linear part of a scenario's sensors; noise and rounding have none."""
     n = len(linear.A)
     found = Measured(_straight(n), linear.full)
-    for effect in effects:
-        if isinstance(effect, MeasurementDelay):
-            ticks = round(late(effect, bench) / (bench.period or 1.0))
+    for _, part in readings(effects, bench):
+        if part is not None and part.late:
+            ticks = round(part.late / (bench.period or 1.0))
             found = found._replace(block=series(found.block, _delay(ticks, found)))
-        elif isinstance(effect, Differentiation):
+        if part is not None and part.differentiates:
             assert bench.period is not None  # it acts at the ticks
-            found = _differentiated(effect, found, linear, bench.period)
+            found = _differentiated(part, found, linear, bench.period)
     return found
 
 
-def left_out(effects: Sequence[Effect]) -> tuple[str, ...]:
-    """Return the kinds of sensor effects that have no linear part."""
-    kept = (MeasurementDelay, Differentiation, Bias)
-    return tuple(
-        str(getattr(effect, "kind", type(effect).__name__))
-        for effect in effects
-        if isinstance(effect, SensorEffect) and not isinstance(effect, kept)
-    )
+def readings(
+    effects: Sequence[Effect], bench: Bench
+) -> Iterator[tuple[SensorEffect, LinearReading | None]]:
+    """Yield the effects on sensors, each with its linear part if it has one."""
+    for effect in effects:
+        if isinstance(effect, SensorEffect):
+            yield effect, effect.linear(bench)
 
 
 def _straight(n: int) -> Block:
@@ -74,14 +65,14 @@ def _delay(ticks: int, before: Measured) -> Block:
 
 
 def _differentiated(
-    effect: Differentiation, before: Measured, linear: Linearization, period: float
+    part: LinearReading, before: Measured, linear: Linearization, period: float
 ) -> Measured:
     r"""Return velocities worked out from two ticks, through a low-pass where there is one."""
     robot, i = linear.robot, linear.positions
     n, k, nv = len(i), len(before.block.D), robot.nv
     N = linear.full[:nv, :n]
     turn = robot.bracket(linear.v)[i] @ N  # the tangent frame turns along with the motion
-    share = 1.0 if effect.cutoff is None else -math.expm1(-math.tau * effect.cutoff * period)
+    share = 1.0 if part.cutoff is None else -math.expm1(-math.tau * part.cutoff * period)
     one = np.eye(n)
     raw = one / period + turn
     # States: the configuration of the last tick, then the filtered velocity.

@@ -18,6 +18,7 @@ from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.prepare import grid, start_state, true_robot
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.simulate import Simulation
 
 At = Literal["start"] | float
 """``"start"``, or a time of the run [s]."""
@@ -109,7 +110,7 @@ def _later(scenario: Scenario, t: float) -> OperatingPoint:
             f"the time to look at must be within the run, above {begin:g} s and at most {end:g} s; "
             f"got {t:g} s."
         )
-    loop = Loop(scenario)
+    loop = Simulation(scenario)
     loop.t1, loop.outputs = t, grid(begin, t, scenario.timing.sample)
     status, message = loop.run(lambda reached, duration: None)
     if status != "completed":

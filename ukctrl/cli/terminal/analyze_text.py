@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import cmath
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+from ukctrl.cli.terminal.lines import Line, clean, files, hanging, show, table_lines, write_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,24 +96,28 @@ def as_table(
     table: dict[str, object] = found.to_dict()
     table["equilibria"] = [
         {
-            "q": each.point.q.tolist(), "u": each.point.u.tolist(), "family": each.family,
+            "q": each.point.q.tolist(),
+            "u": each.point.u.tolist(),
+            "family": each.family,
             "distance": each.distance,
         }
         for each in equilibria
-    ]  # fmt: skip
+    ]
     if design is not None:
         table["design"] = {
-            "settling": design.settling, "damping": design.damping, "gains": dict(design.gains),
-            "set": design.arguments(), "card": None if card is None else str(card),
-        }  # fmt: skip
+            "settling": design.settling,
+            "damping": design.damping,
+            "gains": dict(design.gains),
+            "set": design.arguments(),
+            "card": None if card is None else str(card),
+        }
     if period is not None:
         table["longest_period"] = period._asdict()
     return table
 
 
 def _size(states: int, motors: int, rows: int) -> str:
-    counts = ((states, "state"), (motors, "motor"), (rows, "row"))
-    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    return f"states: {states}, motors: {motors}, rows: {rows}"
 
 
 def _others(equilibria: Sequence[Equilibrium]) -> str:
@@ -166,32 +169,17 @@ def _modes(modes: Sequence[HiddenMode]) -> str:
 
 
 def _margins(margins: Sequence[Margins]) -> list[Line]:
+    """Return the margins of the motors that have least."""
+    from ukctrl.analysis.linear.margin_table import margin_table
     from ukctrl.core.extremes import ranks
+    from ukctrl.reports.table import first_columns
 
-    rows: list[Sequence[Part | str]] = [
-        [Part(head, "dim") for head in ("motor", "gain", "phase", "at", "delay", "disk")]
-    ]
     order = ranks(each.disk for each in margins)
-    chosen = sorted(range(len(margins)), key=lambda k: order[k])[:MOST]
-    for each in (margins[k] for k in sorted(chosen)):
-        rows.append(
-            [
-                Part(clean(each.motor), "cyan"),
-                f"{_factor(each.gain_low)} .. {_factor(each.gain_high)}",
-                "any" if math.isinf(each.phase) else f"{each.phase:.1f} deg",
-                "-" if math.isnan(each.phase_frequency) else f"{each.phase_frequency:.3g} rad/s",
-                "any" if math.isinf(each.delay) else f"{1e3 * each.delay:.3g} ms",
-                f"{each.disk:.3f}",
-            ]
-        )
-    lines = table(rows, "<>>>>>")
+    least = sorted(sorted(range(len(margins)), key=lambda k: order[k])[:MOST])
+    lines = table_lines(first_columns(margin_table([margins[k] for k in least]), 6))
     if len(margins) > MOST:
         lines += hanging("  ", f"and {len(margins) - MOST} motors with more, in the files")
     return lines
-
-
-def _factor(value: float) -> str:
-    return "any" if math.isinf(value) else "0" if value == 0.0 else f"{value:.3g}"
 
 
 def _design(design: Design, card: Path | None) -> list[Line]:

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+from ukctrl.cli.terminal.lines import (
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    table_lines,
+    write_json,
+)
 from ukctrl.cli.terminal.summaries import moved_text
 
 if TYPE_CHECKING:
@@ -42,7 +51,7 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
     for name, value in _facts(found):
         lines += hanging(f"  {name:<14}", value, "cyan")
     lines += _rows(found)
-    lines += _uses(found.feasibility) if found.feasibility is not None else []
+    lines += _uses(found.motion.feasibility) if found.motion.feasibility is not None else []
     remarks = list(_remarks(found))
     lines += [[""]] if remarks else []
     for level, text in remarks:
@@ -56,43 +65,43 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
 
 def _facts(found: Check) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every fact."""
-    motors = f"{found.motors} motor{'' if found.motors == 1 else 's'}"
-    yield "robot", f"{found.robot}, {_count(found.freedoms, 'freedom')}, {motors}"
-    yield "mobility", f"{found.mobility}, {found.actuation if found.motors else 'not'} actuated"
+    start, motion = found.start, found.motion
+    yield "robot", f"{found.robot}, freedoms: {start.freedoms}, motors: {start.motors}"
+    yield "mobility", f"{start.mobility}, {start.actuation if start.motors else 'not'} actuated"
     yield "motion", _motion(found)
-    along = found.ranks
-    yield "passive rows", _ranks(found.passive, along.passive if along else None)
-    yield "servo rows A", _ranks(found.servo, along.servo if along else None)
-    if found.rows:
-        yield "grip H = A G", _ranks(found.grip, along.grip if along else None)
+    along = motion.ranks
+    yield "passive rows", _ranks(start.passive, along.passive if along else None)
+    yield "servo rows A", _ranks(start.servo, along.servo if along else None)
+    if start.rows:
+        yield "grip H = A G", _ranks(start.grip, along.grip if along else None)
     if along is not None:
-        at = (
-            f" (t = {along.realisation_at:.4g} s)" if along.realisation_at > found.way.start else ""
-        )
+        later = along.realisation_at > motion.way.start
+        at = f" (t = {along.realisation_at:.4g} s)" if later else ""
         ideal = " (ideal)" if along.realisation == "orthogonal" else ""
         yield "realisation", f"{along.realisation}{ideal}{at}"
-    if found.velocity_rows is not None:
-        yield "velocity rows", found.velocity_rows.sentence()
-    if found.sampling is not None:
+    if start.velocity_rows is not None:
+        yield "velocity rows", start.velocity_rows.sentence()
+    if motion.sampling is not None:
         yield "error", _error(found)
     if found.internal is not None and found.internal.verdict not in found.warnings:
         yield "internal", _left(found.internal)
-    if found.moved:
-        yield "start", moved_text(found.moved)
-    if found.rows and found.inputs:
-        first = list(found.inputs.items())[:MOST_INPUTS]
-        listed = ", ".join(f"{name} = {value:.4g}" for name, value in first)
-        yield "first input", listed + _more(len(found.inputs) - len(first))
+    if start.moved:
+        yield "start", moved_text(start.moved)
+    if start.rows and start.inputs:
+        listed = [f"{name} = {value:.4g}" for name, value in start.inputs.items()]
+        more = len(listed) - MOST_INPUTS
+        listed[MOST_INPUTS:] = [f"and {more} more that --json lists"] if more > 0 else []
+        yield "first input", ", ".join(listed)
 
 
 def _left(found: InternalDynamics) -> str:
     if not found.dimension:
         return found.verdict
-    return f"{_count(found.dimension, 'state')} of {found.states}: {found.verdict}"
+    return f"{found.dimension} of {found.states} states: {found.verdict}"
 
 
 def _motion(found: Check) -> str:
-    way = found.way
+    way = found.motion.way
     if way.kind == "none":
         return f"none: {way.why}" if way.why else "none"
     how = {
@@ -107,7 +116,7 @@ def _motion(found: Check) -> str:
 
 
 def _error(found: Check) -> str:
-    sampled = found.sampling
+    sampled = found.motion.sampling
     assert sampled is not None
     poles = ", ".join(_pole(pole) for pole in sampled.poles if pole.imag >= 0.0)
     text = f"poles at {poles} 1/s"
@@ -125,58 +134,57 @@ def _pole(pole: complex) -> str:
 
 
 def _rows(found: Check) -> list[Line]:
-    lines: list[Line] = []
-    rows: list[Sequence[Part | str]] = [
-        [Part(head, "dim") for head in ("row", "phi", "beta", "out of reach", "relative degree")]
-    ]
-    for row in _most_telling(found.rows):
+    """Return the servo rows at the start."""
+    from ukctrl.reports.table import Column, Table
+
+    columns = [Column("row", "name"), *map(Column, ("phi", "beta", "out of reach"))]
+    rows = []
+    shown = _most_telling(found.start.rows)
+    for row in shown:
         unit = row.unit or "1"
-        phi = _with_unit(row.phi, unit)
+        phi = f"{row.phi:.1e} {unit}"
         if math.isnan(row.phi):
-            words = {True: "integrable", False: "nonholonomic", None: "undecided"}
-            phi = words[row.integrable]
-        beyond = f"at least {row.relative_degree_at_least}"
-        beyond = "-" if row.name in found.servo.dependent else beyond
-        degree = str(row.relative_degree) if row.relative_degree else beyond
-        beta, reach = _with_unit(row.beta, f"{unit}/s"), f"{row.reach:.1e}"
-        rows.append([Part(clean(row.name), "cyan"), phi, beta, reach, degree])
-    if found.rows:
-        lines += [[""], *table(rows, "<>>>>")]
-    if len(found.rows) >= len(rows):
-        lines += hanging("  ", _more(len(found.rows) - len(rows) + 1).removeprefix(", "))
-    return lines
+            kinds = {True: "integrable", False: "nonholonomic", None: "undecided"}
+            phi = str(kinds[row.integrable])
+        bound = f"at least {row.relative_degree_at_least}"
+        bound = "-" if row.name in found.start.servo.dependent else bound
+        degree = str(row.relative_degree or bound)
+        rows.append([row.name, phi, f"{row.beta:.1e} {unit}/s", f"{row.reach:.1e}", degree])
+    if not rows:
+        return []
+    lines = table_lines(Table.of([*columns, Column("relative degree")], rows))
+    return ["", *lines, *_more(len(found.start.rows) - len(shown))]
 
 
 def _uses(found: Feasibility) -> list[Line]:
     """Return what the motion takes, nearest to a limit first."""
     from ukctrl.core.extremes import ranks
+    from ukctrl.reports.table import Cell, Column, Table
 
     own = found.law or found.inputs
     uses = [("motor", use) for use in (own if not found.beyond else found.inputs or own)]
     uses += [("rate", use) for use in found.rates]
     uses += [("speed", use) for use in found.velocities]
     uses += [("position", use) for use in found.positions]
-    shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), NOTHING)
-    order = sorted(range(len(uses)), key=lambda k: (uses[k][1].since is None, -shares[k]))
-    uses = [uses[k] for k in order]
     if not uses:
         return []
-    rows: list[Sequence[Part | str]] = [
-        [Part(head, "dim") for head in ("", "of", "peak", "at", "limit", "used")]
-    ]
-    for what, use in uses[:MOST_USES]:
+    shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), NOTHING)
+    order = sorted(range(len(uses)), key=lambda k: (uses[k][1].since is None, -shares[k]))
+    columns = [Column("", "text"), Column("of", "name")]
+    rows: list[list[Cell | str]] = []
+    for what, use in (uses[k] for k in order[:MOST_USES]):
+        size = use.value if abs(use.value) > NOTHING else 0.0
         limit = "none" if use.limit is None else f"{use.limit:.4g}"
         used = "" if use.share is None else f"{100.0 * use.share:.0f} %"
-        style = "red" if use.since is not None else ""
-        size = use.value if abs(use.value) > NOTHING else 0.0
-        peak = f"{size:.4g} {use.unit}"
-        rows.append(
-            [what, Part(clean(use.name), "cyan"), peak, f"{use.t:.4g} s", limit, Part(used, style)]
-        )
-    lines: list[Line] = [[""], *table(rows, "<<>>>>")]
-    if len(uses) > MOST_USES:
-        lines += hanging("  ", _more(len(uses) - MOST_USES).removeprefix(", "))
-    return lines
+        share = Cell(used, "failed" if use.since is not None else "")
+        rows.append([what, use.name, f"{size:.4g} {use.unit}", f"{use.t:.4g} s", limit, share])
+    heads = map(Column, ("peak", "at", "limit", "used"))
+    lines = table_lines(Table.of([*columns, *heads], rows))
+    return ["", *lines, *_more(len(uses) - MOST_USES)]
+
+
+def _more(count: int) -> list[Line]:
+    return [[f"  and {count} more that --json lists"]] if count > 0 else []
 
 
 def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
@@ -191,10 +199,6 @@ def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
     return [rows[k] for k in sorted(order[:MOST_ROWS])]
 
 
-def _more(count: int) -> str:
-    return f", and {count} more that --json lists" if count > 0 else ""
-
-
 def _remarks(found: Check) -> Iterator[tuple[str, str]]:
     """Yield the level and the text of what does not touch the verdict, the model's audit first."""
     for finding in sorted(found.findings, key=lambda text: text.startswith("note")):
@@ -202,14 +206,6 @@ def _remarks(found: Check) -> Iterator[tuple[str, str]]:
         yield level, text
     for text in found.notes:
         yield "note", text
-
-
-def _with_unit(value: float, unit: str) -> str:
-    return f"{value:.1e} {unit}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _ranks(report: RankReport, along: RankAlong | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ukctrl.cli.terminal.lines import (
+    MARKS,
     UNLIMITED,
     Line,
     Part,
@@ -22,7 +23,6 @@ from ukctrl.cli.terminal.lines import (
 if TYPE_CHECKING:
     from ukctrl.papers import Outcome, Reproduction
 
-STYLES = {"good": "green", "note": "cyan", "warning": "yellow", "bad": "bold red"}
 NARROW = (14, 15, 10, 10, 7, 14)
 """Widths to which the columns shrink; they and the gaps fill 80 columns of a terminal."""
 GROWTH = ((1, 40), (2, 24), (3, 24), (5, 28), (0, 24), (1, 1000))
@@ -48,29 +48,21 @@ def show_reproduction(found: Reproduction, folder: Path, as_json: bool) -> None:
 
 
 def _paper(outcome: Outcome) -> Iterator[Line]:
-    from ukctrl.papers import digits
+    from ukctrl.papers.digits import plain_number
+    from ukctrl.papers.reproduction_page import claim_table
 
     yield from hanging("", outcome.citation or outcome.key, text_style="bold")
-    rows: list[tuple[list[str], str, str]] = []
-    for claim in outcome.claims:
-        form = digits.plain_number
-        cells: list[str] = [
-            claim.where,
-            digits.quantity(claim),
-            digits.printed(claim, form),
-            digits.ours(claim, form),
-            digits.difference(claim, form),
-            claim.verdict,
-        ]
+    table = claim_table(outcome, plain_number)
+    rows = [[clean(cell.text) for cell in row] for row in table.rows]
+    head = [column.head for column in table.columns]
+    widths = _widths([head, *rows])
+    if rows:
+        yield from _wrapped(head, widths, "dim")
+    marks = [row[-1].mark for row in table.rows]
+    for row, mark, claim in zip(rows, marks, outcome.claims, strict=True):
         # Where they agree, how that was verified is told by the page.
         note = "" if claim.verdict == "agrees" else claim.note
-        rows.append(([*map(clean, cells)], note, STYLES[digits.LEVELS[claim.verdict]]))
-    if rows:
-        head = ["place", "quantity", "paper", "ours", "off by", "verdict"]
-        widths = _widths([head, *(cells for cells, _, _ in rows)])
-        yield from _wrapped(head, widths, "dim")
-        for row, note, style in rows:
-            yield from _wrapped(row, widths, style, note)
+        yield from _wrapped(row, widths, MARKS[mark], note)
     for failure in outcome.failures:
         yield from hanging("  failed: ", f"{failure.where}: {failure.reason}", "bold red")
 

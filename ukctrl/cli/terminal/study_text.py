@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+from ukctrl.cli.terminal.lines import (
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    table_lines,
+    verdict_lines,
+    write_json,
+)
 
 if TYPE_CHECKING:
-    from ukctrl.studies.insight import Insight, Replay, Summary
+    from ukctrl.studies.insight import Insight, Replay
     from ukctrl.studies.sweep import Study
 
-LEVEL_STYLE = {"bad": "red", "warning": "yellow", "good": "green"}
 SHOWN = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
 """Metrics that are shown beside the cost; the page has all of them."""
-LEVELS = (0.5, 0.95, 0.99)
 MOST_FACTORS = 6
 """Factors that are named."""
 RESUME = "The same command with --resume goes on from here."
@@ -35,6 +42,7 @@ def show_study(
     """
     from ukctrl.studies.insight.insight_record import to_dict
     from ukctrl.studies.insight.insight_verdicts import verdicts
+    from ukctrl.studies.insight.study_tables import short_metric_table
 
     if as_json:
         found = to_dict(insight, replays or (), folder)
@@ -50,13 +58,9 @@ def show_study(
     )
     lines: list[Line] = [[Part(_name(study), "bold"), ": ", Part(told, style)]]
     lines += hanging("  ", _design(insight), text_style="dim")
-    rows = [_row(insight, one) for one in _chosen(insight)]
-    if rows:
-        heads = ["metric", "", *(f"{100.0 * level:g} %" for level in LEVELS), "worst"]
-        lines += table([[Part(head, "dim") for head in heads], *rows], "<<>>>>")
-    for verdict in verdicts(insight, replays or ()):
-        style = LEVEL_STYLE.get(verdict.level, "dim")
-        lines += hanging(f"  {verdict.subject:<10}", verdict.text, style)
+    metrics = short_metric_table(insight, SHOWN)
+    lines += table_lines(metrics) if metrics.rows else []
+    lines += verdict_lines(verdicts(insight, replays or ()), 10)
     if replays is not None:
         lines += files(folder, ("report", "report.html"))
     lines += files(folder, ("table", "study.csv"))
@@ -89,21 +93,3 @@ def _design(insight: Insight) -> str:
     return (
         f"design {study.design}{repeats}, seed {study.seed}; varied: {varied or 'the seed alone'}"
     )
-
-
-def _chosen(insight: Insight) -> list[Summary]:
-    named = {one.metric: one for one in insight.summaries}
-    cost = insight.overall
-    return [
-        *([cost] if cost.known else []),
-        *(named[name] for name in SHOWN if name in named and name != cost.metric),
-    ]
-
-
-def _row(insight: Insight, one: Summary) -> Sequence[Part | str]:
-    from ukctrl.core.number_text import unit_text
-
-    unit = unit_text(insight.unit_of(one.metric))
-    values = [one.percentile(level).value for level in LEVELS]
-    cells = [Part("failed", "red") if math.isinf(v) else Part(f"{v:.4g}") for v in values]
-    return [Part(one.metric, "cyan"), Part(unit, "dim"), *cells, Part(f"{one.worst:.4g}")]

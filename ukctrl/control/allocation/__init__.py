@@ -9,9 +9,7 @@ within the motors' limits, and `Prioritized` gives blocks of rows a strict order
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
@@ -26,10 +24,12 @@ from ukctrl.control.allocation.internal_force import (
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture, SelfMotion
 from ukctrl.control.allocation.prioritized import Prioritized
+from ukctrl.core.kinds import any_of, kinds
 
-AnyAllocation = Annotated[
-    LeastNorm | Chen | Damped | Bounded | Prioritized, Field(discriminator="kind")
-]
+if TYPE_CHECKING:
+    AnyAllocation = Allocation
+else:
+    AnyAllocation = any_of(kinds(__name__, Allocation))
 """Any allocation of the catalogue, told apart by its ``kind``."""
 
 __all__ = [

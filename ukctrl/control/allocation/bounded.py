@@ -17,13 +17,14 @@ from ukctrl.control.allocation.allocation import (
     row_unit,
 )
 from ukctrl.control.allocation.input_limits import InputLimits, Limits
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.order import Order, Ordered
 from ukctrl.control.allocation.relaxed import relaxed
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
 from ukctrl.control.allocation.scaled import Problem, scaled
-from ukctrl.control.controller import Signal, Task
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra import kernels, kernels_large
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.arrays import Vector
@@ -87,6 +88,9 @@ class Bounded(Allocation):
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Bounded(self, task, rows)
+
+    def exact(self) -> Allocation:
+        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 class _Account(NamedTuple):

@@ -10,7 +10,7 @@ from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.coupling import free_response
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.arrays import Vector

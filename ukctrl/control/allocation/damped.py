@@ -15,10 +15,11 @@ from ukctrl.control.allocation.allocation import (
     row_miss,
     row_unit,
 )
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
-from ukctrl.control.controller import Signal, Task
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.priorities import hierarchy_input
 from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Positive, Quantity, spec
@@ -68,6 +69,9 @@ class Damped(Allocation):
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Damped(self, task, rows)
+
+    def exact(self) -> Allocation:
+        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 @final

@@ -5,27 +5,15 @@ from __future__ import annotations
 from typing import Annotated, final
 
 import numpy as np
-from pydantic import WithJsonSchema
 
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.fields import ByName
 from ukctrl.robot import Robot
-from ukctrl.robot.by_joint import all_or_each
 from ukctrl.robot.motor import LIMIT_SCHEMA, Pair, read_limit
 
-Limits = Annotated[
-    float | Pair | dict[str, float | Pair],
-    all_or_each(read_limit),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                *LIMIT_SCHEMA["anyOf"],
-                {"type": "object", "additionalProperties": LIMIT_SCHEMA},
-            ]
-        }
-    ),
-]
+Limits = Annotated[float | Pair | dict[str, float | Pair], ByName(read_limit, LIMIT_SCHEMA)]
 """A limit of all motors, or a table of them by motor; each a number or a lower and an upper one."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl import uk
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.arrays import Matrix, Vector

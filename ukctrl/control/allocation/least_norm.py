@@ -17,7 +17,7 @@ from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.coupling import Coupling, equation
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, kernels_large
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.arrays import Matrix, Vector
@@ -66,6 +66,9 @@ class LeastNorm(Allocation):
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _LeastNorm(self, task, rows)
+
+    def exact(self) -> Allocation:
+        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 @final

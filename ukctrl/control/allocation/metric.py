@@ -21,10 +21,11 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.actuation import InverseActuation
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.by_name import spread
+from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Number, Positive
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
@@ -81,10 +82,7 @@ def _constant(given: AnyMetric, robot: Robot) -> Matrix:
             )
         return np.diag(limit.max() ** 2 / limit**2)
     if isinstance(given, dict):
-        for name in given:
-            if name not in robot.actuators:
-                raise unknown_name("motor (in metric)", name, robot.actuators)
-        return np.diag([given.get(name, 1.0) for name in robot.actuators])
+        return np.diag(spread(given, robot.actuators, "motor (in metric)", 1.0))
     nu = robot.nu
     if len(given) != nu or any(len(row) != nu for row in given):
         raise GainError(f"metric must be a matrix of {nu} rows and columns.")

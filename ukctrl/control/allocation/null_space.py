@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec

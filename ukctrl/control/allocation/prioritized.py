@@ -15,16 +15,17 @@ from ukctrl.control.allocation.allocation import (
     row_miss,
     row_unit,
 )
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.order import Order, Ordered
 from ukctrl.control.allocation.scale import input_freedoms, row_scale
-from ukctrl.control.controller import Signal, Task
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.algebra.priorities import hierarchy_input
 from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Fraction, Positive, spec
-from ukctrl.mechanics.constraints import Rows
+from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
 
@@ -60,6 +61,14 @@ class Prioritized(Allocation):
 
     def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
         return _Prioritized(self, task, rows)
+
+    def levels(self, stack: Stack) -> tuple[tuple[str, ...], ...]:
+        order = Ordered(self.order, stack)
+        parts = np.split(order.rows, order.ends[:-1])
+        return tuple(tuple(dict.fromkeys(stack.blocks[i] for i in part.tolist())) for part in parts)
+
+    def exact(self) -> Allocation:
+        return LeastNorm(metric=self.metric, null_space=self.null_space)
 
 
 @final

@@ -6,7 +6,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.allocation.metric import REDUNDANT, InputMetric
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.priorities import freedoms, row_lengths
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError

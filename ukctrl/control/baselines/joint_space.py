@@ -8,18 +8,21 @@ comparison is asked for the same thing.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
-from typing import Annotated, Literal, final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, final
 
 from ukctrl.control.actuation import FullActuation
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
+from ukctrl.control.settling_time import natural_frequency, third_order
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec
-from ukctrl.mechanics.constraints import JointFollows
+from ukctrl.mechanics.constraints import JointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference
 
@@ -74,6 +77,15 @@ class ComputedTorque(Tracking):
         joints = dc.replace(task, servo=(self.motion(task),))
         return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp)).start(joints)
 
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        return Baumgarte(alpha=self.kd, beta=self.kp).attach(stack).error_polynomials(stack)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        w = natural_frequency(settling, damping)
+        return {"kp": w * w, "kd": 2.0 * damping * w}
+
 
 @spec
 class PdGravity(Tracking):
@@ -95,6 +107,12 @@ class PdGravity(Tracking):
 
     def start(self, task: Task) -> Law:
         return _PdGravity(self, task)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        w, load = natural_frequency(settling, damping), inertia()
+        return {"kp": tuple(w * w * load), "kd": tuple(2.0 * damping * w * load)}
 
 
 @final
@@ -141,6 +159,12 @@ class JointPid(Tracking):
 
     def start(self, task: Task) -> Law:
         return _JointPid(self, task)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        load, gains = inertia(), third_order(settling, damping)
+        return {name: tuple(k * load) for name, k in zip(("kp", "ki", "kd"), gains, strict=True)}
 
 
 @final

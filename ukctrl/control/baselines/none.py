@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ukctrl.control.controller import NO_MEMORY, Command, Controller, Law, Task
+from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.task import NO_MEMORY, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics
@@ -23,6 +24,7 @@ class NoControl(Controller):
     name: str = "none"
     """Short name."""
     needs_servo: ClassVar[bool] = False
+    acts: ClassVar[bool] = False
 
     def start(self, task: Task) -> Law:
         return _Idle(task)

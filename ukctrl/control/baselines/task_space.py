@@ -7,13 +7,19 @@ that there is one formula; the tests compare them with the textbooks'.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from ukctrl.control.allocation import AnyNullSpace, Damping, LeastNorm, SelfMotion
-from ukctrl.control.controller import Controller, Law, Task
+from ukctrl.control.controller import Controller, Law
+from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.feedback import Baumgarte, RateGain, StiffnessGain
 from ukctrl.control.servo import Servo
+from ukctrl.control.settling_time import natural_frequency
+from ukctrl.control.task import Task
+from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import spec
+from ukctrl.mechanics.constraints import Stack
 
 
 @spec
@@ -24,6 +30,15 @@ class TaskSpace(Controller):
     """Gain of the task error, one number, one a row or one a block [1/s^2]."""
     kd: RateGain
     """Gain of its rate [1/s]."""
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        return Baumgarte(alpha=self.kd, beta=self.kp).attach(stack).error_polynomials(stack)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        w = natural_frequency(settling, damping)
+        return {"kp": w * w, "kd": 2.0 * damping * w}
 
 
 @spec

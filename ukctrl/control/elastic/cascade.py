@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.controller import Command, Law
 from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Rate, RateSquared, spec
 from ukctrl.mechanics.dynamics import Dynamics

@@ -8,10 +8,11 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.actuation import InverseActuation
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.robot import ElasticJoints, Robot, Snapshot
+from ukctrl.robot import ElasticJoints, Snapshot
+from ukctrl.robot.interface import RobotInterface
 
 Refusal = Callable[[ElasticJoints], str]
 """Says why a law cannot serve some joints; empty where it can."""
@@ -70,17 +71,17 @@ class Motors:
         return self._inverse.input(snapshot, self._force)
 
 
-def angle_unit(robot: Robot, joints: ElasticJoints) -> str:
+def angle_unit(robot: RobotInterface, joints: ElasticJoints) -> str:
     """Return the unit of the joints' positions; of mixed ones, one a joint."""
     return _together(_units(robot, joints))
 
 
-def effort_unit(robot: Robot, joints: ElasticJoints) -> str:
+def effort_unit(robot: RobotInterface, joints: ElasticJoints) -> str:
     """Return the unit of the joints' efforts; of mixed ones, one a joint."""
     return _together(["N m" if unit == "rad" else "N" for unit in _units(robot, joints)])
 
 
-def _units(robot: Robot, joints: ElasticJoints) -> list[str]:
+def _units(robot: RobotInterface, joints: ElasticJoints) -> list[str]:
     return [robot.dof_units[i].removesuffix("/s") for i in joints.motors]
 
 

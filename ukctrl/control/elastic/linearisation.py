@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.controller import Command, Law
 from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
+from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Rate, RateSquared, Seconds, spec
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints
 
@@ -52,6 +56,17 @@ class ElasticLinearisation(ThroughSprings):
 
     def start(self, task: Task) -> Law:
         return _Linearised(self, task)
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        inner = self.feedback.attach(stack).error_polynomials(stack)
+        outer = np.array([1.0, self.alpha, self.beta])
+        return tuple(
+            dc.replace(
+                each, gains=tuple(np.polymul([1.0, *reversed(each.gains)], outer)[:0:-1].tolist())
+            )
+            for each in inner
+            if not each.integral
+        )
 
 
 class _Linearised(ThroughSpringsLaw):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.controller import Controller, Law, Signal, Task
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.elastic.derivatives import Motion, first, sampled
 from ukctrl.control.elastic.elastic_motors import (
     Motors,
@@ -21,6 +21,7 @@ from ukctrl.control.elastic.elastic_motors import (
 )
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.servo import Servo
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, spec
@@ -114,6 +115,10 @@ class ThroughSprings(Controller):
     """What row acceleration to ask for."""
     allocation: AnyAllocation | Annotated[Allocation, Instance()] = LeastNorm()
     """Which torques of the springs give it."""
+
+    @property
+    def row_law(self) -> Controller:
+        return Servo(feedback=self.feedback, allocation=self.allocation)
 
 
 class ThroughSpringsLaw(Law):

@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.controller import Command, Law
 from ukctrl.control.elastic.derivatives import first, sampled, second
 from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import NonNegative, Seconds, spec
 from ukctrl.mechanics.dynamics import Dynamics

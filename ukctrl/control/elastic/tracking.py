@@ -9,11 +9,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.elastic.elastic_motors import Motors, Refusal, angle_unit, elastic_joints
 from ukctrl.control.feedback import AnyFeedback, Feedback
 from ukctrl.control.planned.polynomial_plan import Plan
 from ukctrl.control.servo import Servo
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Seconds, Text, spec
@@ -60,6 +61,10 @@ class ElasticTracking(Controller):
 
     def start(self, task: Task) -> Law:
         return _ElasticLaw(self, task)
+
+    @property
+    def row_law(self) -> Controller:
+        return Servo(feedback=self.feedback, allocation=self.allocation)
 
 
 class _ElasticLaw(Law):

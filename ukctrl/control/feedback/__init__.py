@@ -15,9 +15,7 @@ reckon with a model that is wrong, and promise a bound of the error, which a run
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from ukctrl.control.feedback.adaptive_robust import AdaptiveRobust
 from ukctrl.control.feedback.chen_robust import ChenRobust
@@ -37,11 +35,12 @@ from ukctrl.control.feedback.lyapunov import Lyapunov
 from ukctrl.control.feedback.odd import Arctan, OddFunction, Power, Sinh, Tanh
 from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
+from ukctrl.core.kinds import any_of, kinds
 
-AnyFeedback = Annotated[
-    Exact | Baumgarte | Pid | FirstOrder | Sliding | ChenRobust | AdaptiveRobust | Lyapunov,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
+    AnyFeedback = Feedback
+else:
+    AnyFeedback = any_of(kinds(__name__, Feedback))
 """Any feedback of the catalogue."""
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control.controller import Signal
 from ukctrl.control.feedback.chen_robust import Growth, growth, robust_demand
 from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, NonNegative, Positive, Rate, spec

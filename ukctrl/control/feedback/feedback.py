@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from ukctrl.control.controller import Signal
+from ukctrl.control.error_polynomial import ErrorPolynomial, measured_polynomials
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -23,21 +24,6 @@ StiffnessGain = Annotated[PerRow, Each(Quantity("1/s^2", minimum=0.0))]
 IntegralGain = Annotated[PerRow, Each(Quantity("1/s^3", minimum=0.0))]
 PositivePerRow = Annotated[PerRow, Each(Quantity(minimum=0.0, open_minimum=True))]
 NonNegativePerRow = Annotated[PerRow, Each(Quantity(minimum=0.0))]
-
-
-class BoundFeedback(abc.ABC):
-    """A feedback bound to the rows of a task, which are all that it looks at."""
-
-    memory: Vector
-    """Memory at the start of a run."""
-
-    @abc.abstractmethod
-    def demand(self, rows: Rows, memory: Vector) -> Vector:
-        """Return the row acceleration to ask for, shape ``(m,)``."""
-
-    @abc.abstractmethod
-    def memory_rate(self, rows: Rows) -> Vector:
-        """Return the time derivative of the memory, of its shape."""
 
 
 class Ask(NamedTuple):
@@ -64,6 +50,49 @@ class Promise(NamedTuple):
     position_bound: float
 
 
+class BoundFeedback(abc.ABC):
+    """A feedback bound to the rows of a task, which are all that it looks at."""
+
+    names: tuple[str, ...] = ()
+    """The rows that it asks for; none: those of the task."""
+    memory: Vector
+    """Memory at the start of a run."""
+
+    @abc.abstractmethod
+    def demand(self, rows: Rows, memory: Vector) -> Vector:
+        """Return the row acceleration to ask for, shape ``(m,)``."""
+
+    @abc.abstractmethod
+    def memory_rate(self, rows: Rows) -> Vector:
+        """Return the time derivative of the memory, of its shape."""
+
+    def begin(self, t: float, rows: Rows) -> Vector:
+        """Return the memory at the start of a run."""
+        return self.memory
+
+    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+        """Return what to ask for.
+
+        Raises:
+            ShapeError: The demand is not one number a row.
+        """
+        demand = self.demand(rows, memory)
+        if demand.shape != rows.b.shape:  # a single number would pass for all rows
+            raise ShapeError(
+                f"feedback '{type(self).__name__}' must return a demand of shape {rows.b.shape}; "
+                f"got {demand.shape}."
+            )
+        return Ask(rows, demand, self.memory_rate(rows))
+
+    def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
+        """Return what is worth recording."""
+        return {}
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        """Return the equation of each row's error, as its demands tell; empty if not linear."""
+        return measured_polynomials(stack, self.memory, self.demand, self.memory_rate)
+
+
 class StateFeedback(abc.ABC):
     """A feedback bound to rows that also needs the believed robot, and promises a bound.
 
@@ -86,6 +115,10 @@ class StateFeedback(abc.ABC):
     @abc.abstractmethod
     def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
         """Return the error and its bound, which holds while the assumptions do."""
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        """Return none: what it asks for depends on more than the rows."""
+        return ()
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         """Return what is worth recording: the promise, error and bound."""
@@ -113,6 +146,10 @@ class Feedback(abc.ABC):
         Raises:
             GainError: A gain does not fit them, or breaks what its law assumes.
         """
+
+    def gains_for(self, settling: float, damping: float) -> Mapping[str, float] | None:
+        """Return gains for a settling time [s] and a damping ratio; None where none follow."""
+        return None
 
 
 def spread(gain: PerRow, stack: Stack, name: str) -> Vector:

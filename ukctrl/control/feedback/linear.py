@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Literal, final
 
 import numpy as np
@@ -14,6 +16,7 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     spread,
 )
+from ukctrl.control.settling_time import SETTLED, natural_frequency, third_order
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
@@ -86,6 +89,10 @@ class Baumgarte(Feedback):
     beta: StiffnessGain
     r"""Gain of the position error $\beta$ [1/s^2]."""
 
+    def gains_for(self, settling: float, damping: float) -> Mapping[str, float]:
+        w = natural_frequency(settling, damping)
+        return {"alpha": 2.0 * damping * w, "beta": w * w}
+
     def attach(self, stack: Stack) -> LinearFeedback:
         alpha, beta = spread(self.alpha, stack, "alpha"), spread(self.beta, stack, "beta")
         return LinearFeedback(alpha, beta, np.zeros(len(stack)), stack)
@@ -107,6 +114,10 @@ class Pid(Feedback):
     """Gain of its integral [1/s^3]."""
     kd: RateGain
     """Gain of the velocity error [1/s]."""
+
+    def gains_for(self, settling: float, damping: float) -> Mapping[str, float]:
+        kp, ki, kd = third_order(settling, damping)
+        return {"kp": kp, "ki": ki, "kd": kd}
 
     def attach(self, stack: Stack) -> LinearFeedback:
         kp, ki, kd = (
@@ -134,6 +145,9 @@ class FirstOrder(Feedback):
     kind: Literal["first_order"] = "first_order"
     kappa: RateGain
     r"""Decay rate $\kappa$ [1/s]."""
+
+    def gains_for(self, settling: float, damping: float) -> Mapping[str, float]:
+        return {"kappa": -math.log(SETTLED) / settling}
 
     def attach(self, stack: Stack) -> LinearFeedback:
         none = np.zeros(len(stack))

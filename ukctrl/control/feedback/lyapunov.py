@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.controller import Signal
 from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
 from ukctrl.control.feedback.surface import Decay, Surface
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.core.fields import NonNegative, Positive, Quantity, Rate, spec

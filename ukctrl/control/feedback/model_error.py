@@ -18,7 +18,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.allocation import Allocation, LeastNorm
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

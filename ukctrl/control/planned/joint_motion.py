@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.mechanics.constraints import JointFollows, Stack

@@ -6,9 +6,10 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, final
 
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law, PlannedMotion
 from ukctrl.control.planned.inversion import AnyInversion, Inversion
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion, by_law
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
@@ -31,6 +32,10 @@ class Planned(Controller, abc.ABC):
     plan_step: Seconds | None = None
     """Time between the knots of that law's motion, or of inverse kinematics [s]; absent: 0.01. An
     inversion has its own."""
+
+    @property
+    def forgets_growth(self) -> bool:
+        return self.along is not None and self.along.forgets_growth
 
     def plan(self, task: Task) -> Nominal:
         """Return the motion to follow.
@@ -68,6 +73,11 @@ class PlannedLaw(Law, abc.ABC):
     def planned_input(self, t: float) -> Vector:
         """Return the input to give from a time on, shape ``(nu,)``."""
         return self.nominal.input(t + self._ahead)
+
+    @property
+    def planned_motion(self) -> PlannedMotion:
+        plan = self.nominal
+        return PlannedMotion(plan.times, plan.q, plan.v, plan.input)
 
     def planned_state(self, t: float) -> tuple[Vector, Vector]:
         return self.nominal.state(t)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.controller import Controller, Task
+from ukctrl.control.controller import Controller
 from ukctrl.control.planned.joint_motion import MAX_KNOTS, configurations, joint_motion
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
 from ukctrl.core.extremes import first_largest

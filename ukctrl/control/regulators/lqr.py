@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Signal, Task
+from ukctrl.control.controller import Command
 from ukctrl.control.regulators.regulator import Regulating, Regulation
 from ukctrl.control.regulators.riccati import (
     Weight,
@@ -16,6 +16,7 @@ from ukctrl.control.regulators.riccati import (
     regulator,
     weight,
 )
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
@@ -50,6 +51,8 @@ class Lqr(Quadratic):
 
     kind: Literal["lqr"] = "lqr"
 
+    searched_weight: ClassVar[str | None] = "R"
+
     def start(self, task: Task) -> Regulation:
         return _Lqr(self, task)
 
@@ -69,6 +72,8 @@ class Lqi(Quadratic):
     kind: Literal["lqi"] = "lqi"
     Q_integral: Weight = 1.0
     """Weight of the integrals, by row of the task."""
+
+    searched_weight: ClassVar[str | None] = "R"
 
     def start(self, task: Task) -> Regulation:
         return _Lqi(self, task)

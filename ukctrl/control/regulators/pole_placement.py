@@ -3,15 +3,17 @@ r"""A regulator by pole placement: $u = u_0 - K x$ with the poles that were aske
 from __future__ import annotations
 
 import math
-from typing import Literal, final
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.controller import Command, Task
+from ukctrl.control.controller import Command
 from ukctrl.control.regulators.regulator import Regulating, Regulation
 from ukctrl.control.regulators.riccati import Regulator, states_of_mode, unreached_mode
-from ukctrl.control.regulators.settling_time import natural_frequency
+from ukctrl.control.settling_time import natural_frequency
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
@@ -49,6 +51,11 @@ class PolePlacement(Regulating):
 
     def start(self, task: Task) -> Regulation:
         return _Placed(self, task)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        return {"settling": settling, "damping": damping}
 
 
 @final

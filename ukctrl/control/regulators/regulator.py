@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.controller import Controller, Law, Task
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.planned.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.regulators.riccati import Regulator
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
@@ -78,6 +79,12 @@ class Regulation(Law, abc.ABC):
         dq, dv = linear.robot.difference(q, s.q), s.v - r_dot
         x: Vector = np.concatenate([dq[linear.positions], dv[linear.velocities]])
         return x
+
+    def error(self, dynamics: Dynamics) -> float:
+        r"""Return the cost that is left, $x^\top S x$, in the units of the weights."""
+        x = self.deviation(dynamics)
+        S = self.regulator.S[: len(x), : len(x)]  # integrals begin at zero
+        return float(x @ S @ x)
 
     @property
     def poles(self) -> NDArray[np.complex128]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
+from ukctrl.core.by_name import spread
+from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import Each, NumberRows, Quantity
 from ukctrl.mechanics.linearise import Linearization
 
@@ -84,12 +85,7 @@ def weight(
     """
     n = len(names)
     if isinstance(given, dict):
-        for name in given:
-            if name not in names and name not in groups:
-                raise unknown_name(f"entry of '{what}'", name, (*groups, *names))
-        each = {name: given[word] for word in groups if word in given for name in groups[word]}
-        each |= given
-        return np.diag([each.get(name, 0.0) for name in names])
+        return np.diag(spread(given, names, f"entry of '{what}'", 0.0, groups))
     if not isinstance(given, tuple):
         return given * np.eye(n)
     found = np.array(given, dtype=np.float64)

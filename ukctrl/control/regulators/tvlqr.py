@@ -6,7 +6,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Law, Task
+from ukctrl.control.controller import Command, Law
 from ukctrl.control.planned.inversion import Inversion
 from ukctrl.control.planned.law import USUAL_STEP, Planned, PlannedLaw
 from ukctrl.control.planned.nominal_motion import Nominal
@@ -18,6 +18,7 @@ from ukctrl.control.regulators.riccati import (
     riccati_backwards,
     ticks_backwards,
 )
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import spec

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted

@@ -12,12 +12,12 @@ from pydantic import Field, model_validator
 
 from ukctrl.control.baselines.joint_space import PdGravity
 from ukctrl.control.baselines.none import NoControl
-from ukctrl.control.controller import Command, Controller, Law, Signal, Task, law_name
+from ukctrl.control.controller import Command, Controller, Law, law_name
 from ukctrl.control.regulators.lqr import Lqi, Lqr
 from ukctrl.control.regulators.pole_placement import PolePlacement
-from ukctrl.control.regulators.regulator import Regulation
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.swing_up import SwingUp
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Listed, Positive, Text, spec
@@ -118,22 +118,13 @@ class _Switching(Law):
         rate[part] = command.memory_rate
         return Command(command.u, rate)
 
-    def _measure(self, mode: int, dynamics: Dynamics) -> float:
-        law = self.laws[mode]
-        if isinstance(law, Regulation):
-            x = law.deviation(dynamics)
-            S = law.regulator.S[: len(x), : len(x)]  # integrals begin at zero
-            return float(x @ S @ x)
-        rows = law.stack.write(dynamics.snapshot)
-        return float(np.hypot(np.linalg.norm(np.nan_to_num(rows.phi)), np.linalg.norm(rows.beta)))
-
     def _margins(self, dynamics: Dynamics, mode: int) -> tuple[float, float]:
         """Return how far the state is from entering the next mode, and from leaving this one."""
         onwards = back = np.inf
         if mode + 1 < len(self.laws):
-            onwards = self._measure(mode + 1, dynamics) - (self._modes[mode + 1].enter or 0.0)
+            onwards = self.laws[mode + 1].error(dynamics) - (self._modes[mode + 1].enter or 0.0)
         if mode > 0:
-            back = self._leave[mode] - self._measure(mode, dynamics)
+            back = self._leave[mode] - self.laws[mode].error(dynamics)
         return onwards, back
 
     def guard(self, dynamics: Dynamics, memory: Vector) -> float:
@@ -155,7 +146,7 @@ class _Switching(Law):
         signals = {"mode": Signal(memory[0], "1", f"mode: {words}")}
         for number, (law, part) in enumerate(zip(self.laws, self._part, strict=True)):
             if number:
-                measure = self._measure(number, dynamics)
+                measure = law.error(dynamics)
                 signals[f"region_{number}"] = Signal(measure, "1", f"measure for {names[number]}")
             for name, signal in law.signals(dynamics, memory[part]).items():
                 signals.setdefault(name, signal)

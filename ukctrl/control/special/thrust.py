@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
-from ukctrl.control.controller import NO_MEMORY, Command, Controller, Law, Signal, Task
+from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.special.pointing import point, turned
+from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec

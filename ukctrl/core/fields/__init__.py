@@ -9,7 +9,17 @@ A class that a file can describe is decorated with `spec`; its fields have these
 range or unit: ``Annotated[float, Quantity("N m", minimum=0.0)]``.
 """
 
-from ukctrl.core.fields.field_checks import Each, Instance, Listed, Quantity, is_number, written
+from ukctrl.core.fields.field_checks import (
+    NUMBER,
+    ByName,
+    Each,
+    Instance,
+    Listed,
+    NumberByName,
+    Quantity,
+    is_number,
+    written,
+)
 from ukctrl.core.fields.spec import spec
 from ukctrl.core.fields.types import (
     STRICT,
@@ -52,8 +62,10 @@ from ukctrl.core.fields.types import (
 )
 
 __all__ = [
+    "NUMBER",
     "STRICT",
     "Angles3",
+    "ByName",
     "Components",
     "Count",
     "Direction",
@@ -76,6 +88,7 @@ __all__ = [
     "Meters",
     "NonNegative",
     "Number",
+    "NumberByName",
     "NumberRows",
     "Numbers",
     "Plain",

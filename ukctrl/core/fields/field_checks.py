@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 import numbers
-from collections.abc import Iterable, Mapping
-from typing import TypeGuard
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
@@ -153,6 +153,53 @@ class Each:
         number = self.quantity.__get_pydantic_json_schema__(schema, handler)
         table = {"type": "object", "additionalProperties": number}
         return {"anyOf": [*number["anyOf"], {"type": "array", "items": number}, table]}
+
+
+NUMBER: JsonSchemaValue = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+"""JSON Schema of a number in a file."""
+NumberByName = float | dict[str, float]
+"""What `ByName` reads of numbers."""
+
+
+@dc.dataclass(frozen=True, eq=False)
+class ByName:
+    """Annotation of one value for all, or a table of values by name.
+
+    ``Annotated[NumberByName, ByName(Quantity("N m", minimum=0.0).read)]`` takes ``0.5`` and
+    ``{shoulder = "500*mNm"}``.
+    """
+
+    read_one: Callable[[object], Any]
+    """Returns a value as a file says it, or raises `InputError`."""
+    schema: JsonSchemaValue = dc.field(default_factory=lambda: NUMBER)
+    """JSON Schema of one value."""
+
+    def read(self, value: object) -> Any:
+        """Return the value, or the table.
+
+        Raises:
+            InputError: Some value is not acceptable.
+        """
+        if not isinstance(value, Mapping):
+            return self.read_one(value)
+        table = {}
+        for name, entry in value.items():
+            try:
+                table[str(name)] = self.read_one(entry)
+            except InputError as error:
+                raise InputError(f"{name}: {error}") from None
+        return table
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        one = self.schema.get("anyOf", [self.schema])
+        return {"anyOf": [*one, {"type": "object", "additionalProperties": self.schema}]}
 
 
 @dc.dataclass(frozen=True)

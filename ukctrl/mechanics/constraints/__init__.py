@@ -1,11 +1,16 @@
-"""Constraints: what the robot shall or must obey, as rows ``A a = b``."""
+"""Constraints: what the robot shall or must obey, as rows ``A a = b``.
+
+The parts, each on those before it: ``constraint`` (what a constraint is, a stack of them);
+``kinematics``, ``pose``, ``contact``, ``wheel`` and ``swarm`` (rows of each kind, compiled);
+``frame_probe`` (a frame at a state); ``frames``, ``joints``, ``closures`` and ``ground``;
+``geometry`` and ``energy``.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
+from ukctrl.core.kinds import any_of, kinds
 from ukctrl.mechanics.constraints.closures import Closure
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Stack, Trace
 from ukctrl.mechanics.constraints.energy import EnergyFollows
@@ -19,32 +24,11 @@ from ukctrl.mechanics.constraints.geometry import ComFollows, Distance, OnSurfac
 from ukctrl.mechanics.constraints.ground import Contact, Ground, Rolling
 from ukctrl.mechanics.constraints.joints import Expression, Gear, JointFollows, LinearVelocity
 from ukctrl.mechanics.constraints.swarm import Aggregation
-from ukctrl.mechanics.integrability.classify import (
-    Integrability,
-    RowIntegrability,
-    classify,
-    classify_parts,
-)
 
-AnyConstraint = Annotated[
-    PointFollows
-    | OrientationFollows
-    | PoseFollows
-    | RelativePoseFollows
-    | ComFollows
-    | Closure
-    | Distance
-    | OnSurface
-    | Contact
-    | Rolling
-    | Gear
-    | JointFollows
-    | LinearVelocity
-    | EnergyFollows
-    | Aggregation
-    | Expression,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
+    AnyConstraint = Constraint
+else:
+    AnyConstraint = any_of(kinds(__name__, Constraint))
 """Any constraint of the catalogue, told apart by its ``kind``."""
 
 __all__ = [
@@ -60,7 +44,6 @@ __all__ = [
     "Expression",
     "Gear",
     "Ground",
-    "Integrability",
     "JointFollows",
     "LinearVelocity",
     "OnSurface",
@@ -69,10 +52,7 @@ __all__ = [
     "PoseFollows",
     "RelativePoseFollows",
     "Rolling",
-    "RowIntegrability",
     "Rows",
     "Stack",
     "Trace",
-    "classify",
-    "classify_parts",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, cast, final
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class Constraint(abc.ABC):
 
         For a loop, use a `Stack`, which resolves names once.
         """
-        attached = self.attach(snapshot.robot)
+        attached = self.attach(cast("Robot", snapshot.robot))
         rows = Rows.zeros(len(attached.names), snapshot.robot.nv)
         attached.write(snapshot, rows)
         return rows

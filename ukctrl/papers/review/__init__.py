@@ -1,16 +1,15 @@
 """The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm."""
 
-from collections.abc import Iterable
-
-from ukctrl.papers.claim import Drawing, Paper
-from ukctrl.papers.review import classification, flexible, formulas, particle, springs, swarm
-
-
-def _figures() -> Iterable[Drawing]:
-    from ukctrl.papers.review.figures import drawings
-
-    return drawings()
-
+from ukctrl.papers.claim import Paper
+from ukctrl.papers.review import (
+    classification,
+    figures,
+    flexible,
+    formulas,
+    particle,
+    springs,
+    swarm,
+)
 
 PAPER = Paper(
     key="review",
@@ -30,5 +29,5 @@ PAPER = Paper(
         flexible.motor_claims,
         springs.claims,
     ),
-    figures=_figures,
+    figures=figures.drawings,
 )

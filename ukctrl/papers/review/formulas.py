@@ -12,7 +12,7 @@ from ukctrl.core.expression import derive_rows
 from ukctrl.mechanics.reference.rotation import hat
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim
-from ukctrl.robot import Robot
+from ukctrl.robot import Options, Robot
 
 EXACT = 1e-10
 BODY = """<robot name="body"><link name="body"><inertial><origin xyz="0.3 -0.2 0.5" rpy="0 0 0"/>
@@ -142,7 +142,7 @@ def newton_euler(
 
 def body_claims() -> Iterator[Claim]:
     """The rigid body of (37), against Pinocchio."""
-    robot = Robot.from_urdf(BODY, floating_base=True, gravity=(0.0, 0.0, 0.0))
+    robot = Robot.build(BODY, Options(floating_base=True, gravity=(0.0, 0.0, 0.0)))
     rng = np.random.default_rng(1)
     c = np.array([0.3, -0.2, 0.5])
     inertia = np.array([[0.4, 0.02, -0.03], [0.02, 0.5, 0.01], [-0.03, 0.01, 0.3]])

@@ -1,17 +1,7 @@
 """Liu, Zhen, Huang, Zhao, Chen, Shao 2015: servo control of constrained systems."""
 
-from collections.abc import Iterable
-
-from ukctrl.papers.claim import Drawing, Paper
-from ukctrl.papers.servo import claims, equations
-
-
-def _figures() -> Iterable[Drawing]:
-    """Return the figures; the plotting library is heavy, and not wanted with every claim."""
-    from ukctrl.papers.servo.figures import drawings
-
-    return drawings()
-
+from ukctrl.papers.claim import Paper
+from ukctrl.papers.servo import claims, equations, figures
 
 PAPER = Paper(
     key="servo",
@@ -27,6 +17,6 @@ PAPER = Paper(
         claims.performance,
         claims.torques,
     ),
-    figures=_figures,
+    figures=figures.drawings,
 )
 """The closed form of the paper, the catalogue's scenarios, and integrations of their own."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.core.errors import unknown_name
+from ukctrl.reports.plot import overlay, panels, style
 from ukctrl.reports.plot.bench import measured
 from ukctrl.reports.plot.series import energy, errors, grip, inputs, motion, passive, signals
 from ukctrl.reports.plot.spatial import path
@@ -32,9 +33,12 @@ __all__ = [
     "inputs",
     "measured",
     "motion",
+    "overlay",
+    "panels",
     "passive",
     "path",
     "signals",
+    "style",
 ]
 
 _REACHED = 1e-6
@@ -144,7 +148,7 @@ def available(result: Result) -> tuple[str, ...]:
 
 
 def draw(result: Result, name: str) -> Figure:
-    """Draw one of [`FIGURES`][ukctrl.reports.plot.FIGURES].
+    """Draw one of [`FIGURES`][ukctrl.plot.FIGURES].
 
     Raises:
         UnknownName: There is no such figure.

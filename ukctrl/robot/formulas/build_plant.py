@@ -1,77 +1,37 @@
-"""From the tables of a plant without a model file to a `Robot`."""
+"""From what describes a plant without a model file to a robot."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, ModelError, UkctrlError, unknown_name
-from ukctrl.core.expression import DomainError, Vocabulary
+from ukctrl.core.errors import InputError, ModelError, UkctrlError
+from ukctrl.core.expression import DomainError
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
+from ukctrl.robot.assembly import Assembly, R
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, plain_blocks
-from ukctrl.robot.formulas.functions import FunctionColumn, FunctionPlant, PlantFunctions
+from ukctrl.robot.formulas.functions import FunctionColumn, FunctionPlant
 from ukctrl.robot.formulas.lagrangian import Lagrangian
 from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.formulas.recipe import Recipe
 from ukctrl.robot.joint_limits import with_limits
 from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.probe import PROBES, folded
-from ukctrl.robot.robot import Robot
-from ukctrl.robot.schema import Extras, FormulaInput
-from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
+from ukctrl.robot.schema import FormulaInput
+from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable, PlantTable
 from ukctrl.robot.structure import Structure
 
 
-@dc.dataclass(frozen=True, eq=False, kw_only=True)
-class Recipe:
-    """What a robot of formulas or functions is made from."""
-
-    table: LagrangianTable | FunctionsTable
-    extras: Extras
-    functions: PlantFunctions | None
-    """The object that a ``[functions]`` table stands for."""
-    name: str
-    title: str
-    source: str
-    path: Path | None
-
-    def robot(self) -> Robot:
-        """Make the robot.
-
-        Raises:
-            InputError: A formula, a name or a function is not acceptable.
-        """
-        with blaming(self.path) if self.path is not None else contextlib.nullcontext():
-            return _assembled(self)
-
-    def with_parameters(self, values: Mapping[str, float]) -> Recipe:
-        """Return the recipe with some parameters changed.
-
-        Raises:
-            UnknownName: There is no such parameter.
-        """
-        known = dict(_plant(self).parameters)
-        for name in values:
-            if name not in known:
-                raise unknown_name("parameter", name, known)
-        if isinstance(self.table, LagrangianTable):
-            table = dc.replace(self.table, parameters={**self.table.parameters, **values})
-            return dc.replace(self, table=table)
-        functions: Any = self.functions
-        return dc.replace(self, functions=dc.replace(functions, **values))
-
-
-def with_parameters(robot: Robot, values: Mapping[str, float]) -> Robot:
+def with_parameters(robot: R, values: Mapping[str, float]) -> R:
     """Return a robot of formulas or functions with some parameters changed.
 
     Raises:
@@ -84,27 +44,23 @@ def with_parameters(robot: Robot, values: Mapping[str, float]) -> Robot:
             "mass_scale, inertia_scale, com_shift or payload."
         )
     recipe = structure.recipe
-    added = robot.forces.terms[len(recipe.robot().forces.terms) :]  # by earlier perturbations
-    made = recipe.with_parameters(values).robot()
-    return dc.replace(made, forces=Forces((*made.forces.terms, *added)))
+    added = robot.forces.terms[len(build_plant(recipe).forces.terms) :]  # earlier perturbations
+    other = build_plant(recipe.with_parameters(values))
+    return type(robot).of(dc.replace(other, forces=Forces((*other.forces.terms, *added))))
 
 
-def _plant(recipe: Recipe) -> Lagrangian | FunctionPlant:
-    table = recipe.table
-    if isinstance(table, FunctionsTable):
-        assert recipe.functions is not None  # the loader put it there
-        return FunctionPlant(recipe.functions)
-    names = tuple(table.coordinates)
-    return Lagrangian(
-        kinetic=table.kinetic,
-        potential_energy=table.potential,
-        dissipation=table.dissipation,
-        words=Vocabulary(names, names, constants=tuple(table.parameters.items())),
-    )
+def build_plant(recipe: Recipe) -> Assembly:
+    """Return the robot of a recipe.
+
+    Raises:
+        InputError: A formula, a name or a function is not acceptable.
+    """
+    with blaming(recipe.path) if recipe.path is not None else contextlib.nullcontext():
+        return _assembled(recipe)
 
 
-def _assembled(recipe: Recipe) -> Robot:
-    table, extras, plant = recipe.table, recipe.extras, _plant(recipe)
+def _assembled(recipe: Recipe) -> Assembly:
+    table, extras, plant = recipe.table, recipe.extras, recipe.plant
     key = "functions" if isinstance(plant, FunctionPlant) else "lagrangian"
     with blaming(key):
         if isinstance(plant, Lagrangian):
@@ -128,7 +84,7 @@ def _assembled(recipe: Recipe) -> Robot:
     pushes = Forces(
         (*plant.terms(), *forces(whole, extras.force).terms, *((joints,) if joints else ()))
     )
-    robot = Robot(
+    robot = Assembly(
         name=recipe.name,
         title=recipe.title,
         source=recipe.source,
@@ -145,7 +101,7 @@ def _assembled(recipe: Recipe) -> Robot:
     return dc.replace(robot, actuation=folded(robot, tried), audit=findings)
 
 
-def _range(table: LagrangianTable | FunctionsTable) -> Range:
+def _range(table: PlantTable) -> Range:
     names = list(table.coordinates)
     neutral, lower, upper = np.zeros(len(names)), *np.full((2, len(names)), [[-np.inf], [np.inf]])
     for name, value in table.neutral.items():
@@ -211,14 +167,14 @@ def _shown(structure: Structure, q: Vector) -> str:
 
 
 def _inputs(
-    table: LagrangianTable | FunctionsTable,
+    table: LagrangianTable | FunctionsTable | Functions,
     plant: Plant,
     structure: Structure,
     states: list[Vector],
 ) -> Sequence[Input] | None:
     """Return the inputs that the plant itself defines; None where it leaves them open."""
     if isinstance(plant, FunctionPlant):
-        assert isinstance(table, FunctionsTable)
+        assert not isinstance(table, LagrangianTable)
         return _columns(table, plant, structure, states)
     assert isinstance(table, LagrangianTable)
     if table.inputs is None:
@@ -233,7 +189,10 @@ def _inputs(
 
 
 def _columns(
-    table: FunctionsTable, plant: FunctionPlant, structure: Structure, states: list[Vector]
+    table: FunctionsTable | Functions,
+    plant: FunctionPlant,
+    structure: Structure,
+    states: list[Vector],
 ) -> Sequence[Input] | None:
     """Return the inputs that the columns of ``B(q)`` are."""
     B = plant.actuation(states[0])
@@ -260,7 +219,7 @@ def _columns(
     return made
 
 
-def _refuse_singular_mass(robot: Robot, key: str, states: list[Vector]) -> None:
+def _refuse_singular_mass(robot: Assembly, key: str, states: list[Vector]) -> None:
     where = "kinetic" if key == "lagrangian" else "M"
     structure = robot.structure
     masses = [robot.snapshot(q).M for q in states]

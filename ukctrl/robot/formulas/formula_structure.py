@@ -5,22 +5,20 @@ from __future__ import annotations
 import dataclasses as dc
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError, near_miss
-from ukctrl.robot.formulas.formula_snapshot import FormulaSnapshot
 from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.formulas.recipe import Recipe
+from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.layout import Block
-from ukctrl.robot.structure import Site, Structure
-
-if TYPE_CHECKING:
-    from ukctrl.robot.formulas.build_plant import Recipe
-    from ukctrl.robot.robot import Robot
-    from ukctrl.robot.snapshot import Snapshot
-
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import PointMotion, Snapshot
+from ukctrl.robot.structure import Structure
 
 GROUND = "world"
 
@@ -108,7 +106,6 @@ class FormulaStructure(Structure):
 
     @property
     def velocity_limit(self) -> Vector:
-        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
         return self._unlimited if self.fastest is None else self.fastest
 
     @property
@@ -118,16 +115,13 @@ class FormulaStructure(Structure):
 
     @property
     def q_lower(self) -> Vector:
-        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self.range.lower
 
     @property
     def q_upper(self) -> Vector:
-        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self.range.upper
 
     def with_limits(self, lower: Vector, upper: Vector, fastest: Vector) -> FormulaStructure:
-        """Return the structure with other limits of its coordinates and velocities."""
         where = Range(self.range.neutral, lower, upper)
         return dc.replace(self, range=where, fastest=fastest)
 
@@ -154,7 +148,6 @@ class FormulaStructure(Structure):
 
     @property
     def neutral(self) -> Vector:
-        """The configuration from which others are counted, shape ``(nq,)``."""
         return self.range.neutral.copy()
 
     def integrate(self, q: Vector, dv: Vector) -> Vector:
@@ -173,12 +166,10 @@ class FormulaStructure(Structure):
         """Return ``q``: every number is a configuration."""
         return np.array(q)
 
-    def snapshot(self, robot: Robot, q: Vector, v: Vector, t: float) -> Snapshot:
-        """Return a robot of this structure evaluated at ``(q, v, t)``."""
-        return FormulaSnapshot(robot, self, q, v, t)
+    def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
+        return FormulaSnapshot(robot, q, v, t)
 
     def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> FormulaStructure:
-        """Return the structure with motors of elastic joints as further coordinates."""
         links = [self.coordinates.index(block.name.removesuffix("_motor")) for block in blocks]
         neutral, free = self.range.neutral, np.full(len(links), np.inf)
         where = Range(
@@ -190,6 +181,102 @@ class FormulaStructure(Structure):
         return dc.replace(self, blocks=(*self.blocks, *blocks), range=where, rotors=rotors)
 
 
+@final
+class FormulaSnapshot(Snapshot):
+    """A robot whose structure has coordinates and no bodies, at one state."""
+
+    __slots__ = ("_M", "_fill", "_nle", "_own", "_structure")
+
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
+        structure: FormulaStructure = robot.structure
+        nv, own = structure.nv, structure.own
+        self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
+        self.M[range(own, nv), range(own, nv)] = structure.rotors
+        self._M, self._nle, self._own = self.M[:own, :own], self.nle[:own], own
+        self._structure, self._fill = structure, structure.plant.fill
+        self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
+        self.rotations, self.translations = np.eye(3)[None].copy(), np.zeros((1, 3))
+        super().__init__(robot, q, v, t)
+
+    def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
+        self.q[:] = q
+        self.v[:] = v
+        self.t = t
+        own = self._own
+        self._fill(q[:own], v[:own], t, self._M, self._nle)
+        if self._forces is not None:
+            self._forces.evaluate(self)
+        if self._moving_B is not None:
+            self._moving_B.evaluate(self)
+
+    @property
+    def gravity(self) -> Vector:
+        own = self._own
+        M, nle = np.zeros((own, own)), np.zeros(len(self.v))
+        self._fill(self.q[:own], np.zeros(own), self.t, M, nle[:own])
+        return nle
+
+    def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
+        own, size = self._own, len(self.v)
+        q, v, t, still = self.q[:own], self.v[:own], self.t, np.zeros(own)
+
+        def force(dq: Vector, dv: Vector) -> Vector:
+            M, nle = np.zeros((own, own)), np.zeros(own)
+            self._fill(q + dq, v + dv, t, M, nle)
+            nle += M @ a[:own]
+            return nle
+
+        by_q, by_v = np.zeros((size, size)), np.zeros((size, size))
+        by_q[:own, :own] = jacobian(lambda dq: force(dq, still), own)
+        by_v[:own, :own] = jacobian(lambda dv: force(still, dv), own)
+        return by_q, by_v
+
+    def coriolis(self) -> Matrix:
+        """Refuse: nle may hold friction as well.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError(
+            f"{self._structure.plant.kind} plant does not say which part of its bias force is "
+            "quadratic in the velocities, and a passivity-based law needs that part alone. Give "
+            'the robot a model file, or use kind = "servo".'
+        )
+
+    def regressor(self, w: Vector, a: Vector) -> Matrix:
+        """Refuse: there are no bodies.
+
+        Raises:
+            ModelError: Always.
+        """
+        return self.inertial_parameters()
+
+    def inertial_parameters(self) -> Matrix:
+        """Refuse: there are no bodies.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError(
+            f"{self._structure.plant.kind} plant has no bodies whose masses and inertias an "
+            "adaptive law could estimate; give the robot a model file."
+        )
+
+    def com(self) -> PointMotion:
+        """Refuse: there are no bodies.
+
+        Raises:
+            ModelError: Always.
+        """
+        raise ModelError(
+            f"{self._structure.plant.kind} plant has no bodies, so no centre of mass; write what "
+            'must hold with kind = "expression" in its coordinates.'
+        )
+
+    def _own_potential(self) -> float:
+        return self._structure.plant.potential(self.q[: self._own], self.t)
+
+
 def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:
     """Return one block for each coordinate.
 
@@ -198,8 +285,16 @@ def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:
     """
     return tuple(
         Block(
-            name=name, joint=0, shape="line", iq=index, iv=index, coordinates=(name,),
-            dofs=(name,), rates=(f"v.{name}",), coordinate_units=(unit,), dof_units=(f"{unit}/s",),
+            name=name,
+            joint=0,
+            shape="line",
+            iq=index,
+            iv=index,
+            coordinates=(name,),
+            dofs=(name,),
+            rates=(f"v.{name}",),
+            coordinate_units=(unit,),
+            dof_units=(f"{unit}/s",),
         )
         for index, (name, unit) in enumerate(coordinates.items())
-    )  # fmt: skip
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.formulas.plant import Plant
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
-
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.snapshot import Snapshot
 
 SYMMETRY_RTOL = 1e-9
 """Entries of a mass matrix may differ from those across its diagonal by this fraction."""
@@ -48,25 +45,25 @@ class PlantFunctions(abc.ABC):
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Callables(PlantFunctions):
-    """Functions passed one by one."""
+class OneByOne(PlantFunctions):
+    """Functions that were given one by one, as methods."""
 
-    mass: Callable[[Vector], ArrayLike]
-    bias: Callable[[Vector, Vector], ArrayLike]
-    actuation: Callable[[Vector], ArrayLike] | None
-    height: Callable[[Vector], float] | None
+    given: Functions
 
     def M(self, q: Vector) -> ArrayLike:
-        return self.mass(q)
+        matrix: ArrayLike = self.given.M(q)
+        return matrix
 
     def nle(self, q: Vector, v: Vector) -> ArrayLike:
-        return self.bias(q, v)
+        force: ArrayLike = self.given.nle(q, v)
+        return force
 
     def B(self, q: Vector) -> ArrayLike | None:
-        return None if self.actuation is None else self.actuation(q)
+        return None if self.given.B is None else self.given.B(q)
 
     def potential(self, q: Vector) -> float:
-        return super().potential(q) if self.height is None else self.height(q)
+        given = self.given.potential
+        return super().potential(q) if given is None else float(given(q))
 
 
 @final
@@ -78,7 +75,6 @@ class FunctionPlant(Plant):
 
     @property
     def kind(self) -> str:
-        """What messages call it."""
         return "a [functions]"
 
     @property
@@ -91,12 +87,10 @@ class FunctionPlant(Plant):
         return tuple((name, float(x)) for name, x in fields if isinstance(x, int | float))
 
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
-        """Write the mass matrix and the bias force."""
         M[:] = self.functions.M(q)
         nle[:] = self.functions.nle(q, v)
 
     def potential(self, q: Vector, t: float) -> float:
-        """Return the potential energy [J]; NaN where it is not known."""
         return float(self.functions.potential(q))
 
     def terms(self) -> tuple[()]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.expression import Motion, Vocabulary, derive_motion
 from ukctrl.robot.formulas.plant import Plant
-
-if TYPE_CHECKING:
-    from ukctrl.robot.snapshot import Snapshot
+from ukctrl.robot.snapshot import Snapshot
 
 Texts = tuple[str, ...]
 
@@ -34,12 +32,10 @@ class Lagrangian(Plant):
 
     @property
     def kind(self) -> str:
-        """What messages call it."""
         return "a [lagrangian]"
 
     @property
     def parameters(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of the parameters."""
         return self.words.constants
 
     @cached_property
@@ -57,7 +53,6 @@ class Lagrangian(Plant):
         return np.array(motion.M, dtype=np.float64) if motion.constant else None
 
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
-        """Write the mass matrix and the bias force."""
         n = len(q)
         values = self.motion.dynamics(q.tolist(), v.tolist(), t)
         constant = self._mass

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING
 
 from ukctrl.core.arrays import Matrix, Vector
-
-if TYPE_CHECKING:
-    from ukctrl.robot.forces import Term
+from ukctrl.robot.forces import Term
 
 
 class Plant(abc.ABC):

@@ -13,8 +13,15 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.models.linkage import GROUND, AnyJoint, Linkage, Point, Revolute, place
 from ukctrl.robot.schema import TorqueBetween
+from ukctrl.robot.schema.linkage_tables import (
+    GROUND,
+    AnyJoint,
+    Linkage,
+    Point,
+    Revolute,
+    place,
+)
 
 BY_CONSTRUCTION = frozenset({"massless_joint", "no_actuator"})
 """Codes of what the audit finds on every carrier; they say nothing about this linkage."""

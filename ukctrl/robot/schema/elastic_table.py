@@ -4,29 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import WithJsonSchema
-
-from ukctrl.core.fields import Quantity, spec
-from ukctrl.robot.by_joint import EACH, Dampings, all_or_each
-
-Stiffnesses = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("N m/rad or N/m", minimum=0.0, open_minimum=True).read),
-    WithJsonSchema(EACH),
-]
-"""Above zero [N m/rad or N/m], for all joints, or a table of them by joint."""
-Inertias = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("kg m^2 or kg", minimum=0.0, open_minimum=True).read),
-    WithJsonSchema(EACH),
-]
-"""Above zero [kg m^2 or kg], for all joints, or a table of them by joint."""
-Gears = Annotated[
-    float | dict[str, float],
-    all_or_each(Quantity("1", minimum=0.0, open_minimum=True).read),
-    WithJsonSchema(EACH),
-]
-"""Plain number above zero, for all joints, or a table of them by joint."""
+from ukctrl.core.fields import ByName, NumberByName, Quantity, spec
+from ukctrl.robot.schema.force_tables import Dampings
 
 
 @spec
@@ -37,12 +16,16 @@ class Elastic:
     every joint with a motor.
     """
 
-    stiffness: Stiffnesses
+    stiffness: Annotated[
+        NumberByName, ByName(Quantity("N m/rad or N/m", minimum=0.0, open_minimum=True).read)
+    ]
     """Of the springs [N m/rad or N/m]."""
-    motor_inertia: Inertias
+    motor_inertia: Annotated[
+        NumberByName, ByName(Quantity("kg m^2 or kg", minimum=0.0, open_minimum=True).read)
+    ]
     """Of the motors, before the gear [kg m^2 or kg]."""
     damping: Dampings = 0.0
     """Of the springs [N m s/rad or N s/m]."""
-    gear: Gears = 1.0
+    gear: Annotated[NumberByName, ByName(Quantity("1", minimum=0.0, open_minimum=True).read)] = 1.0
     """Turns of the motor per turn of the joint. The motor's coordinate is counted after the gear,
     so that its inertia there is ``gear^2 motor_inertia``; inputs are efforts after the gear."""

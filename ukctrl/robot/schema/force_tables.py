@@ -7,16 +7,23 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ukctrl.core.fields import (
+    ByName,
     Formula,
     JointDamping,
     JointEffort,
     JointPosition,
     JointSpeed,
     JointStiffness,
+    NumberByName,
     Quantity,
     Text,
     spec,
 )
+
+Efforts = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0).read)]
+"""Torques or forces, zero or above, for all joints, or a table of them by joint [N m or N]."""
+Dampings = Annotated[NumberByName, ByName(Quantity("N m s/rad or N s/m", minimum=0.0).read)]
+"""Damping, zero or above, for all joints, or a table of it by joint [N m s/rad or N s/m]."""
 
 
 @spec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -69,8 +69,9 @@ class PlantTable:
         for name in self.coordinates:
             check_name("coordinates", name)
         tables: tuple[tuple[str, Mapping[str, Any]], ...] = (
-            ("neutral", self.neutral), ("limits", self.limits),
-        )  # fmt: skip
+            ("neutral", self.neutral),
+            ("limits", self.limits),
+        )
         for key, table in tables:
             for name in table:
                 if name not in self.coordinates:
@@ -132,5 +133,21 @@ class FunctionsTable(PlantTable):
     """``file.py:Class``, the file relative to this one; runs with ``--trust`` only."""
     parameters: dict[Text, Any] = Field(default_factory=dict)
     """Values of the class's fields."""
+    inputs: dict[Text, Text] | None = None
+    """Unit of every input, by name, in the order of the columns of ``B``; absent: ``u1``, ..."""
+
+
+@spec
+class Functions(PlantTable):
+    """A plant given as Python functions one by one: ``M(q) a + nle(q, v) = B(q) u``."""
+
+    M: Callable[..., Any]
+    """Mass matrix of ``q``, shape ``(n, n)``."""
+    nle: Callable[..., Any]
+    """Coriolis, centrifugal and gravity force of ``q`` and ``v``, shape ``(n,)``."""
+    B: Callable[..., Any] | None = None
+    """Actuation of ``q``, shape ``(n, nu)``; absent: one motor per coordinate."""
+    potential: Callable[..., Any] | None = None
+    """Potential energy of ``q`` [J]; absent: not known, and so is the energy."""
     inputs: dict[Text, Text] | None = None
     """Unit of every input, by name, in the order of the columns of ``B``; absent: ``u1``, ..."""

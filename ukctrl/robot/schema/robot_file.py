@@ -8,14 +8,14 @@ from pydantic import Field, model_validator
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Angles3, JointSpeed, Listed, Number, Position, Text, Vec3, spec
-from ukctrl.robot.models.joined_models import Part
-from ukctrl.robot.models.linkage import Linkage
-from ukctrl.robot.models.model_file import ModelFile
-from ukctrl.robot.models.particles import Particles
 from ukctrl.robot.schema.actuator_tables import AnyActuator
 from ukctrl.robot.schema.elastic_table import Elastic
 from ukctrl.robot.schema.force_tables import AnyForce
 from ukctrl.robot.schema.limit_tables import JointLimit
+from ukctrl.robot.schema.linkage_tables import Linkage
+from ukctrl.robot.schema.model_file import ModelFile
+from ukctrl.robot.schema.part_table import Part
+from ukctrl.robot.schema.particles_table import Particles
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
 
 
@@ -65,6 +65,16 @@ class Options(Extras):
     home: dict[Text, Number] = Field(default_factory=dict)
     """Coordinates where a start begins that says nothing else; those left out are neutral."""
 
+    def refuse_bodies(self) -> None:
+        """Refuse what only a model file can have.
+
+        Raises:
+            InputError: Something of that kind is given.
+        """
+        for name, instead in _INSTEAD.items():
+            if getattr(self, name):
+                raise InputError(f"{name} goes with a model file; {instead}.")
+
 
 @spec
 class RobotFile(Options):
@@ -104,15 +114,7 @@ class RobotFile(Options):
         if self.linkage is not None and self.floating_base:
             raise InputError("floating_base: the bodies of a [linkage] move freely already.")
         if self.lagrangian is not None or self.functions is not None:
-            wrong = {
-                "gravity": self.gravity,
-                "floating_base": self.floating_base,
-                "frame": self.frame,
-                "home": self.home,
-            }
-            for name, value in wrong.items():
-                if value:
-                    raise InputError(f"{name} goes with a model file; {_INSTEAD[name]}.")
+            self.refuse_bodies()
         return self
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
+from ukctrl.core.kinds import any_of, kinds
 from ukctrl.simulation.effects.backlash import Backlash, EncoderPlay
 from ukctrl.simulation.effects.effect import (
     Bench,
@@ -32,27 +31,10 @@ from ukctrl.simulation.effects.sensors import (
 )
 from ukctrl.simulation.effects.ticks import Jitter, MissedTicks
 
-AnyEffect = Annotated[
-    CarriedPayload
-    | JointFriction
-    | Mismatch
-    | Push
-    | Disturbance
-    | Backlash
-    | Noise
-    | Bias
-    | Quantisation
-    | EncoderPlay
-    | Differentiation
-    | MeasurementDelay
-    | Saturation
-    | DeadZone
-    | RateLimit
-    | InputDelay
-    | Jitter
-    | MissedTicks,
-    Field(discriminator="kind"),
-]
+if TYPE_CHECKING:
+    AnyEffect = Effect
+else:
+    AnyEffect = any_of(kinds(__name__, Effect))
 """Any effect of the catalogue, told apart by its ``kind``."""
 
 __all__ = [

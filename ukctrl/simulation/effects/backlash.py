@@ -16,7 +16,7 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
 from ukctrl.robot.forces import Forces
 from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
-from ukctrl.simulation.effects.settings_by_joint import Encoders, Steps, encoders
+from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
 
 
 @final

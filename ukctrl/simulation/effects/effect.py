@@ -51,6 +51,9 @@ class Effect:
     alone: ClassVar[bool] = False
     """Whether a second one of its kind would contradict it."""
 
+    moves_ticks: ClassVar[bool] = False
+    """Whether the law ticks at other times than its period says."""
+
     name: str = ""
     """Short name, which its signals and its random numbers go by; absent: its kind."""
 
@@ -105,9 +108,26 @@ class Sensor(abc.ABC):
         """
 
 
+class LinearReading(NamedTuple):
+    """What is linear about a sensor, for the analysis of a loop near a state."""
+
+    steady: bool = False
+    """Whether it is off by a constant, which moves the point but adds no dynamics."""
+    late: float = 0.0
+    """How late readings are [s]."""
+    differentiates: bool = False
+    """Whether it works velocities out from the configurations of two ticks."""
+    cutoff: float | None = None
+    """Of the low-pass on those velocities [Hz]; None where there is none."""
+
+
 @spec
 class SensorEffect(Effect, abc.ABC):
     """Changes what the law measures."""
+
+    def linear(self, bench: Bench) -> LinearReading | None:
+        """Return its linear part; None where it has none: a linear analysis leaves it out."""
+        return None
 
     @abc.abstractmethod
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
@@ -150,6 +170,9 @@ class Drive(abc.ABC):
 class InputEffect(Effect, abc.ABC):
     """Changes what is applied of what the law commands."""
 
+    only_delays: ClassVar[bool] = False
+    """Whether an input is applied as it is, and late: that is linear."""
+
     @abc.abstractmethod
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
         """Bind to a run.
@@ -164,6 +187,7 @@ class ClockEffect(Effect, abc.ABC):
     """Changes when a sampled law ticks."""
 
     sampled: ClassVar[bool] = True
+    moves_ticks: ClassVar[bool] = True
 
     @abc.abstractmethod
     def ticks(self, times: Vector, bench: Bench, rng: np.random.Generator) -> Vector:

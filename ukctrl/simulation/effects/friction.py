@@ -14,16 +14,19 @@ from ukctrl.control import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointSpeed, spec
+from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot, Snapshot
-from ukctrl.robot.by_joint import Dampings, Efforts
-from ukctrl.robot.forces import Forces
+from ukctrl.robot.by_joint import by_joint
+from ukctrl.robot.forces import Forces, WithoutPotential
+from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.schema.force_tables import Dampings, Efforts
 from ukctrl.simulation.effects.effect import PlantEffect
-from ukctrl.simulation.effects.settings_by_joint import by_joint, refuse_zeros
+from ukctrl.simulation.effects.encoders import refuse_zeros
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Rubbing:
+class Rubbing(WithoutPotential):
     """The friction of some freedoms, each array of shape ``(k,)``."""
 
     dofs: NDArray[np.intp]
@@ -43,12 +46,6 @@ class Rubbing:
 
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         f[self.dofs] += self.force(snapshot.v)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
 
 @final
@@ -98,14 +95,14 @@ class JointFriction(PlantEffect):
             robot, forces=Forces((*robot.forces.terms, self._rubbing(robot))), path=None
         )
 
-    def _rubbing(self, robot: Robot) -> Rubbing:
-        coulomb, viscous = (
-            by_joint(robot, key, given)
-            for key, given in (("coulomb", self.coulomb), ("viscous", self.viscous))
-        )
-        static = coulomb
+    def _rubbing(self, robot: RobotInterface) -> Rubbing:
+        with blaming("coulomb"):
+            coulomb = static = by_joint(robot.structure, self.coulomb)
+        with blaming("viscous"):
+            viscous = by_joint(robot.structure, self.viscous)
         if self.static is not None:
-            static = by_joint(robot, "static", self.static)
+            with blaming("static"):
+                static = by_joint(robot.structure, self.static)
             if isinstance(self.static, dict):  # a joint that it does not name has none of its own
                 static = np.where(static > 0.0, static, coulomb)
         low = np.flatnonzero(static < coulomb)

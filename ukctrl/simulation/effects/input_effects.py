@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
+from ukctrl.core.by_name import spread
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import spec
+from ukctrl.core.fields import ByName, NumberByName, Quantity, spec
+from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects.delay import Late, late
 from ukctrl.simulation.effects.effect import Bench, Bounds, Drive, InputEffect
-from ukctrl.simulation.effects.settings_by_joint import Bounding, Slopes, by_actuator
+
+Efforts = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0, open_minimum=True).read)]
+"""Inputs, above zero [N m or N]."""
+Slopes = Annotated[
+    NumberByName, ByName(Quantity("N m/s or N/s", minimum=0.0, open_minimum=True).read)
+]
+"""Rates of inputs, above zero [N m/s or N/s]."""
+
+
+def _by_actuator(robot: Robot, key: str, given: NumberByName, default: float) -> Vector:
+    with blaming(key):
+        return spread(given, robot.actuators, "actuator", default)
 
 
 @final
@@ -26,14 +39,14 @@ class Saturation(InputEffect):
 
     kind: Literal["saturation"] = "saturation"
     alone: ClassVar[bool] = True
-    limit: Bounding | None = None
+    limit: Efforts | None = None
     """Largest absolute input beside the robot's own bounds, for all or by actuator [N m or N]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
         robot = bench.robot
         own = np.full(robot.nu, np.inf)
         if self.limit is not None:
-            own = by_actuator(robot, "limit", self.limit, np.inf)
+            own = _by_actuator(robot, "limit", self.limit, np.inf)
         elif not np.isfinite(robot.input_bounds(np.zeros(robot.nu))).any():
             raise InputError(
                 f"no actuator of robot '{robot.name}' has a limit; give one here, such as "
@@ -62,11 +75,11 @@ class DeadZone(InputEffect):
 
     kind: Literal["dead_zone"] = "dead_zone"
     alone: ClassVar[bool] = True
-    width: Bounding
+    width: Efforts
     """Largest command without an effect, $w$, for all or by actuator [N m or N]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
-        return _Dead(by_actuator(bench.robot, "width", self.width, 0.0))
+        return _Dead(_by_actuator(bench.robot, "width", self.width, 0.0))
 
 
 class _Dead(Drive):
@@ -94,7 +107,7 @@ class RateLimit(InputEffect):
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
         robot = bench.robot
         if self.rate is not None:
-            return _Slow(by_actuator(robot, "rate", self.rate, np.inf))
+            return _Slow(_by_actuator(robot, "rate", self.rate, np.inf))
         if not np.isfinite(robot.input_rate_limit).any():
             raise InputError(
                 f"no actuator of robot '{robot.name}' has a rate_limit; give one here, such as "
@@ -129,6 +142,7 @@ class InputDelay(InputEffect, Late):
     kind: Literal["input_delay"] = "input_delay"
     sampled: ClassVar[bool] = True
     alone: ClassVar[bool] = True
+    only_delays: ClassVar[bool] = True
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Drive:
         return _Late(late(self, bench))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, final
+from typing import NamedTuple, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class Trail:
         if "u_commanded" in arrays:
             arrays["u_commanded"][k] = met.u
         if "u_lower" in arrays:
-            bounds = self._bounds(snapshot.robot, snapshot.v @ snapshot.B)
+            bounds = self._bounds(cast(Robot, snapshot.robot), snapshot.v @ snapshot.B)
             if bounds is not None:
                 arrays["u_lower"][k], arrays["u_upper"][k] = bounds
         return self._conditions.signals(snapshot, met.since)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import ClassVar, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import model_validator
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Hertz, spec
+from ukctrl.core.fields import ByName, Hertz, NumberByName, Quantity, spec
+from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
+from ukctrl.robot.by_joint import by_freedom
 from ukctrl.simulation.effects.delay import Late, late
-from ukctrl.simulation.effects.effect import Bench, Sensor, SensorEffect
-from ukctrl.simulation.effects.settings_by_joint import (
-    Deviations,
-    Encoders,
-    Offsets,
-    RateDeviations,
-    RateOffsets,
-    Steps,
-    by_freedom,
-    encoders,
-    refuse_zeros,
-)
+from ukctrl.simulation.effects.effect import Bench, LinearReading, Sensor, SensorEffect
+from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders, refuse_zeros
+
+
+def _by_freedom(robot: Robot, key: str, given: NumberByName) -> Vector:
+    with blaming(key):
+        return by_freedom(robot.structure, given)
 
 
 @final
@@ -39,9 +36,9 @@ class Noise(SensorEffect):
 
     kind: Literal["noise"] = "noise"
     sampled: ClassVar[bool] = True
-    std: Deviations = 0.0
+    std: Annotated[NumberByName, ByName(Quantity("rad or m", minimum=0.0).read)] = 0.0
     """Standard deviation of the configuration, for all or by joint [rad or m]."""
-    v_std: RateDeviations = 0.0
+    v_std: Annotated[NumberByName, ByName(Quantity("rad/s or m/s", minimum=0.0).read)] = 0.0
     """Standard deviation of the velocity, for all or by joint [rad/s or m/s]."""
 
     @model_validator(mode="after")
@@ -51,7 +48,7 @@ class Noise(SensorEffect):
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         robot = bench.robot
-        std, v_std = by_freedom(robot, "std", self.std), by_freedom(robot, "v_std", self.v_std)
+        std, v_std = _by_freedom(robot, "std", self.std), _by_freedom(robot, "v_std", self.v_std)
         return _Noisy(robot, std, v_std, rng)
 
 
@@ -73,9 +70,9 @@ class Bias(SensorEffect):
     r"""A constant error of the measurement: $q_m = q \oplus o_q$, $v_m = v + o_v$."""
 
     kind: Literal["bias"] = "bias"
-    offset: Offsets = 0.0
+    offset: Annotated[NumberByName, ByName(Quantity("rad or m").read)] = 0.0
     """Of the configuration, for all or by joint [rad or m]."""
-    v_offset: RateOffsets = 0.0
+    v_offset: Annotated[NumberByName, ByName(Quantity("rad/s or m/s").read)] = 0.0
     """Of the velocity, for all or by joint [rad/s or m/s]."""
 
     @model_validator(mode="after")
@@ -85,8 +82,11 @@ class Bias(SensorEffect):
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         robot = bench.robot
-        offset = by_freedom(robot, "offset", self.offset)
-        return _Biased(robot, offset, by_freedom(robot, "v_offset", self.v_offset))
+        offset = _by_freedom(robot, "offset", self.offset)
+        return _Biased(robot, offset, _by_freedom(robot, "v_offset", self.v_offset))
+
+    def linear(self, bench: Bench) -> LinearReading:
+        return LinearReading(steady=True)
 
 
 class _Biased(Sensor):
@@ -152,6 +152,9 @@ class Differentiation(SensorEffect):
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
         return _Differentiated(bench.robot, self.cutoff)
 
+    def linear(self, bench: Bench) -> LinearReading:
+        return LinearReading(differentiates=True, cutoff=self.cutoff)
+
 
 class _Differentiated(Sensor):
     def __init__(self, robot: Robot, cutoff: float | None) -> None:
@@ -188,6 +191,9 @@ class MeasurementDelay(SensorEffect, Late):
                 f"got {delay:g} s. An input_delay may be of any length."
             )
         return _Delayed(ticks)
+
+    def linear(self, bench: Bench) -> LinearReading:
+        return LinearReading(late=late(self, bench))
 
 
 class _Delayed(Sensor):

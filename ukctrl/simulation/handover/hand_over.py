@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.effects import ClockEffect
 from ukctrl.simulation.effects.effect import kind_of
 from ukctrl.simulation.handover.motion_table import (
     column_units,
@@ -75,7 +74,7 @@ def hand_over(
             f"timing.sample must be equal; got {timing.control} and {timing.sample:g} s. Give "
             "--period, or set both."
         )
-    shaken = [kind_of(effect) for effect in scenario.effect if isinstance(effect, ClockEffect)]
+    shaken = [kind_of(effect) for effect in scenario.effect if effect.moves_ticks]
     if shaken:
         raise InputError(
             f"effect '{shaken[0]}' moves the ticks away from the samples, so that no table of the "
@@ -187,9 +186,7 @@ As a program it steps through motion.csv and tells whether it answers what the s
 
 from pathlib import Path
 
-from ukctrl import Scenario
-from ukctrl.simulation.handover import Runtime, replay
-from ukctrl.threads import one_blas_thread
+from ukctrl import Runtime, Scenario, one_blas_thread, replay
 
 HERE = Path(__file__).resolve().parent
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ukctrl.simulation.loop.closed import STOPPED, Loop, Progress
 from ukctrl.simulation.loop.drift_limits import Drifted
+from ukctrl.simulation.loop.prepare import Loop
 
-__all__ = ["STOPPED", "Drifted", "Loop", "Progress"]
+__all__ = ["Drifted", "Loop"]

@@ -1,4 +1,4 @@
-"""The true robot over the time of a run: one plant after another."""
+"""The true robot over the time of a run: one plant after another, and what integrates each."""
 
 from __future__ import annotations
 
@@ -8,10 +8,32 @@ import numpy as np
 
 from ukctrl.core.algebra.answer_checks import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.integrate import Held, Integrator, State, System
+from ukctrl.mechanics.integrate import (
+    Adaptive,
+    FixedStep,
+    Held,
+    HeldStep,
+    Integrator,
+    State,
+    System,
+)
+from ukctrl.mechanics.projection import Projector
 from ukctrl.simulation.effects.bound import Plant
-from ukctrl.simulation.loop.prepare import integrator
-from ukctrl.simulation.scenario import Scenario
+from ukctrl.simulation.scenario import Integrator as Integration
+from ukctrl.simulation.scenario import Scenario, Stabilisation
+
+STEP_SAMPLES = 10.0
+"""The longest step of an adaptive method, in output intervals, unless max_step says otherwise."""
+MIN_STEPS = 50.0
+"""The fewest steps that an adaptive method takes for a run."""
+MAX_RATE = 100.0
+"""Errors of passive constraints decay no faster than this unless asked to [1/s]."""
+MIN_RATE = 5.0
+"""Nor slower: an unstabilised closure drifts apart by a factor of six a second and more."""
+RATE_STEP = 0.2
+"""Decay rate times the length of a fixed step: far inside the stable region of every method."""
+USUAL_RATE, USUAL_RTOL = 20.0, 1e-9
+"""Decay rate [1/s] at the usual tolerance; a DOP853 step is proportional to its eighth root."""
 
 
 @final
@@ -31,7 +53,7 @@ class Plants:
         self._at = 0
 
     def integrated_by(self, scenario: Scenario, system: System, held: Held | None) -> None:
-        """Make the integrators of a closed loop; ``held`` is as for `prepare.integrator`."""
+        """Make the integrators of a closed loop; ``held`` is as for `integrator`."""
         self._integrators = tuple(
             integrator(scenario, system, each, held) for each in self._dynamics
         )
@@ -77,3 +99,64 @@ class Plants:
         dynamics = self.dynamics
         dynamics.move(t, state.q, state.v)
         return sum(dynamics.snapshot.energy())
+
+
+def passive_gains(stabilisation: Stabilisation, chosen: Integration) -> Gains:
+    r"""Return the gains on errors of passive rows, chosen where the scenario does not say.
+
+    Critical damping at a rate $w$, $\alpha = 2w$ and $\beta = w^2$. With steps of length $h$,
+    $w = \min(0.2/h, 100\,\mathrm{s}^{-1})$; under error control
+    $w = 20\,(10^{-9}/\mathrm{rtol})^{1/8}\,\mathrm{s}^{-1}$, between 5 and 100: faster decay costs
+    shorter steps, and a coarse tolerance has bought long ones.
+    """
+    if stabilisation.kind != "baumgarte":
+        return Gains(0.0, 0.0)
+    if stabilisation.alpha is not None and stabilisation.beta is not None:
+        return Gains(stabilisation.alpha, stabilisation.beta)
+    rate = stabilisation.rate
+    if rate is None and chosen.step is not None:
+        rate = min(RATE_STEP / chosen.step, MAX_RATE)
+    elif rate is None:
+        rate = USUAL_RATE * (USUAL_RTOL / (chosen.rtol or USUAL_RTOL)) ** 0.125
+        rate = min(max(rate, MIN_RATE), MAX_RATE)
+    return Gains(2.0 * rate, rate * rate)
+
+
+def integrator(
+    scenario: Scenario, system: System, truth: Dynamics, held: Held | None = None
+) -> Integrator:
+    """Return the integrator that a scenario asks for.
+
+    Args:
+        scenario: What asks.
+        system: The closed loop.
+        truth: The plant.
+        held: Where an input is held and nothing comes between it and the motors, what returns it.
+    """
+    chosen, robot = scenario.integrator, truth.robot
+    projected = scenario.stabilisation.kind == "projection" and len(truth.passive) > 0
+    correction = Projector(truth) if projected else None
+    if chosen.step is not None:
+        quick = None
+        if held is not None and HeldStep.suits(truth):
+            quick = HeldStep(truth, held, chosen.method)
+        return FixedStep(system, robot, chosen.method, chosen.step, correction, quick)
+    return Adaptive(
+        system,
+        robot,
+        chosen.method,
+        rtol=chosen.rtol or USUAL_RTOL,
+        atol=chosen.atol or 1e-11,
+        max_step=chosen.max_step or _longest_step(scenario),
+        correction=correction,
+    )
+
+
+def _longest_step(scenario: Scenario) -> float:
+    """Return the longest step of an adaptive method that may not jump over what happens.
+
+    A robot at rest gives error control nothing to see: without a bound it would step over a
+    motion that begins and ends within one step.
+    """
+    timing = scenario.timing
+    return min(STEP_SAMPLES * timing.sample, timing.duration / MIN_STEPS)

@@ -1,4 +1,7 @@
-"""From what a scenario says to what the loop needs: robots, start, times, integrator."""
+"""A scenario made ready to run: its robots, its start, and the right-hand side of its loop.
+
+The only place that sees both the true robot and the believed one.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.control import Command, Law, Task, law_name
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.errors import InputError, NotFinite, ShapeError, unknown_name
 from ukctrl.core.expression import constant
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.constraints.joints import dof_index
-from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.integrate import Adaptive, FixedStep, Held, HeldStep, Integrator, System
-from ukctrl.mechanics.projection import Projector
-from ukctrl.mechanics.start import solve_start
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate import (
+    State,
+)
+from ukctrl.mechanics.start import Start, solve_start
 from ukctrl.robot import Robot
-from ukctrl.simulation.scenario import Believed, Scenario, Stabilisation, StartState
-from ukctrl.simulation.scenario import Integrator as Integration
+from ukctrl.simulation.effects import Bench
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.loop.drift_limits import Watch
+from ukctrl.simulation.loop.law_checks import Answers, started
+from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
+from ukctrl.simulation.loop.recorder import Recorder
+from ukctrl.simulation.scenario import Believed, Scenario, StartState
 
 NOT_UNIT = 1e-3
 """A quaternion off unit length by less than this is rounded, not wrong."""
 MAX_SAMPLES = 10_000_000
 """More samples than this are a typing error."""
-STEP_SAMPLES = 10.0
-"""The longest step of an adaptive method, in output intervals, unless max_step says otherwise."""
-MIN_STEPS = 50.0
-"""The fewest steps that an adaptive method takes for a run."""
 
 
 def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
@@ -177,72 +183,135 @@ def grid(t0: float, t1: float, interval: float) -> list[float]:
     return times
 
 
-def _longest_step(scenario: Scenario) -> float:
-    """Return the longest step of an adaptive method that may not jump over what happens.
-
-    A robot at rest gives error control nothing to see: without a bound it would step over a
-    motion that begins and ends within one step.
-    """
-    timing = scenario.timing
-    return min(STEP_SAMPLES * timing.sample, timing.duration / MIN_STEPS)
-
-
-MAX_RATE = 100.0
-"""Errors of passive constraints decay no faster than this unless asked to [1/s]."""
-MIN_RATE = 5.0
-"""Nor slower: an unstabilised closure drifts apart by a factor of six a second and more."""
-RATE_STEP = 0.2
-"""Decay rate times the length of a fixed step: far inside the stable region of every method."""
-USUAL_RATE, USUAL_RTOL = 20.0, 1e-9
-"""Decay rate [1/s] at the usual tolerance; a DOP853 step is proportional to its eighth root."""
-
-
-def passive_gains(stabilisation: Stabilisation, chosen: Integration) -> Gains:
-    r"""Return the gains on errors of passive rows, chosen where the scenario does not say.
-
-    Critical damping at a rate $w$, $\alpha = 2w$ and $\beta = w^2$. With steps of length $h$,
-    $w = \min(0.2/h, 100\,\mathrm{s}^{-1})$; under error control
-    $w = 20\,(10^{-9}/\mathrm{rtol})^{1/8}\,\mathrm{s}^{-1}$, between 5 and 100: faster decay costs
-    shorter steps, and a coarse tolerance has bought long ones.
-    """
-    if stabilisation.kind != "baumgarte":
-        return Gains(0.0, 0.0)
-    if stabilisation.alpha is not None and stabilisation.beta is not None:
-        return Gains(stabilisation.alpha, stabilisation.beta)
-    rate = stabilisation.rate
-    if rate is None and chosen.step is not None:
-        rate = min(RATE_STEP / chosen.step, MAX_RATE)
-    elif rate is None:
-        rate = USUAL_RATE * (USUAL_RTOL / (chosen.rtol or USUAL_RTOL)) ** 0.125
-        rate = min(max(rate, MIN_RATE), MAX_RATE)
-    return Gains(2.0 * rate, rate * rate)
-
-
-def integrator(
-    scenario: Scenario, system: System, truth: Dynamics, held: Held | None = None
-) -> Integrator:
-    """Return the integrator that a scenario asks for.
+class Loop:
+    """A scenario, made ready to run.
 
     Args:
-        scenario: What asks.
-        system: The closed loop.
-        truth: The plant.
-        held: Where an input is held and nothing comes between it and the motors, what returns it.
+        scenario: What to run.
+        robot: Its robot, where it has been loaded before.
     """
-    chosen, robot = scenario.integrator, truth.robot
-    projected = scenario.stabilisation.kind == "projection" and len(truth.passive) > 0
-    correction = Projector(truth) if projected else None
-    if chosen.step is not None:
-        quick = None
-        if held is not None and HeldStep.suits(truth):
-            quick = HeldStep(truth, held, chosen.method)
-        return FixedStep(system, robot, chosen.method, chosen.step, correction, quick)
-    return Adaptive(
-        system,
-        robot,
-        chosen.method,
-        rtol=chosen.rtol or USUAL_RTOL,
-        atol=chosen.atol or 1e-11,
-        max_step=chosen.max_step or _longest_step(scenario),
-        correction=correction,
-    )
+
+    def __init__(self, scenario: Scenario, robot: Robot | None = None) -> None:
+        self.scenario = scenario
+        self.robot = true_robot(scenario.robot) if robot is None else robot
+        timing = scenario.timing
+        self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
+        bench = Bench(self.robot, self.t0, timing.duration, timing.control)
+        self.conditions = met = Conditions(scenario.effect, bench, scenario.seed)
+        believed = believed_robot(self.robot, scenario.believed)
+        rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
+        self._plants = Plants(met.plants, rank, gains)
+        self.truth = self._plants.dynamics
+        same = believed is self.robot and not met.acts_on_plant and not met.senses
+        self.belief = self.truth if same else Dynamics(believed, rank, gains)
+        servo = Stack(scenario.servo, self.robot)
+        every = (*self.truth.passive.constraints, *scenario.servo)
+        q, v, self.moved = start_state(scenario.start, self.robot, every, scenario.seed)
+        task = Task(
+            robot=believed,
+            servo=scenario.servo,
+            q=q,
+            v=v,
+            start=self.t0,
+            duration=timing.duration,
+            period=timing.control,
+            rank=rank,
+            gains=gains,
+            planned=scenario.start.planned,
+        )
+        self.law: Law = started(scenario.controller, task)
+        if scenario.start.planned:
+            q, v, self.moved = self._planned(q, v)
+        self._answers = Answers(scenario.controller, self.law, self.robot.nu)
+        self.state = State(q, v, self.law.memory)
+        self.outputs = grid(self.t0, self.t1, timing.sample)
+        with blaming("monitor.frames"):
+            self.recorder = Recorder(
+                self.truth, servo, self.law, len(self.outputs), scenario.monitor.frames, met
+            )
+        self.switches: list[float] = []
+        """When the law switched [s]."""
+        self.held: Vector | None = None
+        """The input that a zero-order hold keeps; None under continuous control."""
+        self._sampled = timing.control is not None
+        self._direct = not met.drives
+        self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
+        """Whether the energy fed to the robot is integrated behind the law's memory."""
+        self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
+        alone = self._sampled and self._direct
+        self._plants.integrated_by(scenario, self, self._held_now if alone else None)
+
+    def _held_now(self) -> Vector:
+        """Return the input that a zero-order hold keeps."""
+        assert self.held is not None  # it is from the first tick on
+        return self.held
+
+    def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
+        """Return the start on the law's own motion, and how far that is from the given state."""
+        found = self.law.planned_state(self.t0)
+        if found is None:
+            raise InputError(
+                "start.planned: the controller must follow a motion that is worked out before the "
+                f"run; '{law_name(self.scenario.controller)}' has none. Use kind = 'tvlqr' or "
+                "'feedforward', or give the state."
+            )
+        moved = Start(*found, self.robot.difference(q, found[0]), found[1] - v)
+        return *found, moved.moved(self.robot)
+
+    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
+        """Return the acceleration and the memory's rate: the right-hand side of the loop."""
+        truth = self.truth
+        truth.move(t, q, v)
+        if self.held is not None:
+            u = self.held if self._direct else self._applied(t, self.held)
+            a = truth.acceleration(u)
+            return a, np.array([truth.power(a, u)])
+        if self._metered:
+            return self._metered_rates(t, q, v, memory)
+        if self.conditions.senses:
+            q, v = self.conditions.sense(t, q, v)
+        command = self.command(t, q, v, memory)
+        u = command.u if self._direct else self._applied(t, command.u)
+        try:
+            a = truth.acceleration(u)
+        except (ShapeError, NotFinite):
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = command.memory_rate
+        return a, self._answers.rate(t, q, v, command) if len(rate) else rate
+
+    def _metered_rates(
+        self, t: float, q: Vector, v: Vector, memory: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the same with the power fed to the robot as the memory's last rate."""
+        seen = self.conditions.sense(t, q, v)
+        command = self.command(t, *seen, memory[:-1])
+        u = self._applied(t, command.u)
+        try:
+            a = self.truth.acceleration(u)
+        except (ShapeError, NotFinite):
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = self._answers.rate(t, q, v, command)
+        return a, np.append(rate, self.truth.power(a, u))
+
+    def truth_at(self, t: float) -> Dynamics:
+        """Return the true robot of a time, as the effects on it have it then."""
+        return self._plants.at(t)
+
+    def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+        """Step the law at a measured state; the true robot must have been moved to the true one."""
+        if self.belief is not self.truth:
+            self.belief.move(t, q, v)
+        return self.law.step(self.belief, memory)
+
+    def _applied(self, t: float, u: Vector) -> Vector:
+        """Return what of an accepted command acts at the state of the true robot."""
+        s = self.truth.snapshot
+        return self.conditions.applied(t, u, s.v @ s.B)
+
+    def _guard(self, t: float, state: State) -> float:
+        """Return the law's guard at a state."""
+        q, v, memory = state
+        if self.conditions.senses and not self._sampled:
+            q, v = self.conditions.sense(t, q, v)
+        self.belief.move(t, q, v)
+        return self.law.guard(self.belief, memory[: len(self.law.memory)])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.control import NoControl, law_name
+from ukctrl.control import law_name
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot
@@ -42,7 +42,7 @@ def provenance(
 ) -> dict[str, Any]:
     """Return what a result records beside its numbers."""
     controller = scenario.controller
-    timed = ticks > 0 and not isinstance(controller, NoControl)  # else there is no law to time
+    timed = ticks > 0 and controller.acts  # else there is no law to time
     return {
         "scenario": scenario.name or scenario.title,
         "robot": robot.name,

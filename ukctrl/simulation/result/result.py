@@ -37,8 +37,8 @@ constraint asked for what no input gives. `drifted`: a passive constraint came a
 class Result:
     """One finished, failed or interrupted run.
 
-    Make one with [`Result.build`][ukctrl.simulation.result.result.Result.build] or read one back
-    with [`Result.load`][ukctrl.simulation.result.result.Result.load].
+    Make one with [`Result.build`][ukctrl.Result.build] or read one back
+    with [`Result.load`][ukctrl.Result.load].
     """
 
     status: Status

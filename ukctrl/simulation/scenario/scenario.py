@@ -12,10 +12,14 @@ from ukctrl.control import AnyController, Controller, NoControl
 from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
+from ukctrl.core.files import catalog
+from ukctrl.core.files.table_paths import Table
+from ukctrl.core.files.toml import parse_toml, read_spec, read_toml
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import AnyEffect, Effect
 from ukctrl.simulation.effects.bound import refuse_contradictions
+from ukctrl.simulation.scenario.cards import completed
 from ukctrl.simulation.scenario.scenario_tables import (
     Believed,
     Integrator,
@@ -25,6 +29,7 @@ from ukctrl.simulation.scenario.scenario_tables import (
     StartState,
     Timing,
 )
+from ukctrl.simulation.scenario.to_table import table_of
 
 MAX_STEPS = 1e12
 """More steps than this would never end, or would not even move the clock."""
@@ -116,9 +121,8 @@ class Scenario:
         Raises:
             InputError: The file, or a file it names, is not acceptable.
         """
-        from ukctrl.simulation.scenario.loading import load_scenario
-
-        return load_scenario(reference, changes or {}, trust=trust)
+        path = catalog.find("scenarios", reference).resolve()
+        return _read(read_toml(path), changes or {}, path, str(reference), trust)
 
     @staticmethod
     def from_toml(text: str, *, base: Path | None = None, trust: bool = False) -> Scenario:
@@ -126,9 +130,8 @@ class Scenario:
 
         ``trust`` is that of `load`.
         """
-        from ukctrl.simulation.scenario.loading import parse_scenario
-
-        return parse_scenario(text, base, trust=trust)
+        label, path = "scenario", (base or Path.cwd()) / "scenario.toml"
+        return _read(parse_toml(text, label), {}, path, label, trust)
 
     def replace(
         self, changes: Mapping[str, object], *, beside: Path | None = None, trust: bool = False
@@ -144,14 +147,11 @@ class Scenario:
         Raises:
             InputError: The result is no scenario.
         """
-        from ukctrl.simulation.scenario.loading import changed_scenario
-
-        return changed_scenario(self, changes, beside, trust)
+        path = beside or Path.cwd() / "scenario.toml"
+        return _read(table_of(self, objects=True), changes, path, "scenario", trust)
 
     def to_table(self) -> dict[str, Any]:
         """Return the scenario as the table that its TOML file would hold, fully resolved."""
-        from ukctrl.simulation.scenario.loading import table_of
-
         return table_of(self)
 
     def to_toml(self) -> str:
@@ -159,3 +159,10 @@ class Scenario:
         import tomli_w
 
         return tomli_w.dumps(self.to_table())
+
+
+def _read(
+    table: Table, changes: Mapping[str, object], path: Path, label: str, trust: bool
+) -> Scenario:
+    whole = completed(table, changes, path, label, trust)
+    return read_spec(Scenario, whole, path, label=label)

@@ -12,11 +12,10 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop import STOPPED
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import simulate
+from ukctrl.simulation.simulate import STOPPED, simulate
 from ukctrl.studies.batch.task import Watch
 
 CURVE_POINTS = 240

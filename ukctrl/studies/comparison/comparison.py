@@ -197,7 +197,7 @@ class Comparison:
         return entry
 
     def to_json(self) -> str:
-        """Return [`to_dict`][ukctrl.studies.comparison.Comparison.to_dict] as text."""
+        """Return [`to_dict`][ukctrl.Comparison.to_dict] as text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def to_csv(self) -> str:

@@ -40,7 +40,7 @@ MOST_LISTED = 10
 class Insight:
     """What a study shows.
 
-    Make one with [`Insight.of`][ukctrl.studies.insight.Insight.of]. Less of a metric is better; a
+    Make one with [`Insight.of`][ukctrl.Insight.of]. Less of a metric is better; a
     sample that failed is worse than any other.
     """
 

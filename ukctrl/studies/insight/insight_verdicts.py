@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +11,10 @@ from ukctrl.core.number_text import number, quantity, si
 from ukctrl.core.statistics import Estimate
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.studies.insight.failures import Separation
+from ukctrl.studies.insight.insight import Insight
 from ukctrl.studies.insight.sample_replay import Replay
 from ukctrl.studies.insight.sensitivity import Sensitivity
-
-if TYPE_CHECKING:
-    from ukctrl.studies.insight.insight import Insight
+from ukctrl.studies.insight.summary import statuses
 
 METHODS = {
     "saltelli": "Sobol indices",
@@ -24,11 +22,7 @@ METHODS = {
     "binned": "an estimate of first order from ranges of the given samples, no Sobol indices",
 }
 """What the shares of each method are called."""
-OF = {
-    "value": "{cost}",
-    "rank": "the rank of {cost}",
-    "success": "success",
-}
+OF = {"value": "'{cost}'", "rank": "the rank of '{cost}'", "success": "success"}
 TRIFLE = 0.02
 """A share of the variance below this is not worth a word."""
 SLOPE = 0.2
@@ -37,66 +31,52 @@ SLOPE = 0.2
 
 def headline(insight: Insight) -> str:
     """Return what a reader wants to know first."""
-    count, done = len(insight.runs), insight.completed
-    cost, unit = insight.cost.text, insight.unit
-    text = f"{_share(done)} of {_samples(count)} completed"
-    text = f"None of {_samples(count)} completed" if done.value == 0.0 else text
-    text = f"All {count} samples completed" if done.value == 1.0 and count > 1 else text
-    text = "The one sample completed" if done.value == 1.0 and count == 1 else text
+    runs, cost, unit = insight.runs, insight.cost.text, insight.unit
+    parts = [f"Samples completed: {int(runs.completed.sum())} of {len(runs)}"]
     half, most = (insight.overall.percentile(level).value for level in (0.5, 0.95))
-    if count > 1 and math.isfinite(half):
-        text += f"; the median of {cost} is {si(half, unit)}"
-        bound = f", 95 % have at most {si(most, unit)}"
-        text += bound if math.isfinite(most) else "; too many failed for a bound of 95 %"
+    if len(runs) > 1 and math.isfinite(half):
+        bound = f"at most {si(most, unit)}" if math.isfinite(most) else "too many failed to say"
+        parts.append(f"{cost}: {si(half, unit)} in the median, {bound} in 95 %")
     elif insight.overall.known == 1:
-        text += f"; {cost} is {si(insight.overall.best, unit)}"
-    strongest = insight.strongest[:1]
-    found = insight.sensitivities.get("rank") or insight.sensitivities.get("success")
-    if strongest and found is not None and _best(found) > TRIFLE:
-        text += f". What matters most is '{found.ordered()[0]}'"
-    return f"{text}."
+        parts.append(f"{cost} is {si(insight.overall.best, unit)}")
+    sensitivity = insight.sensitivities.get("rank") or insight.sensitivities.get("success")
+    if insight.strongest and sensitivity is not None:
+        first = sensitivity.ordered()[0]
+        parts += [f"what matters most: '{first}'"] if _strength(sensitivity, first) > TRIFLE else []
+    return f"{'; '.join(parts)}."
 
 
 def verdicts(insight: Insight, replays: Sequence[Replay]) -> tuple[Verdict, ...]:
     """Return what a study shows, judgement by judgement."""
-    return tuple(
-        verdict
-        for part in (
-            _extent(insight),
-            _completion(insight),
-            _requirement(insight),
-            _percentiles(insight),
-            _influence(insight),
-            _separation(insight),
-            _noise(insight, replays),
-            _replayed(replays),
-        )
-        for verdict in part
-    )
+    parts = (_extent, _completion, _requirement, _percentiles, _influence, _separation)
+    of_replays = (*_noise(insight, replays), *map(_replayed, replays))
+    return (*(verdict for part in parts for verdict in part(insight)), *of_replays)
 
 
-def sensitivity_words(insight: Insight, found: Sensitivity) -> str:
+def sensitivity_words(insight: Insight, sensitivity: Sensitivity) -> str:
     """Return in a sentence which factors a quantity depends on."""
-    what = OF[found.of].format(cost=f"'{insight.cost.text}'")
-    ordered = [path for path in found.ordered() if _of(found, path) > TRIFLE]
-    if not ordered:
-        return f"No factor accounts for {what}."
+    what = OF[sensitivity.of].format(cost=insight.cost.text)
     parts = []
-    for path in ordered[:3]:
-        share = _percent(max(0.0, found.first[path].value))
-        both = found.total.get(path)
-        told = share if both is None else f"{share} alone, {_percent(both.value)} with others"
-        text = f"'{path}' ({told}"
+    for path in sensitivity.ordered()[:3]:
+        if _strength(sensitivity, path) <= TRIFLE:
+            break
+        shares = [_percent(max(0.0, sensitivity.first[path].value))]
+        if path in sensitivity.total:
+            shares = [
+                f"{shares[0]} alone",
+                f"{_percent(sensitivity.total[path].value)} with others",
+            ]
         rho = insight.correlations[path].value
-        if found.of != "success" and math.isfinite(rho) and abs(rho) > SLOPE:
-            text += f"; {'worse' if rho > 0.0 else 'better'} where it is larger"
-        parts.append(f"{text})")
-    rest = f" and {parts.pop()}" if len(parts) > 1 else ""
-    told = f"The variance of {what} comes from {', '.join(parts)}{rest}."
-    alone = sum(max(0.0, share.value) for share in found.first.values())
-    if found.total and alone < 0.8:
-        told += f" {_percent(1.0 - alone)} is what factors do together."
-    return told
+        if sensitivity.of != "success" and math.isfinite(rho) and abs(rho) > SLOPE:
+            shares.append(f"{'worse' if rho > 0.0 else 'better'} where it is larger")
+        parts.append(f"'{path}' ({', '.join(shares)})")
+    if not parts:
+        return f"No factor accounts for {what}."
+    text = f"The variance of {what} comes from {', '.join(parts)}."
+    alone = sum(max(0.0, share.value) for share in sensitivity.first.values())
+    if sensitivity.total and alone < 0.8:
+        text += f" {_percent(1.0 - alone)} is what factors do together."
+    return text
 
 
 def _extent(insight: Insight) -> Iterator[Verdict]:
@@ -108,66 +88,55 @@ def _extent(insight: Insight) -> Iterator[Verdict]:
             text += f" With gaps the design '{runs.design}' is no more than some samples."
         yield Verdict("warning", "samples", text)
     if runs.design == "grid" and len(runs) > 1:
-        yield Verdict(
-            "note",
-            "grid",
+        text = (
             "The points of a grid are chosen, not drawn: shares and percentiles describe these "
-            "points alone, and have no confidence intervals.",
+            "points alone, and have no confidence intervals."
         )
+        yield Verdict("note", "grid", text)
 
 
 def _completion(insight: Insight) -> Iterator[Verdict]:
     runs, done = insight.runs, int(insight.runs.completed.sum())
+    text = f"Samples completed: {done} of {len(runs)}{_interval(insight.completed)}"
     if done == len(runs):
-        interval = _interval(insight.completed)
-        yield Verdict("good", "completed", f"Every sample completed{interval}.")
+        yield Verdict("good", "completed", f"{text}.")
         return
-    reasons = insight.reasons
-    named = ", ".join(f"{count} {status}" for status, count in _ended(insight).items())
-    first = reasons[0]
-    level: Level = "bad" if done < 0.5 * len(runs) else "warning"
-    text = f"{done} of {_samples(len(runs))} completed{_interval(insight.completed)}; {named}."
+    ended = {status: count for status, count in statuses(runs).items() if status != "completed"}
+    text += f"; {', '.join(f'{status}: {count}' for status, count in ended.items())}."
+    first = insight.reasons[0]
     if first.message:
         text += f" Most often: {first.message.rstrip('.')} (sample {first.sample})."
-    yield Verdict(level, "completed", text)
-
-
-def _ended(insight: Insight) -> dict[str, int]:
-    from ukctrl.studies.insight.summary import statuses
-
-    return {
-        status: count for status, count in statuses(insight.runs).items() if status != "completed"
-    }
+    yield Verdict("bad" if done < 0.5 * len(runs) else "warning", "completed", text)
 
 
 def _requirement(insight: Insight) -> Iterator[Verdict]:
     if not insight.require:
         return
-    asked = " and ".join(
+    asked = ", ".join(
         f"{name} ≤ {quantity(most, insight.unit_of(name))}"
         for name, most in insight.require.items()
     )
     share = insight.succeeded
     level: Level = "good" if share.value == 1.0 else "bad" if share.value < 0.5 else "warning"
-    text = f"{_share(share)} of the samples completed with {asked}{_interval(share)}."
-    yield Verdict(level, "required", text)
+    of_all = f"{number(100.0 * share.value, 3)} % of the samples"
+    yield Verdict(level, "required", f"{of_all} completed with {asked}{_interval(share)}.")
 
 
 def _percentiles(insight: Insight) -> Iterator[Verdict]:
-    found, unit = insight.overall, insight.unit
-    if found.known < 2:
+    overall, unit = insight.overall, insight.unit
+    if overall.known < 2:
         return
-    half, most = found.percentile(0.5), found.percentile(0.95)
-    text = f"The worst that completed has {insight.cost.text} {si(found.worst, unit)}"
+    half, most = overall.percentile(0.5), overall.percentile(0.95)
+    parts = []
     if math.isfinite(half.value):
-        text = f"Half of the samples have {insight.cost.text} up to {si(half.value, unit)}"
+        parts.append(f"up to {si(half.value, unit)} in half of the samples")
         if math.isfinite(most.value):
-            text += f", 95 % up to {si(most.value, unit)}{_bounds(most, unit)}"
-        text += f"; the worst that completed has {si(found.worst, unit)}"
-    text += "."
+            parts.append(f"up to {si(most.value, unit)} in 95 %{_bounds(most, unit)}")
+    parts.append(f"{si(overall.worst, unit)} in the worst that completed")
+    text = f"{insight.cost.text}: {', '.join(parts)}."
     if math.isinf(most.value):
         text += " Nothing bounds 95 %, because more than 5 % failed or have none."
-    elif found.failed or found.without:
+    elif overall.failed or overall.without:
         text += " What failed, or has none, counts as worse than any other."
     yield Verdict("note", "merit", text)
 
@@ -181,80 +150,62 @@ def _bounds(at: Estimate, unit: str) -> str:
 
 
 def _influence(insight: Insight) -> Iterator[Verdict]:
-    for of in ("value", "rank"):
-        found = insight.sensitivities.get(of)
-        if found is None or (of == "rank" and "value" in insight.sensitivities):
-            continue
-        text = f"{sensitivity_words(insight, found)} By {METHODS[found.method]}."
+    sensitivity = insight.sensitivities.get("value") or insight.sensitivities.get("rank")
+    if sensitivity is not None:
+        text = f"{sensitivity_words(insight, sensitivity)} By {METHODS[sensitivity.method]}."
         yield Verdict("note", "factors", text)
-    if insight.runs.varied and not insight.sensitivities and len(insight.runs) > 1:
-        yield Verdict(
-            "note", "factors", "So few samples, or all alike, do not tell which factors matter."
-        )
+    elif insight.runs.varied and not insight.sensitivities and len(insight.runs) > 1:
+        text = "So few samples, or all alike, do not tell which factors matter."
+        yield Verdict("note", "factors", text)
 
 
 def _separation(insight: Insight) -> Iterator[Verdict]:
-    found = insight.separations
-    clear = [one for one in found if one.clear]
-    if not found:
-        return
-    if not clear:
-        text = "No factor by itself separates failed from good samples beyond doubt."
-        if found[0].score > 0.0:
-            text += f" The nearest: {_told(found[0])}"
-        yield Verdict("note", "failures", text)
-        return
+    clear = [one for one in insight.separations if one.clear]
     for one in clear[:2]:
-        told = _told(one, " separates")
-        yield Verdict("warning", "failures", told[:1].upper() + told[1:])
+        yield Verdict("warning", "failures", f"Samples that succeeded, by {_rates(one)}.")
+    if insight.separations and not clear:
+        text = "No factor by itself separates failed from good samples beyond doubt."
+        nearest = insight.separations[0]
+        text += f" The nearest: {_rates(nearest)}." if nearest.score > 0.0 else ""
+        yield Verdict("note", "failures", text)
 
 
-def _told(one: Separation, verb: str = "") -> str:
-    """Return in words what a factor has to do with failing."""
+def _rates(one: Separation) -> str:
+    """Return which shares of the samples succeeded, by the values of a factor."""
     if one.split is None:
         ordered = sorted(one.rates, key=lambda rate: rate.share.value)
-        low, high = ordered[0], ordered[-1]
-        return (
-            f"with '{one.path}' = {low.label}, {_percent(low.share.value)} of the samples "
-            f"succeeded; with {high.label}, {_percent(high.share.value)}."
-        )
-    above, below = one.split.above, one.split.below
-    return (
-        f"'{one.path}'{verb}: up to {number(one.split.at)}, {_percent(below.share.value)} of "
-        f"{below.samples} samples succeeded; above, {_percent(above.share.value)} of "
-        f"{above.samples}."
-    )
+        texts = [f"{_percent(r.share.value)} at {r.label}" for r in (ordered[0], ordered[-1])]
+    else:
+        above, below, at = one.split.above, one.split.below, number(one.split.at)
+        texts = [
+            f"{_percent(below.share.value)} of {below.samples} up to {at}",
+            f"{_percent(above.share.value)} of {above.samples} above",
+        ]
+    return f"'{one.path}': {', '.join(texts)}"
 
 
 def _noise(insight: Insight, replays: Sequence[Replay]) -> Iterator[Verdict]:
     drawn = len(set(insight.runs.seed)) > 1 and any(entry.random for entry in replays)
     if drawn and insight.runs.design == "saltelli":
-        yield Verdict(
-            "note",
-            "noise",
+        text = (
             "Every sample has a seed of its own, so that what noise does counts in every total "
-            "index. Repeats lessen it.",
+            "index. Repeats lessen it."
         )
+        yield Verdict("note", "noise", text)
 
 
-def _replayed(replays: Sequence[Replay]) -> Iterator[Verdict]:
-    for entry in replays:
-        what = "The worst" if entry.role == "worst" else "The first that failed"
-        if entry.exact:
-            text = f"{what}, sample {entry.sample}, run again gives the table's numbers exactly."
-            yield Verdict("good", "replay", text)
-        else:
-            verb = "was not run again" if not entry.folder else "run again differs"
-            text = f"{what}, sample {entry.sample}, {verb}: {entry.text.rstrip('.')}."
-            yield Verdict("warning", "replay", text)
+def _replayed(entry: Replay) -> Verdict:
+    role = "The worst" if entry.role == "worst" else "The first that failed"
+    if entry.exact:
+        text = f"{role}, sample {entry.sample}, run again gives the table's numbers exactly."
+        return Verdict("good", "replay", text)
+    verb = "run again differs" if entry.folder else "was not run again"
+    text = f"{role}, sample {entry.sample}, {verb}: {entry.text.rstrip('.')}."
+    return Verdict("warning", "replay", text)
 
 
-def _best(found: Sensitivity) -> float:
-    return max((_of(found, path) for path in found.first), default=0.0)
-
-
-def _of(found: Sensitivity, path: str) -> float:
-    return float(np.nan_to_num((found.total or found.first)[path].value))
+def _strength(sensitivity: Sensitivity, path: str) -> float:
+    return float(np.nan_to_num(sensitivity.strength[path]))
 
 
 def _percent(share: float) -> str:
@@ -262,17 +213,8 @@ def _percent(share: float) -> str:
     return f"{number(value, 2)} %" if 0.0 < value < 10.0 else f"{value:.0f} %"
 
 
-def _share(share: Estimate) -> str:
-    value = 100.0 * share.value
-    return f"{number(value, 3)} %"
-
-
 def _interval(share: Estimate) -> str:
     if not math.isfinite(share.low):
         return ""
     low, high = 100.0 * share.low, 100.0 * share.high
     return f" (95 % confidence: {number(low, 3)} to {number(high, 3)} %)"
-
-
-def _samples(count: int) -> str:
-    return "1 sample" if count == 1 else f"{count} samples"

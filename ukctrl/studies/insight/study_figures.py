@@ -12,7 +12,7 @@ from ukctrl.reports.plot import map_figure, samples, shares
 from ukctrl.studies.insight.insight_verdicts import METHODS, OF
 from ukctrl.studies.insight.maps import Side
 from ukctrl.studies.insight.sensitivity import Sensitivity
-from ukctrl.studies.insight.study_page_tables import SHOWN
+from ukctrl.studies.insight.study_tables import SHOWN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,9 @@ from ukctrl.core.number_text import number, prefixed
 from ukctrl.reports import web_page
 from ukctrl.simulation.result.result import STATUSES
 from ukctrl.simulation.result.storage import toml_text, write_atomically
-from ukctrl.studies.insight import study_figures, study_page_tables
-from ukctrl.studies.insight.command import SCENARIO
+from ukctrl.studies.insight import study_figures
+from ukctrl.studies.insight import study_tables as tables
+from ukctrl.studies.insight.command import SCENARIO, command_of
 from ukctrl.studies.insight.insight import Insight
 from ukctrl.studies.insight.insight_record import to_dict
 from ukctrl.studies.insight.insight_verdicts import headline, sensitivity_words, verdicts
@@ -57,7 +58,7 @@ def write_study_report(
         study: Its samples, at least one of them finished.
         folder: Where to write, as a rule the study's own folder.
         cost: By what samples are better or worse, as for
-            [`Insight.of`][ukctrl.studies.insight.Insight.of].
+            [`Insight.of`][ukctrl.Insight.of].
         require: The largest value of a metric with which a sample still succeeds.
         maps: Pairs of factors to draw maps over; absent: the two that matter most.
         again: Whether to run samples again.
@@ -135,18 +136,20 @@ def html(
         "verdicts": verdicts(insight, replays),
         "figures": images,
         "words": [sensitivity_words(insight, one) for one in insight.sensitivities.values()],
-        "heads": study_page_tables.metric_heads(),
-        "metrics": study_page_tables.metric_lines(insight),
+        "metrics": tables.metric_table(insight) if insight.summaries else None,
         "intervals": runs.design != "grid" and len(runs) > 1,
         "failures": int((~runs.completed).sum()),
-        "reasons": study_page_tables.reason_lines(insight),
-        "factors": study_page_tables.factor_lines(insight),
-        "dependence": study_page_tables.dependence_lines(insight),
+        "reasons": tables.reason_table(insight),
+        "factors": tables.factor_table(insight) if runs.axes else None,
+        "dependence": tables.dependence_table(insight),
         "dependence_words": _dependence_words(insight),
-        "varied": [axis.path for axis in runs.varied],
-        "cost": insight.cost.text,
-        "worst": study_page_tables.sample_lines(insight, insight.worst, folder),
-        "failed": study_page_tables.sample_lines(insight, insight.failed, folder),
+        "several": len(runs.varied) > 1,
+        "worst": tables.worst_table(insight),
+        "failed": tables.failed_table(insight),
+        "commands": {
+            kind: [command_of(study, int(runs.number[place]), folder) for place in places]
+            for kind, places in (("worst", insight.worst), ("failed", insight.failed))
+        },
         "replays": [entry for entry in replays if entry.folder],
         "scenario": web_page.highlight_toml(toml_text(study.scenario)),
         "provenance": web_page.provenance_entries(

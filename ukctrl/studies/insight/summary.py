@@ -56,7 +56,7 @@ class Summary(NamedTuple):
     """Number of the sample with the largest; -1 where none has it."""
 
     def percentile(self, level: float) -> Estimate:
-        """Return one of the percentiles of [`LEVELS`][ukctrl.studies.insight.summary.LEVELS]."""
+        """Return one of the percentiles of `LEVELS`."""
         return next(entry.at for entry in self.percentiles if entry.level == level)
 
 

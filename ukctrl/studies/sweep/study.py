@@ -119,8 +119,8 @@ class About:
 class Study:
     """Many runs of one scenario, finished or not.
 
-    Make one with [`sweep`][ukctrl.studies.sweep.sweep] or read one back with
-    [`Study.load`][ukctrl.studies.sweep.Study.load].
+    Make one with [`sweep`][ukctrl.sweep] or read one back with
+    [`Study.load`][ukctrl.Study.load].
     """
 
     about: About

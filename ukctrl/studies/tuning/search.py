@@ -29,15 +29,15 @@ class Budget:
     simulations: int
     """Number of simulations for each. The card's gains are the first candidate."""
     cost: str = "rms_phi"
-    """A metric or a weighted sum of metrics, as for [`Cost`][ukctrl.studies.tuning.Cost]."""
+    """A metric or a weighted sum of metrics, as for [`Cost`][ukctrl.tuning.Cost]."""
     subject_to: tuple[str, ...] = ()
-    """Constraints on metrics, as for [`Limit`][ukctrl.studies.tuning.Limit]: ``peak_u <= 40``."""
+    """Constraints on metrics, as for [`Limit`][ukctrl.tuning.Limit]: ``peak_u <= 40``."""
     over: Mapping[str, Range] = dc.field(default_factory=dict)
     """Ranges of gains by path; absent: a decade to both sides of the card's."""
     only: bool = False
     """Whether gains without a range in ``over`` stay as they are."""
     method: str = "simplex"
-    """How to search: a name of [`METHODS`][ukctrl.studies.tuning.METHODS]."""
+    """How to search: a name of [`METHODS`][ukctrl.tuning.METHODS]."""
     plants: Plants = dc.field(default_factory=Plants)
     """On what each candidate is simulated."""
 

@@ -90,7 +90,7 @@ class Tuned:
         }
 
     def to_json(self) -> str:
-        """Return [`to_dict`][ukctrl.studies.tuning.Tuned.to_dict] as text."""
+        """Return [`to_dict`][ukctrl.Tuned.to_dict] as text."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def history_csv(self) -> str:

@@ -100,7 +100,7 @@ def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
 
     Args:
         tuned: What is shown.
-        images: Its figures, from [`pictures`][ukctrl.studies.tuning.tuning_page.pictures].
+        images: Its figures, from [`pictures`][ukctrl.tuning.tuning_page.pictures].
     """
     tuning = tuned.tuning
     outcome, *rest = tuned.verdicts

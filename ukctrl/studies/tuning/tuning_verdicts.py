@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ukctrl.core.number_text import number, percent
-from ukctrl.core.verdict import Verdict
+from ukctrl.core.verdict import Level, Verdict
 from ukctrl.studies.tuning.cost import WITHOUT
 from ukctrl.studies.tuning.held_out import HeldOut
 from ukctrl.studies.tuning.tuning_record import Trial, Tuning
@@ -45,28 +45,29 @@ def verdicts(tuning: Tuning, held_out: HeldOut | None, stopped: bool) -> Iterato
 
 
 def _outcome(tuning: Tuning) -> Verdict:
-    best, card = tuning.best, tuning.card
-    spent = f"{tuning.simulations} simulations"
-    if not math.isfinite(best.cost):
-        why = f": {best.message or best.status}".rstrip(".")
-        text = f"No candidate of {len(tuning.trials)} completed; the furthest got to "
-        return Verdict("bad", "outcome", f"{text}{percent(best.reached)} of the run{why}.")
-    if not best.feasible:
-        count = len(tuning.trials)
-        text = f"None of {count} candidates keeps to the constraints; the nearest is beyond"
-        return Verdict("bad", "outcome", f"{text} {_broken(best, tuning)}.")
-    if best.gains == card.gains:
-        text = f"None of {len(tuning.trials)} candidates is better than the card itself."
-        return Verdict("note", "outcome", text)
+    best, card, count = tuning.best, tuning.card, len(tuning.trials)
+    spent = f"with {tuning.simulations} simulations"
     after = number(best.cost, 4)
-    if not math.isfinite(card.cost):
-        return Verdict("good", "outcome", f"Cost {after} with {spent}; the card's gains failed.")
-    if not card.feasible:
-        text = f"Cost {after} within the constraints, with {spent}; the card's gains broke them."
-        return Verdict("good", "outcome", text)
-    change = percent(1.0 - best.cost / card.cost)
-    text = f"Cost {number(card.cost, 4)} became {after}, {change} less, with {spent}."
-    return Verdict("good", "outcome", text)
+    level: Level
+    if not math.isfinite(best.cost):
+        level, text = "bad", f"None of {count} candidates completed; the furthest got to "
+        why = f": {best.message or best.status}".rstrip(".")
+        text += f"{percent(best.reached)} of the run{why}."
+    elif not best.feasible:
+        level, text = "bad", f"None of {count} candidates keeps to the constraints; the nearest is "
+        text += f"beyond {_broken(best, tuning)}."
+    elif best.gains == card.gains:
+        level, text = "note", f"None of {count} candidates is better than the card itself."
+    elif not math.isfinite(card.cost):
+        level, text = "good", f"Cost {after} {spent}; the card's gains failed."
+    elif not card.feasible:
+        level = "good"
+        text = f"Cost {after} within the constraints, {spent}; the card's gains broke them."
+    else:
+        change = percent(1.0 - best.cost / card.cost)
+        level = "good"
+        text = f"Cost {number(card.cost, 4)} became {after}, {change} less, {spent}."
+    return Verdict(level, "outcome", text)
 
 
 def _limits(tuning: Tuning) -> Verdict:
@@ -74,20 +75,18 @@ def _limits(tuning: Tuning) -> Verdict:
         tips = "Allow more, widen the ranges (--over), spend more (--budget), or try another law."
         return Verdict("note", "constraints", tips)
     kept = sum(trial.feasible for trial in tuning.trials)
-    limits = ", ".join(tuning.limits)
     where = f" on all {tuning.plants} plants" if tuning.plants > 1 else ""
-    text = f"{kept} of {len(tuning.trials)} candidates keep to {limits}{where}."
+    text = f"{kept} of {len(tuning.trials)} candidates keep to {', '.join(tuning.limits)}{where}."
     return Verdict("good", "constraints", text)
 
 
 def _broken(trial: Trial, tuning: Tuning) -> str:
     """Return which constraints are broken, and by how much."""
-    broken = [
+    return ", ".join(
         f"{limit} by {percent(share)}" if share < WITHOUT else f"{limit}, which has no value"
         for limit, share in zip(tuning.limits, trial.beyond, strict=True)
         if share
-    ]
-    return " and ".join(broken)
+    )
 
 
 def _border(tuning: Tuning) -> Verdict:
@@ -100,25 +99,20 @@ def _border(tuning: Tuning) -> Verdict:
 
 
 def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
-    count = max(1, len(held.tuned.each))
     how = "of the worst" if tuning.aggregate == "worst" else "on average"
-    where = f"On {count} plants that it was not tuned on"
+    costs = f"Cost {how} on plants that it was not tuned on: tuned {_cost(held.tuned)}"
+    costs += f", card {_cost(held.card)}"
+    if math.isfinite(tuning.after):
+        costs += f"; tuning gave {number(tuning.after, 4)}"
+    overfitted = _lost(held, tuning) > OVERFITTED
+    level: Level = "warning" if held.tuned.violation or overfitted else "good"
+    level = "bad" if held.card.rank < held.tuned.rank else level
     if not math.isfinite(held.tuned.cost):
-        done = sum(map(math.isfinite, held.tuned.each or (held.tuned.cost,)))
-        text = f"{where} the tuned gains complete {done} runs of {count}."
-        yield Verdict("bad", "held out", f"{text}{_card(held.card)}")
-        return
-    text = f"{where} the cost is {number(held.tuned.cost, 4)} {how}"
-    if tuning.limits and held.tuned.violation:
-        text += f", beyond {_broken(held.tuned, tuning)}"
-    level = "good"
-    if held.card.rank < held.tuned.rank:
-        level = "bad"
-    elif held.tuned.violation or _lost(held, tuning) > OVERFITTED:
-        level = "warning"
-    told = f"; tuning gave {number(tuning.after, 4)}." if math.isfinite(tuning.after) else "."
-    yield Verdict(level, "held out", f"{text}{told}{_card(held.card)}")  # type: ignore[arg-type]
-    if level == "bad" or _lost(held, tuning) > OVERFITTED:
+        level, overfitted = "bad", False
+    elif tuning.limits and held.tuned.violation:
+        costs += f"; beyond {_broken(held.tuned, tuning)}"
+    yield Verdict(level, "held out", f"{costs}.")
+    if math.isfinite(held.tuned.cost) and (level == "bad" or overfitted):
         text = (
             "The gains fit the plants they were tuned on better than others: tune on more of "
             "them (--ensemble), or on ones as wrong as these (--mismatch)."
@@ -126,11 +120,12 @@ def _held_out(held: HeldOut, tuning: Tuning) -> Iterator[Verdict]:
         yield Verdict("warning", "overfitted", text)
 
 
-def _card(card: Trial) -> str:
-    if not math.isfinite(card.cost):
-        done = sum(map(math.isfinite, card.each or (card.cost,)))
-        return f" The card's complete {done} of {max(1, len(card.each))}."
-    return f" The card's gains cost {number(card.cost, 4)} there."
+def _cost(trial: Trial) -> str:
+    """Return the cost of gains, or how many of their runs completed."""
+    if math.isfinite(trial.cost):
+        return number(trial.cost, 4)
+    each = trial.each or (trial.cost,)
+    return f"completed {sum(map(math.isfinite, each))} of {len(each)}"
 
 
 def _lost(held: HeldOut, tuning: Tuning) -> float:

@@ -26,7 +26,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.controller import Task
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.differences import rough_jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, quoted

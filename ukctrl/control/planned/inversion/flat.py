@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, StartError, UkctrlError

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
-from ukctrl.control.controller import Task
 from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.task import Task
 from ukctrl.core.fields import spec
 
 
@@ -16,6 +17,10 @@ class Inversion(abc.ABC):
     The result feeds a controller with two degrees of freedom: $u = u^*(t)$ alone is
     ``feedforward``; $u = u^*(t) - K(t) (x - x^*(t))$ is ``tvlqr``.
     """
+
+    forgets_growth: ClassVar[bool] = True
+    """Whether its motion is free of what would grow in the internal dynamics, as one that only
+    goes forward from the start is not."""
 
     @abc.abstractmethod
     def solve(self, task: Task) -> Nominal:

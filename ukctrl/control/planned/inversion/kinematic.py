@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion
+from ukctrl.control.task import Task
 from ukctrl.core.fields import Seconds, spec
 
 
@@ -20,6 +20,7 @@ class JointMotion(Inversion):
     """
 
     kind: Literal["joint_motion"] = "joint_motion"
+    forgets_growth: ClassVar[bool] = False
     step: Seconds = 0.01
     """Time between the knots of the motion [s]."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.derivatives import check_smooth

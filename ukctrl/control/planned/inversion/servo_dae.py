@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.consistent import Begin, begin
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.inversion import Inversion
@@ -17,6 +16,7 @@ from ukctrl.control.planned.inversion.marching import Marcher, Stages
 from ukctrl.control.planned.inversion.radau import MAX_STAGES, interpolation, radau
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Count, Seconds, spec
@@ -54,6 +54,7 @@ class ServoDae(Inversion):
     """
 
     kind: Literal["servo_dae"] = "servo_dae"
+    forgets_growth: ClassVar[bool] = False
     step: Seconds = 0.05
     """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
     stages: Annotated[Count, AfterValidator(some_stages)] = 7

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.controller import Task
 from ukctrl.control.planned.inversion.boundary import End, Horizon
 from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.inversion import Inversion
@@ -17,6 +16,7 @@ from ukctrl.control.planned.inversion.rest import Side, rest, side, stands
 from ukctrl.control.planned.inversion.servo_dae import dense, some_stages
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest

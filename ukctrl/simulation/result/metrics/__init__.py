@@ -1,7 +1,7 @@
 r"""Named scalars of a run, each with its formula and unit.
 
-A norm adds metres to radians ([`ukctrl.simulation.result.measures`][]), so judge mixed tasks by the
-metrics of their blocks, `rms_phi.tool`.
+A norm adds metres to radians, so judge mixed tasks by the metrics of their blocks,
+`rms_phi.tool`.
 
 Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
 a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 from ukctrl.core.errors import unknown_name
 from ukctrl.simulation.result.measures import rows_of
-from ukctrl.simulation.result.metrics.metric_table import METRICS, Metric
+from ukctrl.simulation.result.metrics.metric import Metric
+from ukctrl.simulation.result.metrics.metric_table import METRICS
 from ukctrl.simulation.result.samples import FIELDS, Labels, Samples, common_unit, per_second
 
 __all__ = [

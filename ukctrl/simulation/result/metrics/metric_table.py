@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
+from ukctrl.core.kinds import modules_of
 from ukctrl.simulation.result.metrics import metric_formulas
-from ukctrl.simulation.result.samples import Samples
-
-
-class Metric(NamedTuple):
-    """One named scalar of a run; less of it is better."""
-
-    unit: str
-    """Unit, where `phi`, `beta` and `u` stand for the units of the rows and the inputs."""
-    description: str
-    formula: str
-    """LaTeX."""
-    function: Callable[[Samples, str | None], float] | None
-    """Value for all rows or for one servo block; None for what comes from the timing."""
-    per_block: bool = False
-    about_controller: bool = True
-    """False where it judges the integration: no merit of a controller that has less of it."""
-    about_task: bool = False
-    """True where it judges how the servo rows are met; a run without any has none."""
+from ukctrl.simulation.result.metrics.metric import Metric
 
 
 def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
@@ -55,6 +38,13 @@ def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
             about_task=True,
         ),
     }
+
+
+def _added() -> dict[str, Metric]:
+    """Return the `METRIC`, by the file's name, of every other module beside this one."""
+    modules = modules_of("ukctrl.simulation.result.metrics", without=("metric_table",))
+    found = {module.__name__.rpartition(".")[2]: vars(module).get("METRIC") for module in modules}
+    return {name: metric for name, metric in found.items() if metric is not None}
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
@@ -152,6 +142,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             r"\overline{\Delta t}_\mathrm{tick}",
             None,
         ),
+        **_added(),
     }
 )
 """Every metric by name, in the order in which tables show them."""

@@ -1,7 +1,7 @@
 """Results as files: NetCDF for the arrays, JSON for the summary, TOML for the scenario.
 
 The NetCDF file is written without xarray, which costs a third of a second to import; opened
-with xarray it is the same dataset as [`Result.data`][ukctrl.simulation.result.result.Result.data].
+with xarray it is the same dataset as [`Result.data`][ukctrl.Result.data].
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ways of searching: each proposes candidates, some at a time, and learns how they rank.
 
-A method is a function of an [`Explored`][ukctrl.studies.tuning.methods.search_space.Explored]
+A method is a function of an [`Explored`][ukctrl.tuning.methods.search_space.Explored]
 space, its seed included, and of the heights that it is told; it goes on until there is no budget
 left.
 """

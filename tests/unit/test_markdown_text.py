@@ -1,8 +1,7 @@
 """Numbers on the gallery's pages: digits that hold everywhere, or bounds that are kept."""
 
 import pytest
-
-from ukctrl.papers.markdown import NotKept, above, below, error, within
+from markdown_text import NotKept, above, below, error, within
 
 
 @pytest.mark.parametrize("value", [0.0, 3e-13, 9.9e-10])

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from ukctrl.papers import digits
-from ukctrl.papers.claim import Claim
+from ukctrl import papers
 
 __all__ = [
     "NotKept",
@@ -44,12 +43,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def claims_table(claims: Iterable[Claim]) -> str:
+def claims_table(claims: Iterable[papers.Claim]) -> str:
     """Return a table with one row a claim; of our rounding, only that it is small."""
     head = ["place", "quantity", "paper", "ours", "verdict", "note"]
     rows = (
         (
-            *(claim.where, digits.quantity(claim), digits.printed(claim), _ours(claim)),
+            *(
+                claim.where,
+                papers.digits.quantity(claim),
+                papers.digits.printed(claim),
+                _ours(claim),
+            ),
             *(claim.verdict, claim.note),
         )
         for claim in claims
@@ -132,10 +136,10 @@ def _ten(power: float) -> str:
     return {0: "1", -1: "0.1"}.get(exponent, f"10{str(exponent).translate(_RAISED)}")
 
 
-def _ours(claim: Claim) -> str:
+def _ours(claim: papers.Claim) -> str:
     if isinstance(claim.ours, float) and 0.0 < abs(claim.ours) < NOISE:
         return f"below {_ten(NOISE)}"
-    return digits.ours(claim)
+    return papers.digits.ours(claim)
 
 
 def _safe(cell: str) -> str:

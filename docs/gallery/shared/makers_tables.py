@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl import Matrix, Vector
 
 HALF = 0.5 * np.pi
 

@@ -1,14 +1,13 @@
-"""Scenarios and controller cards from files, and back to tables.
+"""Controller cards, user code and names: from what a scenario's file says to one whole table.
 
-A file becomes a scenario in three steps: its ``controller.use`` is replaced by the card it
-names, relative names become absolute, and the table is validated. Each step works on plain
+``controller.use`` is replaced by the card it names, changes are made by their path, code that is
+trusted becomes the part it defines, and relative names become absolute. Each step works on plain
 tables, so that ``--set``, `Scenario.replace` and a study's columns share one path language.
 """
 
 from __future__ import annotations
 
 import copy
-import dataclasses as dc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,49 +17,33 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
 from ukctrl.core.files import catalog, zoo
 from ukctrl.core.files.table_paths import Table, merged, set_path
-from ukctrl.core.files.toml import blaming, parse_toml, read_spec, read_toml
+from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.robot import Robot
 from ukctrl.robot.load import runs_code
 from ukctrl.simulation.effects import Effect
-from ukctrl.simulation.scenario import Scenario
 
 T = TypeVar("T")
 
-PARTS = (Controller, Feedback, Allocation, Constraint, Effect)
-"""What a user's own Python file may define."""
 MAX_USES = 8
 """Longest chain of cards that use cards."""
 
 
-def load_scenario(
-    reference: str | Path, changes: Mapping[str, object], *, trust: bool = False
-) -> Scenario:
-    """Read, complete and validate a scenario; `Scenario.load` documents it."""
-    path = catalog.find("scenarios", reference).resolve()
-    table = read_toml(path)
-    return _scenario(table, changes, path, str(reference), trust)
-
-
-def parse_scenario(text: str, base: Path | None, *, trust: bool = False) -> Scenario:
-    """Read a scenario from TOML text; `Scenario.from_toml` documents it."""
-    label = "scenario"
-    table = parse_toml(text, label)
-    return _scenario(table, {}, (base or Path.cwd()) / "scenario.toml", label, trust)
-
-
-def changed_scenario(
-    scenario: Scenario, changes: Mapping[str, object], beside: Path | None, trust: bool
-) -> Scenario:
-    """Return a scenario with some values changed; `Scenario.replace` documents it."""
-    table = table_of(scenario, objects=True)
-    path = beside or Path.cwd() / "scenario.toml"
-    return _scenario(table, changes, path, "scenario", trust)
-
-
-def _scenario(
+def completed(
     table: Table, changes: Mapping[str, object], path: Path, label: str, trust: bool
-) -> Scenario:
+) -> Table:
+    """Return the table of a scenario with everything in place that other files say.
+
+    Args:
+        table: What a file says, or `table_of` a scenario.
+        changes: Values by path.
+        path: The file, or one that would stand beside what names are relative to.
+        label: What messages call it.
+        trust: Whether Python code that the files name may run.
+
+    Raises:
+        InputError: A card or robot does not exist, or is not acceptable.
+    """
     table = copy.copy(table)
     if path.is_file() and not table.get("name"):
         table["name"] = path.stem
@@ -88,7 +71,7 @@ def _scenario(
             _make_absolute(table, key.split("."), path)
     if trust:
         _load_trusted_robot(table, path, label)
-    return read_spec(Scenario, table, path, label=label)
+    return table
 
 
 def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
@@ -234,45 +217,6 @@ def _coded(table: Any, path: Path, label: str, trust: bool, base: type[T], key: 
         made = load_class((path.parent / file).resolve(), name, base)
     rest = {name: value for name, value in table.items() if name != "kind"}
     return read_spec(made, rest, path, label=label, key=key)
-
-
-def table_of(scenario: Scenario, objects: bool = False) -> Table:
-    """Return the table of a scenario; ``objects`` keeps what only Python can hold."""
-    table: Table = _plain(scenario, objects)
-    return table
-
-
-def _plain(value: Any, objects: bool) -> Any:
-    if isinstance(value, Robot):
-        if objects:
-            return value
-        where = str(value.path or f"{value.name} (made in Python)")
-        return {"use": where, **_plain(value.override, objects)} if value.override else where
-    if dc.is_dataclass(value) and type(value).__module__.startswith("ukctrl."):
-        fields = {f.name: _plain(getattr(value, f.name), objects) for f in dc.fields(value)}
-        return {key: item for key, item in fields.items() if item is not None}
-    if isinstance(value, PARTS):
-        return value if objects else _code_of(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item, objects) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item, objects) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, str | int | float | bool) or value is None or objects:
-        return value
-    return repr(value)
-
-
-def _code_of(part: Any) -> Table:
-    """Return the table that names a user's own class and its fields."""
-    import inspect
-
-    file = inspect.getsourcefile(type(part))
-    fields = dc.fields(part) if dc.is_dataclass(part) else ()
-    gains = {f.name: _plain(getattr(part, f.name), False) for f in fields}
-    gains = {key: item for key, item in gains.items() if item is not None}
-    return {**gains, "kind": f"{file}:{type(part).__name__}"}
 
 
 def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:

@@ -1,11 +1,12 @@
-"""What a robot is asked for most: sizes, names, limits, and how its configurations move."""
+"""A robot put together: its plant, inputs and forces, and what it is asked for most."""
 
 from __future__ import annotations
 
-import abc
+import dataclasses as dc
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,16 +14,70 @@ from numpy.typing import ArrayLike
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
+from ukctrl.robot.audit import Finding
+from ukctrl.robot.elastic import ElasticJoints
+from ukctrl.robot.forces import Forces
 from ukctrl.robot.home import configuration
 from ukctrl.robot.layout import Block
+from ukctrl.robot.site import Site
+from ukctrl.robot.snapshot import Snapshot, checked
 from ukctrl.robot.structure import Structure
 
+R = TypeVar("R", bound="Assembly")
 
-class Face(abc.ABC):
-    """The face of a structure and its inputs, which `Robot` shows."""
 
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Assembly:
+    """The parts of a robot, put together. `Robot` adds the ways to make one."""
+
+    name: str
+    title: str
+    source: str
     structure: Structure
+    """What it is made of: a Pinocchio model, or formulas; and the names of all that it has."""
     actuation: Actuation
+    forces: Forces
+    elastic: ElasticJoints | None = None
+    """The joints that their motors drive through springs, if any."""
+    passive: tuple[Mapping[str, Any], ...] = ()
+    """The ``[[passive]]`` tables of its file and those that mimic joints imply, unread."""
+    audit: tuple[Finding, ...] = ()
+    """What loading dropped or finds suspicious."""
+    path: Path | None = None
+    """The file it was loaded from."""
+    override: Mapping[str, Any] = dc.field(default_factory=dict)
+    """What was laid over that file."""
+    home: Vector | None = None
+    """Where a start begins that says nothing else, shape ``(nq,)``; None: at `neutral`."""
+
+    @classmethod
+    def of(cls: type[R], other: Assembly) -> R:
+        """Return one of this class with the parts of another."""
+        return cls(**{field.name: getattr(other, field.name) for field in dc.fields(other)})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, nq={self.nq}, nv={self.nv}, nu={self.nu})"
+
+    # States
+
+    def snapshot(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Snapshot:
+        """Evaluate the robot at ``(q, v, t)``; the velocity is zero when not given.
+
+        Raises:
+            ShapeError: ``q`` or ``v`` does not fit the robot.
+            InputError: A number is not finite.
+        """
+        v = np.zeros(self.nv) if v is None else v
+        q, v = checked("q", q, self.nq), checked("v", v, self.nv)
+        return self.structure.snapshot(self, q, v, float(t))
+
+    def site(self, name: str) -> Site:
+        """Return where a frame is fixed.
+
+        Raises:
+            UnknownName: The robot has no frame of this name.
+        """
+        return self.structure.site(name)
 
     # Sizes and names
 

@@ -42,6 +42,13 @@ def natural_frequency(settling: float, damping: float, *, integral: bool = False
     return _settles(damping, integral) / settling
 
 
+def third_order(settling: float, damping: float) -> tuple[float, float, float]:
+    r"""Return ``kp, ki, kd`` of $(s^2 + 2 \zeta \omega s + \omega^2)(s + \omega)$."""
+    w = natural_frequency(settling, damping, integral=True)
+    two = 2.0 * damping
+    return (1.0 + two) * w * w, w**3, (1.0 + two) * w
+
+
 @functools.cache
 def _settles(damping: float, integral: bool) -> float:
     """Return after how long error dynamics of frequency 1 settle, released at rest."""

@@ -1,0 +1,117 @@
+"""All that a user imports comes from `ukctrl`, and the pages show nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ukctrl
+from ukctrl.cli import workspace
+from ukctrl.simulation.handover.hand_over import SCRIPT
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "ukctrl"
+MEASURES_INSIDES = {
+    "export.py", "formulations.py", "n_four_bar.py", "qp_solvers.py", "rollouts.py",
+}  # fmt: skip
+"""Benchmarks that time parts of ukctrl against each other, and stand for no user's script."""
+BLOCK = re.compile(
+    r"^(?P<indent>[ ]*)```(?:python|text title=\"[^\"]+\.py\")[^\n]*\n(?P<body>.*?)^(?P=indent)```",
+    re.MULTILINE | re.DOTALL,
+)
+DEEPER = re.compile(r"\b(?:from|import)\s+ukctrl\.")
+
+
+def pages() -> list[Path]:
+    """Return what users read, but for records, which name the modules of their day."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in found if page.parent.name != "decisions"]
+
+
+def scripts() -> list[Path]:
+    """Return what users copy from."""
+    found = [*sorted((ROOT / "docs").rglob("*.py")), *sorted((ROOT / "benchmarks").rglob("*.py"))]
+    return [script for script in found if script.name not in MEASURES_INSIDES]
+
+
+def sources(path: Path) -> Iterator[str]:
+    """Yield the Python of a file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        yield text
+        return
+    for block in BLOCK.finditer(text):
+        yield re.sub(f"^{block['indent']}", "", block["body"], flags=re.MULTILINE)
+
+
+def imported(source: str) -> Iterator[str]:
+    """Yield what a script imports of ukctrl: names, or the path of a deeper module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ukctrl":
+            place = "" if node.module == "ukctrl" else f"{node.module}."
+            yield from (f"{place}{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("ukctrl."))
+
+
+def deeper(source: str) -> list[str]:
+    """Return what a script imports that is no public name."""
+    return [name for name in imported(source) if name not in ukctrl.__all__]
+
+
+@pytest.mark.parametrize("path", [*pages(), *scripts()], ids=lambda p: str(p.relative_to(ROOT)))
+def test_pages_and_their_scripts_import_from_ukctrl_alone(path):
+    wrong = [name for source in sources(path) for name in deeper(source)]
+    assert not wrong, f"give it a public name in ukctrl/__init__.py, or use another: {wrong}"
+    if path.suffix == ".md":
+        assert not DEEPER.search(path.read_text(encoding="utf-8"))
+
+
+def test_what_init_and_export_write_imports_from_ukctrl_alone():
+    assert not any(DEEPER.search(text) for text in workspace.FILES.values())
+    script = re.sub(r"\{\w+\}", "", SCRIPT)
+    assert not deeper(script)
+    assert {"Runtime", "Scenario"} <= set(imported(script))
+
+
+def test_every_public_name_is_told_to_type_checkers_as_well():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    told = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in block.body
+        for alias in node.names
+    }
+    given = {name: f"ukctrl.{home}.{name}" for name, home in ukctrl._HOME.items()}
+    given |= {name: f"ukctrl.{home}" for name, home in ukctrl._MODULES.items()}
+    assert told == given
+    assert sorted(told) == sorted(ukctrl.__all__)
+
+
+@pytest.mark.parametrize("name", ukctrl.__all__)
+def test_every_public_name_can_be_imported_and_is_documented(name):
+    value = getattr(ukctrl, name)
+    assert value is getattr(ukctrl, name)
+    assert (value.__doc__ or "").strip() or name in ("Matrix", "NonNegative", "Positive", "Vector")
+
+
+def test_a_name_that_does_not_exist_is_refused():
+    with pytest.raises(AttributeError, match="module 'ukctrl' has no attribute 'Scenaro'"):
+        ukctrl.Scenaro  # noqa: B018 - asking for it is what fails
+
+
+def test_importing_ukctrl_loads_the_standard_library_alone():
+    script = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import ukctrl; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    loaded = {name for name in run.stdout.split() if name != "__main__"}
+    ours = {name for name in loaded if name.split(".")[0] not in sys.stdlib_module_names}
+    assert ours == {"ukctrl"}

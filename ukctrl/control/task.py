@@ -1,0 +1,58 @@
+"""What a law is started on, and what it may want recorded."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.arrays import Vector
+from ukctrl.mechanics.constraints import Constraint
+from ukctrl.mechanics.dynamics import GAINS, Gains
+from ukctrl.robot import Robot
+
+NO_MEMORY: Vector = np.zeros(0)
+"""Memory of a law that has none."""
+
+
+class Signal(NamedTuple):
+    """A number that a law wants recorded."""
+
+    value: float | Vector
+    units: str
+    long_name: str
+    components: tuple[str, ...] = ()
+    """Names of the entries of a vector; absent: numbers."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Task:
+    """What a law is started on: everything it may know.
+
+    The robot is the believed one; nothing of the true one can be reached from here.
+    """
+
+    robot: Robot
+    """The believed robot."""
+    servo: Sequence[Constraint]
+    """The constraints to enforce."""
+    q: Vector
+    """Configuration at the start, shape ``(nq,)``."""
+    v: Vector
+    """Velocity at the start, shape ``(nv,)``."""
+    start: float = 0.0
+    """Time of the start [s]."""
+    duration: float = np.inf
+    """Length of the run [s]."""
+    period: float | None = None
+    """Period of the zero-order hold [s]; None under continuous control."""
+    rank: RankPolicy = RUN_RANK
+    """When rows count as dependent or missed."""
+    gains: Gains = GAINS
+    """How errors of the robot's passive rows decay."""
+    planned: bool = False
+    """Whether the run begins on the law's own motion, wherever that is; ``q`` and ``v`` are then
+    where its search begins."""

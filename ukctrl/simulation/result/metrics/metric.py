@@ -1,0 +1,25 @@
+"""What a metric is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ukctrl.simulation.result.samples import Samples
+
+
+class Metric(NamedTuple):
+    """One named scalar of a run; less of it is better."""
+
+    unit: str
+    """Unit, where `phi`, `beta` and `u` stand for the units of the rows and the inputs."""
+    description: str
+    formula: str
+    """LaTeX."""
+    function: Callable[[Samples, str | None], float] | None
+    """Value for all rows or for one servo block; None for what comes from the timing."""
+    per_block: bool = False
+    about_controller: bool = True
+    """False where it judges the integration: no merit of a controller that has less of it."""
+    about_task: bool = False
+    """True where it judges how the servo rows are met; a run without any has none."""
