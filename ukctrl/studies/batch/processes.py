@@ -139,7 +139,8 @@ class Processes:
             return Delivery(lost=Lost(_death(cause), died=True), which=worker.board.task)
         self._stillborn += 1
         # Somebody may have killed it, which is no reason to give up at once.
-        if cause is None or int(cause[2]) >= 0 or self._stillborn > MOST_STILLBORN:
+        ended_itself = cause is not None and int(cause[2]) >= 0
+        if ended_itself or self._stillborn > MOST_STILLBORN:
             raise InputError(_NOT_STARTED)
         return Delivery()
 
