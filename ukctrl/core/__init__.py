@@ -1,4 +1,4 @@
-"""What all of ukctrl stands on.
+"""What does everything stand on? Errors, files and units, formulas, compiled linear algebra.
 
 The parts, each on those before it:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people);

@@ -1,4 +1,4 @@
-"""A robot under constraints.
+"""How does a robot move under constraints?
 
 The parts, each on those before it:
 ``reference`` (paths over time), ``reactions`` and ``pseudoinverse``;

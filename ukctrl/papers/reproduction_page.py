@@ -102,9 +102,9 @@ def _overview(found: Reproduction) -> Table:
         for outcome in found.outcomes
     ]
     return Table.of(
-        [Column("paper", "name"), *map(Column, VERDICTS), Column("failed")],
+        [Column("paper", "text"), *map(Column, VERDICTS), Column("failed")],
         (
-            [outcome.key, *(str(count or "") for count in row)]
+            [Cell(outcome.key, anchor=outcome.key), *(str(count or "") for count in row)]
             for outcome, row in zip(found.outcomes, counts, strict=True)
         ),
     )

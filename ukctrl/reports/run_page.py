@@ -17,6 +17,7 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
+from ukctrl.reports.table import Column, Table
 from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.result import Result
@@ -38,15 +39,6 @@ class Tile(NamedTuple):
     value: str
     unit: str
     aside: str = ""
-
-
-class Row(NamedTuple):
-    """One line of the table of metrics."""
-
-    name: str
-    value: str
-    unit: str
-    meaning: str
 
 
 def write_report(result: Result, directory: str | Path) -> Path:
@@ -104,9 +96,8 @@ def html(result: Result, images: Sequence[web_page.Picture]) -> str:
         "tiles": _tiles(result),
         "verdicts": verdicts.judge(result),
         "figures": images,
-        "metrics": _metric_rows(result),
-        "block_metrics": [name for name, metric in metrics.METRICS.items() if metric.per_block],
-        "blocks": _block_rows(result),
+        "metrics": _metric_table(result),
+        "blocks": _block_table(result),
         "audit": audit,
         "scenario": web_page.highlight_toml(scenario),
         "provenance": web_page.provenance_entries(result.provenance),
@@ -184,40 +175,42 @@ def _tile(label: str, value: float, unit: str, aside: str) -> Tile:
     return Tile(label, number(value), unit_text(unit), aside)
 
 
-def _metric_rows(result: Result) -> list[Row]:
-    """Return the metrics of the whole run for the table.
+def _metric_table(result: Result) -> Table:
+    """Return the metrics of the whole run.
 
     Without servo rows there is no task, and nothing to say about it.
     """
     labels = result.labels
-    return [
-        Row(
-            name,
-            number(result.metric(name), 4),
-            unit_text(metrics.unit_in(name, labels)),
-            sentence(metric.description.replace("`", "")),
-        )
-        for name, metric in metrics.METRICS.items()
-        if labels.rows or not metric.about_task
-    ]
+    columns = [Column("metric", "name"), Column("value"), Column("unit", "unit")]
+    return Table.of(
+        [*columns, Column("meaning", "meaning")],
+        (
+            [
+                name,
+                number(result.metric(name), 4),
+                unit_text(metrics.unit_in(name, labels)),
+                sentence(metric.description.replace("`", "")),
+            ]
+            for name, metric in metrics.METRICS.items()
+            if labels.rows or not metric.about_task
+        ),
+    )
 
 
-def _block_rows(result: Result) -> list[tuple[str, list[str]]]:
-    """Return the metrics of each servo block; nothing when a single block is the whole task."""
+def _block_table(result: Result) -> Table | None:
+    """Return the metrics of each servo block; None when a single block is the whole task."""
     labels = result.labels
     if len(labels.blocks) < 2:
-        return []
+        return None
     names = [name for name, metric in metrics.METRICS.items() if metric.per_block]
-    return [
+    return Table.of(
+        [Column("block", "text"), *map(Column, names)],
         (
-            block,
-            [
-                si(result.metric(f"{name}.{block}"), metrics.unit_in(f"{name}.{block}", labels))
-                for name in names
-            ],
-        )
-        for block in labels.blocks
-    ]
+            [block] + [si(result.metric(name), metrics.unit_in(name, labels)) for name in of_block]
+            for block in labels.blocks
+            for of_block in ([f"{name}.{block}" for name in names],)
+        ),
+    )
 
 
 def _audit(provenance: Mapping[str, Any]) -> list[Verdict]:

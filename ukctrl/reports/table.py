@@ -41,6 +41,8 @@ class Cell(NamedTuple):
     """Whether the aside tells of something that went wrong."""
     kind: Kind | None = None
     """Where it is not that of its column."""
+    anchor: str = ""
+    """The part of the page that it leads to."""
 
 
 class Table(NamedTuple):

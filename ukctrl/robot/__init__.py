@@ -1,4 +1,4 @@
-"""The robot: files, plants, and what they are at a state. Only this package imports Pinocchio.
+"""What is the robot, and what is it at a state? Only here Pinocchio is imported.
 
 The parts, each on those before it: ``layout``, ``site``, ``motor`` and ``schema`` (what files say);
 ``interface`` (a robot as its parts see it), ``snapshot``, ``structure`` and ``rigid``;

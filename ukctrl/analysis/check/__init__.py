@@ -1,6 +1,15 @@
-"""What can be known of a scenario before it is simulated."""
+"""What can be known of a scenario before it is simulated.
+
+In order:
+
+1. ``at_start``: ranks, reach, closures; ``free_motion``: what the task leaves free.
+2. ``task_motion``, with ``inverse_kinematics`` and ``where_it_ends``: the motion it asks for.
+3. ``ranks_along``, ``feasibility``, ``needed_inputs``, ``limit_use``: what that motion takes.
+4. ``control_period``: what the hold does to the errors.
+5. ``judgement``, ``findings``: what it all means. ``check`` asks them in this order.
+"""
 
 from ukctrl.analysis.check.check import check
-from ukctrl.analysis.check.findings import Actuation, Check, RowCheck
+from ukctrl.analysis.check.findings import Actuation, AlongMotion, AtStart, Check, RowCheck, Way
 
-__all__ = ["Actuation", "Check", "RowCheck", "check"]
+__all__ = ["Actuation", "AlongMotion", "AtStart", "Check", "RowCheck", "Way", "check"]

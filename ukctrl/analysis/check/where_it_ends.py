@@ -56,10 +56,13 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
     at, worst = looks[first_largest([found.left for _, found in looks])]
     if not seen:
         return Stop(
-            t=t, why="branch", rows=(),
-            text=text or f"at t = {t:.4g} s the joints would have to leap: the motion cannot be "
+            t=t,
+            why="branch",
+            rows=(),
+            text=text
+            or f"at t = {t:.4g} s the joints would have to leap: the motion cannot be "
             "continued past a singular position.",
-        )  # fmt: skip
+        )
     passive = set(stack.names[:own])
     found = seen[first_largest([clash.left for clash in seen])]
     rows = tuple(row for row in found.rows if row not in passive) or found.rows
@@ -69,10 +72,14 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
     if len(blocks) == 1:
         which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
         return Stop(
-            t=t, why="reach", rows=rows,
+            t=t,
+            why="reach",
+            rows=rows,
             text=f"{which} out of reach from t = {t:.4g} s on, {missed}.",
-        )  # fmt: skip
+        )
     return Stop(
-        t=t, why="conflict", rows=rows,
+        t=t,
+        why="conflict",
+        rows=rows,
         text=f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}.",
-    )  # fmt: skip
+    )

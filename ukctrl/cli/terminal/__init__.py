@@ -1,4 +1,9 @@
-"""What the command line shows, and how it is stopped."""
+"""What does the command line show, and how is it stopped?
+
+In order: `lines.py` lays out texts, tables and verdicts for a terminal or a pipe; a `..._text.py`
+for each command says what it prints; `summaries.py` has those that are short; `sweep_progress.py`
+shows how far a sweep is; `stop.py` watches for Ctrl-C.
+"""
 
 from ukctrl.cli.terminal.analyze_text import show_analysis
 from ukctrl.cli.terminal.check_text import show_check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, hanging, show, table, write_json
+from ukctrl.cli.terminal.lines import Line, Part, clean, hanging, show, table_lines, write_json
 
 if TYPE_CHECKING:
     from ukctrl.simulation.handover import HandedOver
@@ -26,8 +26,11 @@ def show_export(done: HandedOver, as_json: bool) -> None:
             }
         )
         return
+    from ukctrl.reports.table import Column, Table
+
     lines: list[Line] = [[Part(clean(str(done.folder)), "bold")]]
-    lines += table([[name, what] for name, what in done.files.items()], "<<")
+    columns = Column("", "text"), Column("", "text")
+    lines += table_lines(Table.of(columns, done.files.items()))
     lines += hanging("  check  ", str(done.replay), "bold", "green" if same else "bold red")
     for note in done.notes:
         lines += hanging("  note   ", note, "bold", "yellow")

@@ -105,19 +105,6 @@ def hanging(label: str, text: str, style: str = "", text_style: str = "") -> lis
     return lines
 
 
-def table(rows: Sequence[Sequence[Part | str]], align: str) -> list[Line]:
-    """Return rows as lines of equally wide columns; ``align`` has ``<`` or ``>`` for each."""
-    cells = [[part if isinstance(part, Part) else Part(part) for part in row] for row in rows]
-    widths = [max(len(cell.text) for cell in column) for column in zip(*cells, strict=True)]
-    return [
-        [
-            Part(f"  {cell.text:{side}{size}}", cell.style)
-            for cell, side, size in zip(row, align, widths, strict=True)
-        ]
-        for row in cells
-    ]
-
-
 def table_lines(table: Table, most: int | None = None) -> list[Line]:
     """Return a table as lines; columns of numbers that do not fit beside each other, below.
 
@@ -135,7 +122,9 @@ def table_lines(table: Table, most: int | None = None) -> list[Line]:
     for part in _beside(table.columns, widths, width() - sum(widths[k] for k in fixed)):
         places = [k for k in range(len(table.columns)) if k in fixed or k in part]
         lines += [""] if lines else []
-        lines.append([_padded(c.head, c, widths[k], "dim") for k, c in _at(table.columns, places)])
+        if any(column.head for column in table.columns):
+            heads = [(c.head, c, widths[k]) for k, c in _at(table.columns, places)]
+            lines.append([_padded(text, c, size, "dim") for text, c, size in heads])
         for row in shown:
             lines.append([_cell(row[k], c, widths[k]) for k, c in _at(table.columns, places)])
             if any(row[k].aside for k in places):

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, show, table, write_json
+from ukctrl.cli.terminal.lines import (
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    table_lines,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ukctrl.simulation.result.result import Result
@@ -39,6 +48,7 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
         write_json(result.summary())
         return
     from ukctrl.core.number_text import unit_text
+    from ukctrl.reports.table import Column, Table
     from ukctrl.simulation.result.measures import reaction_peaks
     from ukctrl.simulation.result.metrics import unit_in
     from ukctrl.simulation.verdicts.law_verdicts import concessions
@@ -56,15 +66,16 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     for given in concessions(result):
         lines += hanging("  ", f"{given.subject}: {given.text}")
     rows = [
-        (Part(name, "cyan"), f"{value:.4g}", Part(unit_text(unit_in(name, result.labels)), "dim"))
+        (name, f"{value:.4g}", unit_text(unit_in(name, result.labels)))
         for name, value in result.metrics.items()
         if "." not in name and math.isfinite(value)
     ]
     rows += [
-        (Part(f"reaction {clean(peak.block)}", "cyan"), f"{peak.value:.4g}", Part(peak.unit, "dim"))
+        (f"reaction {peak.block}", f"{peak.value:.4g}", peak.unit)
         for peak in reaction_peaks(result.samples)[:MOST_REACTIONS]
     ]
-    lines += table(rows, "<><") if rows else []
+    columns = Column("", "name"), Column(""), Column("", "unit")
+    lines += table_lines(Table.of(columns, rows)) if rows else []
     lines += files(folder, ("report", "report.html"), ("data", "result.nc"))
     show(lines)
 

@@ -206,9 +206,15 @@ def _point(axes: Axes, point: Point, key: panels.Key, corner: tuple[float, float
         axes.plot([x, x], [max(low, corner[1]), high], color=key.color, linewidth=1.1, zorder=2)
     face = "none" if key.hollow else key.color
     axes.plot(
-        [x], [y], key.marker, color=key.color, markerfacecolor=face, markersize=7.0, zorder=3,
+        [x],
+        [y],
+        key.marker,
+        color=key.color,
+        markerfacecolor=face,
+        markersize=7.0,
+        zorder=3,
         alpha=0.85,
-    )  # fmt: skip
+    )
 
 
 def _decades(axes: Axes, values: Array) -> None:

@@ -208,9 +208,14 @@ class _Cloud:
         if names:  # side by side instead of on each other
             shift = np.random.default_rng(0).uniform(-0.16, 0.16, len(x))
         axes.plot(
-            (x + shift)[dots], self.merit[dots], "o", color=style.PALETTE[0], alpha=0.3,
-            markersize=3.0, markeredgewidth=0.0,
-        )  # fmt: skip
+            (x + shift)[dots],
+            self.merit[dots],
+            "o",
+            color=style.PALETTE[0],
+            alpha=0.3,
+            markersize=3.0,
+            markeredgewidth=0.0,
+        )
         middles, low, half, high = _band(spread, self.merit, bool(names))
         place = 10.0**middles if log_x else middles
         if names or len(np.unique(x)) <= panels.FULL_LEGEND:
@@ -242,9 +247,16 @@ def _rug(axes: Axes, x: Array) -> None:
     if x.size:
         at = np.full(len(x), 0.975)
         axes.plot(
-            x, at, "|", color=style.ALERT, markersize=5.0, markeredgewidth=0.9, alpha=0.7,
-            transform=axes.get_xaxis_transform(), clip_on=False,
-        )  # fmt: skip
+            x,
+            at,
+            "|",
+            color=style.ALERT,
+            markersize=5.0,
+            markeredgewidth=0.9,
+            alpha=0.7,
+            transform=axes.get_xaxis_transform(),
+            clip_on=False,
+        )
 
 
 def _some(places: NDArray[np.intp], merit: Array) -> NDArray[np.intp]:

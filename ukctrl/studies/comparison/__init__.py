@@ -1,11 +1,16 @@
-"""Several controllers on one scenario, compared fairly: what was equal, who is best at what.
+"""Who is best at what? Several controllers on one scenario, compared fairly.
 
-Only controllers whose runs completed are ranked: one that ended early has spent less of
-everything. Lower is better for every metric.
+1. `entry`: one controller, its name and what it alone believes.
+2. `compare`: all the runs: first of each, repeats, robots that are off, gains tuned before.
+3. `fairness`, `ranking`, `robustness`: what was equal, who is best, and when the robot is off.
+4. `comparison`, `comparison_verdicts`: the answer, as data and in words. Lower is always better,
+   and only runs that completed are ranked: one that ended early has spent less of everything.
+5. `comparison_page`: its page, tables and figures.
 """
 
 from ukctrl.studies.comparison.compare import compare
 from ukctrl.studies.comparison.comparison import Comparison, Conditions
+from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.fairness import Fact
 from ukctrl.studies.comparison.ranking import Pair, Row
@@ -21,4 +26,5 @@ __all__ = [
     "Robustness",
     "Row",
     "compare",
+    "write_comparison",
 ]

@@ -79,9 +79,14 @@ class _Points:
             x[:1], y[:1], "D", color=style.INK, markersize=7.0, fillstyle="none", clip_on=False
         )
         axes.plot(
-            x[[self.best]], y[[self.best]], "*", color=style.INK, markersize=11.0, clip_on=False,
+            x[[self.best]],
+            y[[self.best]],
+            "*",
+            color=style.INK,
+            markersize=11.0,
+            clip_on=False,
             zorder=4,
-        )  # fmt: skip
+        )
 
 
 @style.styled
@@ -159,8 +164,9 @@ def gains(tuning: Tuning) -> Figure:
     drawn = [panel(gain) for gain in tuning.gains[:MOST_GAINS]]
     if len(drawn) == 1:
         drawn = [drawn[0]._replace(columns=2)]
-    return panels.grid(drawn, height=1.9, x_label="value; grey: ends of the range",
-                       keys=points.keys())  # fmt: skip
+    return panels.grid(
+        drawn, height=1.9, x_label="value; grey: ends of the range", keys=points.keys()
+    )
 
 
 def _ticks(axes: Axes, gain: Gain) -> None:
