@@ -115,12 +115,12 @@ def affine_answer(
     none = np.zeros(n)
     if len(b_):
         right = np.vstack([b_, np.zeros(len(b_))])
-        found = kernels.passive_answer(
+        rank_or_failure = kernels.passive_answer(
             M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, np.empty(n), np.empty(2)
         )
     else:
-        found = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
-    raise_if_singular(found)
+        rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
+    raise_if_singular(rank_or_failure)
     raise_if_conflicting(A_, b_, a_free, rank, rows)
     return AffineAnswer(a_free, G)
 
@@ -144,8 +144,8 @@ def reaction(
     A_, b_ = _rows(A_p, b_p, len(Q_), "A_p", "b_p")
     force = constraint_force(M_, Q_, A_, b_, rank, rows)
     lam: Vector = np.asarray(np.linalg.lstsq(A_.T, force, rcond=rank.passive)[0], dtype=np.float64)
-    found = independent_rows(A_, rank.passive, np.empty(len(b_), dtype=np.int64))
-    return Reaction(force, lam, found)
+    independent = independent_rows(A_, rank.passive, np.empty(len(b_), dtype=np.int64))
+    return Reaction(force, lam, independent)
 
 
 def constraint_force(
@@ -244,11 +244,11 @@ def servo_input(
     u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
-    found = kernels.servo_input(A_, b_, a_, G_, R_, u0_, rank.servo, u, miss)
-    if found < 0:
+    rank_or_failure = kernels.servo_input(A_, b_, a_, G_, R_, u0_, rank.servo, u, miss)
+    if rank_or_failure < 0:
         raise GainError("metric R must be symmetric positive definite; it is not.")
-    if found < len(b_):
-        raise_if_missed(A_, b_, a_, miss, found, rank, rows)
+    if rank_or_failure < len(b_):
+        raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
 
 

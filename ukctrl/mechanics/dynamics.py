@@ -63,13 +63,13 @@ def passive_constraints(robot: Robot) -> tuple[Constraint, ...]:
 
 def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
     """Return what the passive constraints exert beside their reactions."""
-    found: list[Push] = []
+    every: list[Push] = []
     for number, (table, part) in enumerate(zip(robot.passive, passive.attached, strict=True)):
         label = f"robot '{robot.name}': passive[{number}]"
         own = read_spec(NonIdeal, split(table)[1], label)
         with blaming(label):
-            found += pushes(own, part, robot)
-    return found
+            every += pushes(own, part, robot)
+    return every
 
 
 @final
@@ -127,16 +127,16 @@ class Dynamics:
         if self._count:
             self._move_constrained()
             return
-        found = self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G)
-        if found < 0:
-            raise_if_singular(found)
+        code = self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G)
+        if code < 0:
+            raise_if_singular(code)
 
     def _move_constrained(self) -> None:
         s, rank, gains = self.snapshot, self.rank, self.gains
         A, b, rate, error = self._write_passive()
         f = s.f + self.nonideal if self._pushes else s.f
         stabilisation.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
-        found = self._passive_answer(
+        rank_or_failure = self._passive_answer(
             s.M,
             s.nle,
             f,
@@ -150,14 +150,14 @@ class Dynamics:
             self._a_0,
             self.margins,
         )
-        if found < 0:
-            raise_if_singular(found)
-        self.passive_rank = found
-        self._regular = max(self._regular, found)
-        if found == self._count:
+        if rank_or_failure < 0:
+            raise_if_singular(rank_or_failure)
+        self.passive_rank = rank_or_failure
+        self._regular = max(self._regular, rank_or_failure)
+        if rank_or_failure == self._count:
             return
         kept, loose = self.margins.tolist()
-        if kept < GRADUAL * rank.passive or found < self._regular:
+        if kept < GRADUAL * rank.passive or rank_or_failure < self._regular:
             loose = GRADUAL * rank.passive  # near a singular position rows are met in part
         a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
         if stabilisation.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
@@ -195,10 +195,10 @@ class Dynamics:
         weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
         order = np.empty(self._count, dtype=np.int64)
         independent_rows(weighted, self.rank.passive, order)
-        found = self.passive_rank
-        kept, dropped = sorted(order[:found].tolist()), sorted(order[found:].tolist())
+        count = self.passive_rank
+        kept, dropped = sorted(order[:count].tolist()), sorted(order[count:].tolist())
         return RankReport(
-            rank=found,
+            rank=count,
             independent=tuple(names[i] for i in kept),
             dependent=tuple(names[i] for i in dropped),
             smallest_kept=float(self.margins[0]),

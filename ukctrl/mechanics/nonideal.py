@@ -132,17 +132,17 @@ def pushes(spec: NonIdeal, part: Attached, robot: Robot) -> list[Push]:
     Raises:
         InputError: The constraint neither slides nor turns, or a formula is not acceptable.
     """
-    found: list[Push] = []
+    every: list[Push] = []
     if spec.friction:
         if not part.slides:
             raise InputError(
                 f"friction needs a constraint that slides or turns; '{part.block}' leaves nothing "
                 'to rub. Write the force as formulas, nonideal = { <velocity> = "..." }.'
             )
-        found.append(_Friction(spec.friction, part))
+        every.append(_Friction(spec.friction, part))
     if spec.nonideal:
-        found.append(_Given(spec.nonideal, robot))
-    return found
+        every.append(_Given(spec.nonideal, robot))
+    return every
 
 
 def split(table: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -53,9 +53,9 @@ class Projector:
 
     def _change(self, A: Matrix, d: Vector) -> Vector:
         dynamics = self._dynamics
-        found = stabilisation.least_change(
+        rank_or_failure = stabilisation.least_change(
             dynamics.snapshot.M, A, d, dynamics.rank.passive, dynamics.L, self._step
         )
-        if found < 0:
-            raise_if_singular(found)
+        if rank_or_failure < 0:
+            raise_if_singular(rank_or_failure)
         return self._step

@@ -59,12 +59,12 @@ class Start(NamedTuple):
         Such as ``{"rad": 0.1, "m": 0.0, "rad/s": 0.0, "m/s": 0.2}``.
         """
         units = np.array(robot.dof_units)
-        found: dict[str, float] = {}
+        sizes: dict[str, float] = {}
         for change, suffix in ((self.dq, "/s"), (self.dv, "")):
             for unit in dict.fromkeys(robot.dof_units):
                 size = float(np.linalg.norm(change[units == unit]))
-                found[unit.removesuffix(suffix)] = size
-        return found
+                sizes[unit.removesuffix(suffix)] = size
+        return sizes
 
 
 def solve_start(
@@ -156,9 +156,9 @@ def _nearest(stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequen
         step = (gain * (F @ U)) @ Vt
         stride = max(1.0, float(np.abs(step).max()))  # at most one radian or metre at a time
         trial = robot.integrate(q, -step / stride)
-        found = errors(trial)
-        if found[1] @ found[1] < size * (1.0 - SMALLEST_GAIN):
-            q, (W, F, phi, left) = trial, found
+        trial_errors = errors(trial)
+        if trial_errors[1] @ trial_errors[1] < size * (1.0 - SMALLEST_GAIN):
+            q, (W, F, phi, left) = trial, trial_errors
             damping = max(0.1 * damping, LEAST_DAMPING)
         elif left <= TOLERANCE or damping > MOST_DAMPING:
             break

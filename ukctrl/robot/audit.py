@@ -6,6 +6,7 @@ be what their author meant; a ``note`` says how something was read.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -40,45 +41,40 @@ class Finding(NamedTuple):
     """What was found, what follows from it, what to do."""
 
 
+error, warning, note = (functools.partial(Finding, level) for level in ("error", "warning", "note"))
+
+
 def body_findings(link: str, mass: float, inertia: Matrix) -> Iterator[Finding]:
     """Judge the mass and the rotational inertia about the centre of mass of one body."""
     what = f"'{link}'"
     numbers = (mass, *inertia.flat)
     if not all(abs(number) < HUGE for number in numbers):
-        yield Finding(
-            "error",
-            "not_finite",
-            link,
-            f"mass and inertia of {what} must be finite and below {HUGE:g}.",
+        yield error(
+            "not_finite", link, f"mass and inertia of {what} must be finite and below {HUGE:g}."
         )
         return
     if mass < 0.0:
-        yield Finding(
-            "error", "negative_mass", link, f"the mass of {what} must not be negative; got {mass}."
-        )
+        yield error("negative_mass", link, f"the mass of {what} must not be negative; got {mass}.")
         return
     moments = np.linalg.eigvalsh(inertia)
     scale = float(np.abs(moments).max())
     if mass == 0.0 and scale > 0.0:
-        yield Finding("warning", "zero_mass", link, f"{what} has a rotational inertia but no mass.")
+        yield warning("zero_mass", link, f"{what} has a rotational inertia but no mass.")
     if moments[0] < -TRIANGLE_RTOL * max(scale, NOTHING):
-        yield Finding(
-            "error",
+        yield error(
             "negative_inertia",
             link,
             f"the rotational inertia of {what} must have no negative principal moment; "
             f"got {moments[0]:.3g} kg m^2.",
         )
     elif mass > 0.0 and moments[0] <= TRIANGLE_RTOL * scale:
-        yield Finding(
-            "warning",
+        yield warning(
             "zero_inertia",
             link,
             f"{what} has mass but a principal moment of zero, like a point or a thin rod.",
         )
     elif moments[2] > (1.0 + TRIANGLE_RTOL) * (moments[0] + moments[1]):
-        yield Finding(
-            "warning",
+        yield warning(
             "impossible_inertia",
             link,
             f"no body has the principal moments of {what} ({moments[0]:.3g}, {moments[1]:.3g}, "
@@ -92,23 +88,20 @@ def model_findings(structure: RigidStructure) -> Iterator[Finding]:
     for block in structure.blocks:
         body = model.inertias[block.joint]
         if body.mass == 0.0 and not np.any(body.inertia):
-            yield Finding(
-                "note",
+            yield note(
                 "massless_joint",
                 block.name,
                 f"nothing that joint '{block.name}' carries directly has mass.",
             )
         if block.shape == "circle":
-            yield Finding(
-                "note",
+            yield note(
                 "continuous_joint",
                 block.name,
                 f"joint '{block.name}' turns without end; formulas know it as "
                 f"{block.coordinates[0]} and {block.coordinates[1]}.",
             )
         elif identifier(block.name) != block.name:
-            yield Finding(
-                "note",
+            yield note(
                 "renamed",
                 block.name,
                 f"formulas know joint '{block.name}' as {identifier(block.name)}.",
@@ -138,32 +131,28 @@ def _limit_findings(
     for i in range(count):
         lower, upper = model.lowerPositionLimit[iq + i], model.upperPositionLimit[iq + i]
         if lower > upper:
-            yield Finding(
-                "error",
+            yield error(
                 "reversed_limits",
                 name,
                 f"the lower limit of joint '{name}' must not exceed the upper; "
                 f"got {lower:g} and {upper:g}.",
             )
         elif lower == upper and abs(lower) < UNLIMITED:
-            yield Finding(
-                "warning",
+            yield warning(
                 "no_range",
                 name,
                 f"both limits of joint '{name}' are {lower:g}; use a fixed joint if it does "
                 "not move, or leave the limits out.",
             )
         if model.upperEffortLimit[iv + i] == 0.0:
-            yield Finding(
-                "warning",
+            yield warning(
                 "zero_effort_limit",
                 name,
                 f"the effort limit of joint '{name}' is zero; taken as unlimited. "
                 "Write the true limit.",
             )
         if model.upperVelocityLimit[iv + i] == 0.0:
-            yield Finding(
-                "warning",
+            yield warning(
                 "zero_velocity_limit",
                 name,
                 f"the velocity limit of joint '{name}' is zero; taken as unlimited.",
@@ -179,11 +168,8 @@ def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[F
         free = [block.dofs[i] for i in range(block.nv) if not reached[block.iv + i]]
         if free:
             which = "" if len(free) == block.nv else f" ({', '.join(free)})"
-            yield Finding(
-                "note",
-                "no_actuator",
-                block.name,
-                f"no actuator acts on joint '{block.name}'{which}.",
+            yield note(
+                "no_actuator", block.name, f"no actuator acts on joint '{block.name}'{which}."
             )
 
 
@@ -203,8 +189,7 @@ def mass_findings(
     for M in masses:
         diagonal = np.diag(M)
         if not np.all(np.abs(M) < HUGE):
-            yield Finding(
-                "error",
+            yield error(
                 "not_finite",
                 whole,
                 f"the mass matrix must be finite and below {HUGE:g}; look for {look_for}.",
@@ -220,8 +205,7 @@ def mass_findings(
         worst = first_largest(np.abs(vectors[:, 0]))
     if worst is not None:
         name = structure.dofs[worst]
-        yield Finding(
-            "error",
+        yield error(
             "singular_mass",
             name,
             f"the mass matrix is not positive definite: moving '{name}' moves no inertia. {advice}",

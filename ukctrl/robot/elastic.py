@@ -133,18 +133,19 @@ def elastic(
         damping=values("damping", spec.damping, 0.0),
         inertia=inertia,
     )
-    made = inputs(structure, frozenset(structure.dofs[motor] for motor in motors))
-    for index, column in made.moving:
+    driven = inputs(structure, frozenset(structure.dofs[motor] for motor in motors))
+    for index, column in driven.moving:
         pushed = [name for name, dof in zip(names, dofs, strict=True) if column.reached[dof]]
         if pushed and not column.on_bodies:
             raise InputError(
-                f"input '{made.names[index]}' pushes the elastic joint '{pushed[0]}' by a formula "
-                'of the coordinates; use kind = "joint" or "transmission", which move to its motor.'
+                f"input '{driven.names[index]}' pushes the elastic joint '{pushed[0]}' by a "
+                'formula of the coordinates; use kind = "joint" or "transmission", which move to '
+                "its motor."
             )
-    constant = made.constant.copy()
+    constant = driven.constant.copy()
     constant[motors] += constant[joints.links]
     constant[joints.links] = 0.0
-    return structure, dc.replace(made, constant=constant), joints
+    return structure, dc.replace(driven, constant=constant), joints
 
 
 def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
@@ -153,7 +154,7 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
     Raises:
         ModelError: A name is taken.
     """
-    made = []
+    rotors = []
     for number, block in enumerate(blocks):
         name = block.dofs[0] + SUFFIX
         if name in (*rigid.coordinates, *rigid.dofs, *rigid.joints):
@@ -162,7 +163,7 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
                 "taken; rename that joint."
             )
         unit = block.dof_units[0].removesuffix("/s")
-        made.append(
+        rotors.append(
             Block(
                 name=name,
                 joint=block.joint,
@@ -177,7 +178,7 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
                 rotor=True,
             )
         )
-    return tuple(made)
+    return tuple(rotors)
 
 
 def _which(spec: Elastic, rigid: Structure, given: Actuation) -> list[int]:

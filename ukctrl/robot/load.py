@@ -65,8 +65,8 @@ def load(
         return _linked(spec, spec.linkage, name, path, label)
     if spec.particles is not None:
         urdf = read(spec.particles.urdf())
-        made = _assemble(urdf, spec, name, spec.title, spec.source, path)
-        return dc.replace(made, audit=())  # of slides without mass, which are meant
+        swarm = _assemble(urdf, spec, name, spec.title, spec.source, path)
+        return dc.replace(swarm, audit=())  # of slides without mass, which are meant
     table = spec.lagrangian or spec.functions
     assert table is not None  # the schema asks for one of them
     functions = None
@@ -121,8 +121,8 @@ def _trusted(table: FunctionsTable, path: Path, trust: bool) -> PlantFunctions:
                 f"'{table.file}' is Python code, which a file may not run by itself; read it, "
                 "then say --trust (trust=True) to run it."
             )
-        made = load_class((path.parent / file).resolve(), name, PlantFunctions)  # type: ignore[type-abstract]
-    return _filled(made, table.parameters, path)
+        plant_class = load_class((path.parent / file).resolve(), name, PlantFunctions)  # type: ignore[type-abstract]
+    return _filled(plant_class, table.parameters, path)
 
 
 def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFunctions:
@@ -141,14 +141,14 @@ def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFuncti
 def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str) -> Assembly:
     """Return the robot of a ``[linkage]``."""
     with blaming(f"{label}: linkage"):
-        made = maximal(linkage, name)
-    motors, closures = (*made.actuator, *(spec.actuator or ())), (*made.passive, *spec.passive)
+        tree = maximal(linkage, name)
+    motors, closures = (*tree.actuator, *(spec.actuator or ())), (*tree.passive, *spec.passive)
     options = dc.replace(spec, actuator=motors, passive=closures)
     source = dc.replace(read(NO_TEXT), label=label)
-    built = Built(made.model, ())
+    built = Built(tree.model, ())
     robot = _assemble(source, options, name, spec.title, spec.source, path, built)
     audit = tuple(finding for finding in robot.audit if finding.code not in BY_CONSTRUCTION)
-    return dc.replace(robot, home=made.home, audit=audit)
+    return dc.replace(robot, home=tree.home, audit=audit)
 
 
 def from_source(source: str | Path, options: Options, name: str | None = None) -> Assembly:
@@ -211,7 +211,7 @@ def _assemble(
         home=home,
     )
     findings = [finding for _, _, finding in followers]
-    findings += [Finding("warning", "parser", name, text) for text in built.warnings]
+    findings += [audit.warning("parser", name, text) for text in built.warnings]
     findings += text_findings(source, structure)
     findings += audit.model_findings(structure)
     _stop_at_error(findings, source)

@@ -166,7 +166,7 @@ class RigidStructure(Structure):
         """
         model = pin.Model(self.model)
         infinite = np.full(1, np.inf)
-        made = []
+        rotors = []
         for block, moment in zip(blocks, inertia, strict=True):
             joint = model.addJoint(
                 0,
@@ -180,8 +180,8 @@ class RigidStructure(Structure):
             )
             turning = pin.Inertia(0.0, np.zeros(3), np.diag([0.0, 0.0, moment]))
             model.appendBodyToJoint(joint, turning, pin.SE3.Identity())
-            made.append(dc.replace(block, joint=joint))
-        return RigidStructure((*self.blocks, *made), model)
+            rotors.append(dc.replace(block, joint=joint))
+        return RigidStructure((*self.blocks, *rotors), model)
 
 
 def rigid_structure(model: Any) -> RigidStructure:

@@ -62,8 +62,8 @@ class RigidSnapshot(Snapshot):
         return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
 
     def coriolis(self) -> Matrix:
-        found = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
-        return np.array(found).reshape(self.M.shape)
+        C = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
+        return np.array(C).reshape(self.M.shape)
 
     def regressor(self, w: Vector, a: Vector) -> Matrix:
         """Return ``Y`` of ``Y pi = M a + C(q, v) w + g(q)``; see `Snapshot.regressor`.

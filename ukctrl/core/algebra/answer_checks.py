@@ -69,10 +69,10 @@ def symmetric(name: str, value: ArrayLike) -> Matrix:
 
 def _floats(name: str, value: ArrayLike) -> Array:
     try:
-        found = np.asarray(value)
-        if np.iscomplexobj(found):  # NumPy would drop the imaginary part, with a warning
+        array = np.asarray(value)
+        if np.iscomplexobj(array):  # NumPy would drop the imaginary part, with a warning
             raise InputError(f"{name} must be real; it is complex.")
-        return np.ascontiguousarray(found, dtype=np.float64)
+        return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

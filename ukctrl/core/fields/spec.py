@@ -23,8 +23,8 @@ def spec(cls: type[T]) -> type[T]:
     wrong value it raises `InputError`, in one line; read from a file, the same complaint gets the
     file's name and the key path.
     """
-    made: Any = dataclass(frozen=True, kw_only=True, config=STRICT)(cls)
-    check = made.__init__
+    checked: Any = dataclass(frozen=True, kw_only=True, config=STRICT)(cls)
+    check = checked.__init__
 
     @functools.wraps(check)
     def __init__(self: T, *values: object, **named: object) -> None:  # noqa: N807
@@ -33,6 +33,6 @@ def spec(cls: type[T]) -> type[T]:
         except ValidationError as error:
             raise InputError(f"{cls.__name__}: {explain(error, cls)}") from None
 
-    made.__init__ = __init__
-    finished: type[T] = made
+    checked.__init__ = __init__
+    finished: type[T] = checked
     return finished

@@ -219,10 +219,10 @@ def _input_file(value: object, info: ValidationInfo) -> Path:
     base = info.context.get("base") if isinstance(info.context, Mapping) else None
     path = (Path(base) if base is not None else Path.cwd()) / Path(value)
     try:
-        found = path.is_file()  # an ordinary file: reading a device or a pipe may never end
+        is_file = path.is_file()  # an ordinary file: reading a device or a pipe may never end
     except OSError:  # such as a name too long for the file system
-        found = False
-    if not found:
+        is_file = False
+    if not is_file:
         looked = "" if path == Path(value) else f" (looked for {written(str(path))})"
         raise InputError(f"must be a file that exists; {written(str(value))} is not one{looked}.")
     return path.resolve()

@@ -68,15 +68,15 @@ def load_class(path: Path, name: str, base: type[T]) -> type[T]:
         InputError: The file does not exist, fails to run, or has no such class.
     """
     module = load_module(path)
-    found = getattr(module, name, None)
-    if found is None:
+    attribute = getattr(module, name, None)
+    if attribute is None:
         raise unknown_name(f"class in '{path.name}'", name, classes_in(module))
-    if not (isinstance(found, type) and issubclass(found, base)):
+    if not (isinstance(attribute, type) and issubclass(attribute, base)):
         raise InputError(f"'{name}' in '{path.name}' must be derived from {base.__name__}.")
-    if inspect.isabstract(found):
-        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+    if inspect.isabstract(attribute):
+        missing = ", ".join(sorted(getattr(attribute, "__abstractmethods__", ())))
         raise InputError(f"'{name}' in '{path.name}' must define {missing}.")
-    return found
+    return attribute
 
 
 def loaded_files() -> list[tuple[str, str]]:

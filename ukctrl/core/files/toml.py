@@ -168,8 +168,8 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
     came = _written(detail["input"])
     if kind == "literal_error":
         expected = (str(entry.get("ctx", {}).get("expected", "")) for entry in same)
-        found = re.findall(r"'([^']*)'|(-?\d+)", " ".join(expected))
-        allowed = list(dict.fromkeys(text or number for text, number in found)) or [""]
+        pairs = re.findall(r"'([^']*)'|(-?\d+)", " ".join(expected))
+        allowed = list(dict.fromkeys(text or number for text, number in pairs)) or [""]
         miss = near_miss(str(detail["input"]), allowed)
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"'{allowed[0]}'"
         return f"must be {wanted}; got {came}{miss}"
@@ -239,9 +239,9 @@ def _descend(kind: Any, part: int | str) -> tuple[Any, bool]:
         if dc.is_dataclass(member) and part in (_tag(member), getattr(member, "__name__", "")):
             return member, True
         if typing.get_origin(member) is Annotated:
-            found, is_name = _descend(member, part)
-            if is_name and found is not member:
-                return found, True
+            inner_kind, is_name = _descend(member, part)
+            if is_name and inner_kind is not member:
+                return inner_kind, True
         origin = typing.get_origin(_bare(member)[0])
         if isinstance(part, str) and isinstance(origin, type) and part.startswith(origin.__name__):
             return member, True

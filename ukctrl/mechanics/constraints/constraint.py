@@ -167,8 +167,8 @@ class Stack:
 
     def traces(self) -> list[Trace]:
         """Return the traces of all constraints that hold a frame, as of the last `write`."""
-        found = [part.trace() for part in self.attached]
-        return [trace for trace in found if trace is not None]
+        traces = [part.trace() for part in self.attached]
+        return [trace for trace in traces if trace is not None]
 
 
 def _uniquely_named(parts: list[Attached]) -> list[Attached]:

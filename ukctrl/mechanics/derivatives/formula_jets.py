@@ -238,8 +238,8 @@ class FormulaJets(Jets):
     def motion(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         """Return the coordinates and their derivatives, shape ``(order + 1, nv)``."""
         n = self.robot.nv
-        found = np.zeros((order + 1, n))
-        found[:2] = [q, v][: order + 1]
+        series = np.zeros((order + 1, n))
+        series[:2] = [q, v][: order + 1]
         levels = [q.tolist(), v.tolist()]
         pushes = [*U.tolist(), *([[0.0] * self.robot.nu] * max(0, order - 1 - len(U)))]
         from scipy.linalg import lapack
@@ -251,25 +251,25 @@ class FormulaJets(Jets):
             if k == len(self._stages):
                 self._stages.append(_compiled_stage(self._motion, self._B, self._names, k))
             s = self._stages[k](*levels, *pushes[: k + 1], t)
-            found[k + 2] = lapack.dpotrs(root, s, lower=1)[0]
-            found[k + 2] *= -1.0
-            levels.append(found[k + 2].tolist())
-        return found
+            series[k + 2] = lapack.dpotrs(root, s, lower=1)[0]
+            series[k + 2] *= -1.0
+            levels.append(series[k + 2].tolist())
+        return series
 
     def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         highest = order + max((block.level for block in self._blocks), default=0)
         x = self.motion(t, q, v, U, max(highest, 1))
         levels = x.tolist()
-        found = np.empty((order + 1, len(self.stack)))
+        jets = np.empty((order + 1, len(self.stack)))
         for block, r in zip(self._blocks, self._paths(t, order), strict=True):
             if block.joints:
-                found[:, block.where] = x[: order + 1, list(block.joints)]
+                jets[:, block.where] = x[: order + 1, list(block.joints)]
             else:
                 flat = self._compiled(block, order)(*levels[: order + block.level + 1], t)
-                found[:, block.where] = np.reshape(flat, (order + 1, -1))
+                jets[:, block.where] = np.reshape(flat, (order + 1, -1))
             if r is not None:
-                found[:, block.where] -= r
-        return found
+                jets[:, block.where] -= r
+        return jets
 
     def _compiled(self, block: _Block, order: int) -> Compiled:
         key = block.where.start, order
@@ -287,17 +287,17 @@ class FormulaJets(Jets):
 
 
 def _blocks(stack: Stack) -> Sequence[_Block]:
-    found, start = list[_Block](), 0
+    blocks, start = list[_Block](), 0
     for constraint, part in zip(stack.constraints, stack.attached, strict=True):
         where = slice(start, start + len(part.names))
         start = where.stop
         if isinstance(constraint, JointFollows):
             joints = tuple(stack.robot.dofs.index(name) for name in constraint.joints)
-            found.append(_Block(where, 0, (), joints, constraint.path))
+            blocks.append(_Block(where, 0, (), joints, constraint.path))
             continue
         assert isinstance(constraint, Expression)  # the caller looked
         derived = derived_rows(constraint, stack.robot)
         level = 0 if derived.phi else 1
         rows = derived.phi or derived.beta
-        found.append(_Block(where, level, rows, path=constraint.path))
-    return found
+        blocks.append(_Block(where, level, rows, path=constraint.path))
+    return blocks

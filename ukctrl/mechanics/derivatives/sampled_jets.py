@@ -109,22 +109,22 @@ class SampledJets(Jets):
     def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         for path in self._paths:
             path.about(t, max(order + 1, 3))
-        found = np.empty((order + 1, len(self.stack)))
+        jets = np.empty((order + 1, len(self.stack)))
         self._dynamics.move(t, q, v)
         rows = self._own.write(self._dynamics.snapshot)
-        found[0] = np.where(self.stack.holonomic, rows.phi, rows.beta)
+        jets[0] = np.where(self.stack.holonomic, rows.phi, rows.beta)
         if order:
-            found[1] = rows.beta
+            jets[1] = rows.beta
         if order > self.first.min(initial=2):
-            self._along(found, t, np.array(q), np.array(v), U)
-            return found
+            self._along(jets, t, np.array(q), np.array(v), U)
+            return jets
         # The first derivative that an input can reach is known without a motion, to rounding.
         self.uncertainty = np.full(order + 1, EPS)
         known = self.first == order
         if known.any():
             u = U[0] if len(U) else np.zeros(self.robot.nu)
-            found[order, known] = (rows.A @ self._dynamics.acceleration(u) - rows.b)[known]
-        return found
+            jets[order, known] = (rows.A @ self._dynamics.acceleration(u) - rows.b)[known]
+        return jets
 
     def _along(self, found: Matrix, t: float, q: Vector, v: Vector, U: Matrix) -> None:
         """Write the derivatives from the acceleration on."""
@@ -209,7 +209,7 @@ class SampledJets(Jets):
 
 def _polynomial(U: Matrix, taus: Vector, nu: int) -> Matrix:
     """Return the input at times, shape ``(len(taus), nu)``."""
-    found = np.zeros((len(taus), nu))
+    values = np.zeros((len(taus), nu))
     for k in reversed(range(len(U))):
-        found = found * (taus / (k + 1))[:, None] + U[k]
-    return found
+        values = values * (taus / (k + 1))[:, None] + U[k]
+    return values

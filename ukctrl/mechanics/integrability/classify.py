@@ -105,8 +105,8 @@ class Integrability:
             count = f"{self.nonholonomic} of {self.rank} independent velocity and passive rows"
             steps = " -> ".join(str(size) for size in self.growth)
             text = f"{count} cannot be integrated (directions {steps}, degree {self.degree})"
-        found = "; numerical evidence" if self.evidence == "floating point" else ""
-        return f"{text}{found}"
+        evidence = "; numerical evidence" if self.evidence == "floating point" else ""
+        return f"{text}{evidence}"
 
 
 def classify(
@@ -157,11 +157,11 @@ def classify(
     derived = read_rows(texts, names, names, rates)
     space = Texts(derived, names, names, rates)
     labels = [" ".join(text.split()) for text in texts]
-    found = _classified(space, labels, seconds)
+    verdict = _classified(space, labels, seconds)
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
         turns = curved(derived[index], 0, (len(names), len(names)), None)
-        found = _with_nonlinear(found, index, turns)
-    return _integrated(found, texts, names, seconds) if closed_form else found
+        verdict = _with_nonlinear(verdict, index, turns)
+    return _integrated(verdict, texts, names, seconds) if closed_form else verdict
 
 
 def classify_parts(
@@ -187,16 +187,16 @@ def classify_parts(
         return _classified(Sampled(parts, robot), labels, seconds)
     draw = settling(parts, robot)
     space = Texts(texts, robot.coordinates, robot.dofs, robot.rates, draw)
-    found = _classified(space, labels, seconds)
+    verdict = _classified(space, labels, seconds)
     each = [(derived, row) for derived in texts for row in range(derived.m)]
     for index in [i for i, linear in enumerate(space.linear) if not linear]:
         turns = curved(*each[index], (robot.nq, robot.nv), draw)
-        found = _with_nonlinear(found, index, turns)
+        verdict = _with_nonlinear(verdict, index, turns)
     if closed_form and robot.rates == tuple(f"v.{name}" for name in robot.coordinates):
         # as derived, not as written: names of parameters are numbers there
         sources = [str((derived.phi or derived.beta)[row]) for derived, row in each]
-        return _integrated(found, sources, robot.coordinates, seconds)
-    return found
+        return _integrated(verdict, sources, robot.coordinates, seconds)
+    return verdict
 
 
 def _classified(space: Texts | Sampled, labels: Sequence[str], seconds: float) -> Integrability:
@@ -265,18 +265,18 @@ def _best(space: Space, scheme: Scheme, deadline: float) -> Growth:
         Contradiction: No velocity meets all rows at any of the states.
     """
     rng = np.random.default_rng(0)
-    found, refused = [], None
+    growths, refused = [], None
     for _ in range(space.states):
         try:
-            found.append(growth(space, space.draw(rng), scheme, deadline))
+            growths.append(growth(space, space.draw(rng), scheme, deadline))
         except Contradiction as error:
             refused = error
             continue
-        if found[-1].dims[-1] == space.size:
+        if growths[-1].dims[-1] == space.size:
             break
-    if not found and refused is not None:
+    if not growths and refused is not None:
         raise refused
-    return max(found, key=lambda each: (each.rank, each.dims[-1], each.closed))
+    return max(growths, key=lambda each: (each.rank, each.dims[-1], each.closed))
 
 
 def _rows_of(best: Growth, scheme: Scheme, chosen: Sequence[int], count: int) -> list[Kind]:
@@ -293,12 +293,12 @@ def _rows_of(best: Growth, scheme: Scheme, chosen: Sequence[int], count: int) ->
 
 def _alone(space: Space, scheme: Scheme, deadline: float) -> Kind:
     try:
-        found = _best(space, scheme._replace(depth=2), deadline)
+        reached = _best(space, scheme._replace(depth=2), deadline)
     except (Contradiction, NoState):
         return "undecided"
-    if len(found.dims) > 1:
+    if len(reached.dims) > 1:
         return "nonholonomic"
-    return "holonomic" if found.closed else "undecided"
+    return "holonomic" if reached.closed else "undecided"
 
 
 def _with_nonlinear(found: Integrability, index: int, turns: bool | None) -> Integrability:

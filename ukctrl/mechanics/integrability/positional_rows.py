@@ -46,21 +46,21 @@ def positional_rows(parts: Sequence[Attached], robot: Robot) -> Flags:
         space = Sampled(parts, robot)
         chosen = np.flatnonzero(space.linear)
         linear, rng = space.part(chosen.tolist()), np.random.default_rng(0)
-        kept = ~known[chosen]
+        unbroken = ~known[chosen]
         for _ in range(STATES):
             x = linear.draw(rng)
             for scheme in (FLOATING._replace(depth=2), FLOATING):
-                found = growth(linear, x, scheme, deadline)
-                kept &= _unbroken(found)
-                if not kept.any():
+                growths = growth(linear, x, scheme, deadline)
+                unbroken &= _unbroken(growths)
+                if not unbroken.any():
                     return known
-                if found.closed:
+                if growths.closed:
                     break
-            if not found.closed:
+            if not growths.closed:
                 return known
     except (Contradiction, NoState):
         return known
-    known[chosen[kept]] = True
+    known[chosen[unbroken]] = True
     return known
 
 

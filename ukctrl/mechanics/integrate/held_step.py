@@ -53,9 +53,9 @@ def stage(
     positive definite at i.
     """
     n, nu = B.shape
-    found = kernels.plain_answer(M, nle, np.zeros(n), B, L, work[A_FREE], G)
-    if found < 0:
-        return found
+    code = kernels.plain_answer(M, nle, np.zeros(n), B, L, work[A_FREE], G)
+    if code < 0:
+        return code
     kernels.acceleration(work[A_FREE], G, u, work[A])
     power = 0.0
     for k in range(nu):
@@ -139,9 +139,9 @@ class HeldStep:
         begin(q0, v0, work, energy)
         for weight, reach in self._stages:
             terms.evaluate(self._q, self._v)
-            found = stage(M, nle, B, u, q0, v0, L, G, work, energy, weight, reach * h)
-            if found < 0:
-                raise_if_singular(found)
+            outcome = stage(M, nle, B, u, q0, v0, L, G, work, energy, weight, reach * h)
+            if outcome < 0:
+                raise_if_singular(outcome)
         if len(self._stages) > 1:
             end(q0, v0, work, energy, h / 6.0, q, v, m)
         else:

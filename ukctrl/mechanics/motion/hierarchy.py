@@ -140,10 +140,10 @@ class Hierarchy:
             UnknownName: There is no such module.
             ShapeError: A block does not fit its module, or the blocks differ in their rows.
         """
-        found = {name: matrix(f"block '{name}'", block) for name, block in blocks.items()}
-        count = len(next(iter(found.values()))) if found else 0
+        matrices = {name: matrix(f"block '{name}'", block) for name, block in blocks.items()}
+        count = len(next(iter(matrices.values()))) if matrices else 0
         A = np.zeros((count, len(self.Q)))
-        for name, block in found.items():
+        for name, block in matrices.items():
             if name not in self.columns:
                 raise unknown_name("module", name, self.columns)
             at = self.columns[name]

@@ -119,8 +119,8 @@ def softened(S: Matrix, X: Matrix, missing: Vector, R: Matrix) -> tuple[Vector, 
     white = triangular(root, np.column_stack([X, missing]))
     U, sigma, V = np.linalg.svd(white[:, :-1])
     S_turned = S @ V.T
-    found = len(sigma)
-    along = sigma / (1.0 + sigma**2) * (U[:, :found].T @ white[:, -1])
-    step = S_turned[:, :found] @ along
-    S_turned[:, :found] /= np.sqrt(1.0 + sigma**2)
+    rank = len(sigma)
+    along = sigma / (1.0 + sigma**2) * (U[:, :rank].T @ white[:, -1])
+    step = S_turned[:, :rank] @ along
+    S_turned[:, :rank] /= np.sqrt(1.0 + sigma**2)
     return np.asarray(step, dtype=np.float64), np.asarray(S_turned, dtype=np.float64)

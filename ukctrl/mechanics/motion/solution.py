@@ -59,8 +59,8 @@ class Motion:
         r"""Multipliers $\lambda$ with $A^\top \lambda$ = ``force``, of least norm where rows are
         redundant; computed when asked for.
         """
-        found = np.linalg.lstsq(self.A.T, self.force, rcond=self.rank.passive)[0]
-        return np.asarray(found, dtype=np.float64)
+        lam = np.linalg.lstsq(self.A.T, self.force, rcond=self.rank.passive)[0]
+        return np.asarray(lam, dtype=np.float64)
 
 
 class Scaled(NamedTuple):
@@ -290,14 +290,14 @@ def _unsuitable(
     form: Form, scaled: Scaled, rank: RankPolicy, rows: Sequence[str] | None
 ) -> UnsuitableForm:
     names = row_names(rows, len(scaled.b))
-    found = rank_report(scaled.A, names, rank.passive)
-    if FORMS[form].independent and found.dependent:
+    report = rank_report(scaled.A, names, rank.passive)
+    if FORMS[form].independent and report.dependent:
         able = [name for name, card in FORMS.items() if not card.independent]
-        return DependentRows(form, found.dependent, able)
+        return DependentRows(form, report.dependent, able)
     able = [name for name in ("null_space", "kkt", "udwadia_kalaba") if name != form]
     return UnsuitableForm(
         f"form '{form}' loses its accuracy here: masses or rows are too close to dependent for "
-        f"it (smallest singular value of the rows {found.smallest_kept:.1e} of the largest). "
+        f"it (smallest singular value of the rows {report.smallest_kept:.1e} of the largest). "
         f"Use another form, such as {' or '.join(repr(name) for name in able)}."
     )
 

@@ -137,14 +137,14 @@ def pinv(A: ArrayLike, method: MethodName = "svd", rtol: float | None = None) ->
     if top == 0.0:
         return Pseudoinverse(np.zeros(A_.shape[::-1]), 0, 0.0, 0.0, rtol, 1)
     exponent = math.frexp(top)[1]  # a power of two scales without rounding
-    found = how.compute(np.ldexp(A_, -exponent), rtol)
+    inverse = how.compute(np.ldexp(A_, -exponent), rtol)
     with np.errstate(over="ignore"):
-        X = np.ldexp(np.ascontiguousarray(found.X), -exponent)
+        X = np.ldexp(np.ascontiguousarray(inverse.X), -exponent)
     if not np.isfinite(X).all():
         raise InputError(
             f"A must have a finite pseudoinverse; its largest entry is {top:.1e}. Scale it up."
         )
-    return Pseudoinverse(X, found.rank, found.kept, found.dropped, rtol, found.iterations)
+    return Pseudoinverse(X, inverse.rank, inverse.kept, inverse.dropped, rtol, inverse.iterations)
 
 
 class PenroseResiduals(NamedTuple):

@@ -35,8 +35,8 @@ def greville(A: Matrix, rtol: float) -> Found:
         UnresolvedRank: Some $c_i$ is above ``rtol`` but not above its rounding.
     """
     if A.shape[0] > A.shape[1]:
-        found = greville(np.ascontiguousarray(A.T), rtol)
-        return found._replace(X=found.X.T)
+        transposed = greville(np.ascontiguousarray(A.T), rtol)
+        return transposed._replace(X=transposed.X.T)
     largest = float(np.sqrt((A * A).sum(axis=1).max()))
     left, noise = np.empty(len(A)), np.empty(len(A))
     X, rank = _greville(A, rtol * largest, left, noise)

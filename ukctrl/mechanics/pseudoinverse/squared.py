@@ -27,8 +27,8 @@ def cholesky(A: Matrix, rtol: float) -> Found:
     one's; that root is the diagonal entry of the pivoted QR of $A$. Full rank is (6) and (11).
     """
     if A.shape[0] > A.shape[1]:
-        found = cholesky(A.T, rtol)
-        return found._replace(X=found.X.T)
+        transposed = cholesky(A.T, rtol)
+        return transposed._replace(X=transposed.X.T)
     gram = A @ A.T
     m, largest = len(gram), float(np.diagonal(gram).max())
     packed, order, rank, _ = lapack.dpstrf(gram, tol=rtol**2 * largest, lower=1)
@@ -69,8 +69,8 @@ def proximal(A: Matrix, rtol: float) -> Found:
         UnresolvedRank: It has not settled after `PASSES` steps.
     """
     if A.shape[0] < A.shape[1]:
-        found = proximal(A.T, rtol)
-        return found._replace(X=found.X.T)
+        transposed = proximal(A.T, rtol)
+        return transposed._replace(X=transposed.X.T)
     gram = A.T @ A
     largest = float(np.sqrt(np.diagonal(gram).max()))
     mu = (rtol * largest) ** 2

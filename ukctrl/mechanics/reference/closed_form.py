@@ -191,13 +191,13 @@ class HarmonicSum(Reference):
         return math.inf
 
     def series(self, t: float, order: int) -> Series:
-        found = np.zeros((order + 1, self.size))
-        found[0] = self.offset
+        coefficients = np.zeros((order + 1, self.size))
+        coefficients[0] = self.offset
         for term in self.terms:
             omega = 2.0 * math.pi * term.frequency
             _, sine = sinusoid(omega, omega * t + term.phase, order)
-            found += np.outer(sine, term.amplitude)
-        return found
+            coefficients += np.outer(sine, term.amplitude)
+        return coefficients
 
 
 @spec
@@ -240,5 +240,5 @@ def _taylor(coefficients: Series, t: float, order: int) -> Series:
     for _ in range(order):
         rows.append(parts.polyder(rows[-1], axis=0))
     values = np.array([np.atleast_1d(parts.polyval(t, row)) for row in rows])
-    found: Series = values / factorials(order)[:, None]
-    return found
+    taylor: Series = values / factorials(order)[:, None]
+    return taylor

@@ -155,8 +155,8 @@ class Repeated(Reference):
         scale = self.period ** np.arange(SEAM + 1)[:, None]
         jumps = np.abs(scale * (last - first)).max(axis=1)[1:]  # the gap itself was looked at
         limit = CLOSED * (1.0 + np.abs(scale * first).max(axis=1)[1:])
-        found = np.flatnonzero(jumps > limit)
-        return min(self.path.smoothness, float(found[0]) if found.size else math.inf)
+        broken = np.flatnonzero(jumps > limit)
+        return min(self.path.smoothness, float(broken[0]) if broken.size else math.inf)
 
     def breaks(self, first: float, last: float) -> list[float]:
         T, inner = self.period, [0.0, *self.path.breaks(0.0, self.period)]
@@ -166,11 +166,11 @@ class Repeated(Reference):
 
     def series(self, t: float, order: int) -> Series:
         turn = math.floor(t / self.period)
-        found = self.path.series(t - turn * self.period, order)
+        coefficients = self.path.series(t - turn * self.period, order)
         if self.advance:
-            found = found.copy()
-            found[0] += turn * self._gap()
-        return found
+            coefficients = coefficients.copy()
+            coefficients[0] += turn * self._gap()
+        return coefficients
 
 
 @spec

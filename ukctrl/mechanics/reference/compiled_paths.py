@@ -134,16 +134,16 @@ class Pieces(NamedTuple):
         first, last = float(self.times[0]), float(self.times[-1])
         if self.repeat:
             t = first + (t - first) % (last - first)
-        found = np.zeros((order + 1, self.coefficients.shape[2]))
+        coefficients = np.zeros((order + 1, self.coefficients.shape[2]))
         if t < first:
-            found[0] = self.coefficients[0, 0]
+            coefficients[0] = self.coefficients[0, 0]
         elif t >= last:
-            found[0] = self._taylor(-1, last)[0]
+            coefficients[0] = self._taylor(-1, last)[0]
         else:
             index = int(np.searchsorted(self.times, t, side="right")) - 1
             taylor = self._taylor(index, t)[: order + 1]
-            found[: len(taylor)] = taylor
-        return found
+            coefficients[: len(taylor)] = taylor
+        return coefficients
 
     @property
     def smoothness(self) -> float:
@@ -158,8 +158,8 @@ class Pieces(NamedTuple):
         span = float(np.diff(self.times).max()) ** np.arange(self.coefficients.shape[1])[:, None]
         size = max(float(np.abs(span * side).max()) for pair in pairs for side in pair)
         jumps = np.max([np.abs(span * (a - b)).max(axis=1) for a, b in pairs], axis=0)
-        found = np.flatnonzero(jumps > CONTINUOUS * size)
-        return float(found[0] - 1) if found.size else math.inf
+        broken = np.flatnonzero(jumps > CONTINUOUS * size)
+        return float(broken[0] - 1) if broken.size else math.inf
 
     def breaks(self, first: float, last: float) -> list[float]:
         """Return the times within a span at which pieces meet, or begin and end [s]."""

@@ -75,8 +75,8 @@ class Expression(Reference):
             ExpressionError: A formula cannot be differentiated so often.
         """
         flat = np.array(_compiled(self._texts, order)(float(t)))
-        found: Series = flat.reshape(order + 1, self.size) / factorials(order)[:, None]
-        return found
+        coefficients: Series = flat.reshape(order + 1, self.size) / factorials(order)[:, None]
+        return coefficients
 
 
 @functools.lru_cache(maxsize=128)  # a study compiles the same path for every run

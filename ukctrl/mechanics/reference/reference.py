@@ -87,8 +87,8 @@ class Reference(abc.ABC):
         Raises:
             InputError: This kind of path does not give so many.
         """
-        found: NDArray[np.float64] = self.series(t, order) * factorials(order)[:, None]
-        return found
+        derivatives: NDArray[np.float64] = self.series(t, order) * factorials(order)[:, None]
+        return derivatives
 
     @functools.cached_property
     def _compiled(self) -> Path:

@@ -34,10 +34,10 @@ def product(a: Series, b: Series) -> Series:
 
 def quotient(a: Series, b: Series) -> Series:
     """Return the series of a quotient of two numbers, shape (order + 1,)."""
-    found = np.zeros(len(a))
+    quotients = np.zeros(len(a))
     for k in range(len(a)):
-        found[k] = (a[k] - found[:k] @ b[k:0:-1]) / b[0]
-    return found
+        quotients[k] = (a[k] - quotients[:k] @ b[k:0:-1]) / b[0]
+    return quotients
 
 
 def composed(outer: Series, inner: Series) -> Series:

@@ -80,22 +80,23 @@ class Together:
     @property
     def sentence(self) -> str:
         """What a user should know of it."""
-        told = f"{self.fixed} of {self.states} states are fixed by the rows"
+        fixed = f"{self.fixed} of {self.states} states are fixed by the rows"
         if self.internal:
             remain = "remains" if self.internal == 1 else "remain"
-            told += f"; {self.internal} {remain} as internal dynamics"
-        told += "."
+            fixed += f"; {self.internal} {remain} as internal dynamics"
+        fixed += "."
         if not self.extended:
-            return told
+            return fixed
         share = (
             f"rows {quoted(self.names)} reach the inputs through {self.channels} of "
             f"{len(self.names)} channels"
         )
         if self.orders is None:
-            return f"{share}, and further derivatives do not tell the inputs apart: {told}"
+            return f"{share}, and further derivatives do not tell the inputs apart: {fixed}"
         degrees = ", ".join(map(str, self.orders))
         return (
-            f"{share}: together their relative degree is {degrees}, after dynamic extension; {told}"
+            f"{share}: together their relative degree is {degrees}, after dynamic extension; "
+            f"{fixed}"
         )
 
     @property

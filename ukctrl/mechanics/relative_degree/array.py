@@ -116,10 +116,10 @@ class DerivativeArray:
 
     def _heard(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Vector:
         """Return the values, and keep the largest noise that any of them has."""
-        found = self.values(t, q, v, U, order)
+        derivatives = self.values(t, q, v, U, order)
         if isinstance(self.jets, SampledJets):
             self._noise = np.maximum(self._noise, self.jets.uncertainty)
-        return found
+        return derivatives
 
     def moved(self, q: Vector, v: Vector, U: Matrix, z: Vector) -> tuple[Vector, Vector, Matrix]:
         """Return state and inputs moved by scaled unknowns."""

@@ -76,7 +76,7 @@ def relative_degrees(
     q, v = np.array(q), np.array(v)
     base = np.where(servo.holonomic, 2, 1)
     held = _grip(dynamics, servo, t, q, v)
-    found = [
+    degrees = [
         RelativeDegree(
             name=name, value=int(k) if grip else None, at_least=int(k if grip else k + 1)
         )
@@ -84,10 +84,10 @@ def relative_degrees(
     ]
     loose = np.flatnonzero(~held)
     if loose.size:
-        _try_out(dynamics, servo, t, q, v, loose, found)
+        _try_out(dynamics, servo, t, q, v, loose, degrees)
         dynamics.move(t, q, v)
         servo.write(dynamics.snapshot)
-    return tuple(found)
+    return tuple(degrees)
 
 
 def explain(
@@ -95,18 +95,18 @@ def explain(
 ) -> str:
     """Return what the relative degree says about rows that are out of reach; empty if nothing."""
     try:
-        found = relative_degrees(dynamics, servo, t, q, v)
+        degrees = relative_degrees(dynamics, servo, t, q, v)
     except (UkctrlError, ArithmeticError, ValueError):
         return ""
-    whole = whole_degree(dynamics, servo, t, q, v, found)
+    whole = whole_degree(dynamics, servo, t, q, v, degrees)
     if whole is not None and whole.extended and whole.orders is not None:
-        told = whole.sentence
-        return f"{told[0].upper()}{told[1:]} {whole.advice}"
-    high = [one for one in found if one.name in rows and (one.value is None or one.value > 2)]
-    told = " ".join(f"Row '{one.name}': {one.sentence}" for one in high)
+        sentence = whole.sentence
+        return f"{sentence[0].upper()}{sentence[1:]} {whole.advice}"
+    high = [one for one in degrees if one.name in rows and (one.value is None or one.value > 2)]
+    sentence = " ".join(f"Row '{one.name}': {one.sentence}" for one in high)
     if all(one.value is None for one in high):
-        return told
-    return f"{told} {advice(dynamics.robot, whole)}"
+        return sentence
+    return f"{sentence} {advice(dynamics.robot, whole)}"
 
 
 def whole_degree(
@@ -115,7 +115,7 @@ def whole_degree(
     t: float,
     q: Vector,
     v: Vector,
-    found: Sequence[RelativeDegree],
+    degrees: Sequence[RelativeDegree],
 ) -> Together | None:
     """Return how the rows reach the inputs together; None where that is no question, or unclear.
 
@@ -128,7 +128,7 @@ def whole_degree(
         t: Time [s].
         q: Configuration, shape ``(nq,)``.
         v: Velocity, shape ``(nv,)``.
-        found: Their relative degrees alone.
+        degrees: Their relative degrees alone.
     """
     q, v = np.array(q), np.array(v)
     dynamics.move(t, q, v)
@@ -140,7 +140,7 @@ def whole_degree(
     if rank_report(H, servo.names, rank).rank == m:
         return None
     try:
-        return together(dynamics, servo, t, q, v, [one.value for one in found])
+        return together(dynamics, servo, t, q, v, [one.value for one in degrees])
     except (UkctrlError, ArithmeticError, ValueError):
         return None
 
@@ -168,13 +168,13 @@ def _try_out(
     q: Vector,
     v: Vector,
     loose: Indices,
-    found: list[RelativeDegree],
+    degrees: list[RelativeDegree],
 ) -> None:
     """Complete what is known of the rows ``loose``, in place."""
     if dynamics.robot.nv > LARGEST:
         note = f"robots with more than {LARGEST} velocities are not tried out"
         for row in loose.tolist():
-            found[row] = dc.replace(found[row], note=note)
+            degrees[row] = dc.replace(degrees[row], note=note)
         return
     here = orders(Trial(dynamics, servo, loose, t, q, v))
     nearby = []
@@ -184,20 +184,20 @@ def _try_out(
             regained |= _grip(dynamics, servo, t, q_near, v_near)[loose]
             nearby.append(orders(Trial(dynamics, servo, loose, t, q_near, v_near)))
     for k, row in enumerate(loose.tolist()):
-        known, order = found[row], here[k]
+        known, order = degrees[row], here[k]
         others = {at[k] for at in nearby}
         generic = known.at_least - 1
         if regained[k]:
             note = f"nearby it is {generic}, but the motors lose their grip at this very state"
-            found[row] = dc.replace(known, note=note)
+            degrees[row] = dc.replace(known, note=note)
         elif order is None and others <= {None}:
             note = f"no input was seen to move it within {LONGEST:g} s"
-            found[row] = dc.replace(known, note=note)
+            degrees[row] = dc.replace(known, note=note)
         elif order not in (None, UNCLEAR) and others == {order}:
-            found[row] = dc.replace(known, value=order, at_least=order)
+            degrees[row] = dc.replace(known, value=order, at_least=order)
         else:
             note = "it differs between this state and others nearby, or could not be told"
-            found[row] = dc.replace(known, note=note)
+            degrees[row] = dc.replace(known, note=note)
 
 
 def _neighbours(dynamics: Dynamics, t: float, q: Vector, v: Vector) -> list[tuple[Vector, Vector]]:

@@ -179,13 +179,13 @@ def _inputs(
     assert isinstance(table, LagrangianTable)
     if table.inputs is None:
         return None
-    made = []
+    inputs = []
     for name, text in table.inputs.items():
         with blaming(f"inputs.{name}"):
             if not text:
                 raise InputError("must name at least one velocity that it pushes.")
-            made.append(formula_input(structure, FormulaInput(name=name, column=text)))
-    return made
+            inputs.append(formula_input(structure, FormulaInput(name=name, column=text)))
+    return inputs
 
 
 def _columns(
@@ -210,13 +210,13 @@ def _columns(
     varies = np.zeros(B.shape[1], dtype=bool)
     for q in states[1:]:
         varies |= (np.asarray(plant.actuation(q)) != B).any(axis=0)
-    made = []
+    inputs = []
     for index, (name, unit) in enumerate(units.items()):
         constant = np.zeros(structure.nv)
         constant[own] = B[:, index]
         column = FunctionColumn(plant, index, own) if varies[index] else constant
-        made.append(Input(name, unit, MotorLimits(), column))
-    return made
+        inputs.append(Input(name, unit, MotorLimits(), column))
+    return inputs
 
 
 def _refuse_singular_mass(robot: Assembly, key: str, states: list[Vector]) -> None:
@@ -232,8 +232,8 @@ def _refuse_singular_mass(robot: Assembly, key: str, states: list[Vector]) -> No
                 f"{_shown(structure, q)} moving '{robot.dofs[worst]}' has the inertia "
                 f"{diagonal[worst]:.3g}."
             )
-    found = audit.mass_findings(
+    findings = audit.mass_findings(
         structure, masses, where, "an absurd number", f"Add what it moves to {where}."
     )
-    for finding in found:
+    for finding in findings:
         raise ModelError(f"{key}: {where}: {finding.message}")

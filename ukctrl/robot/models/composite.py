@@ -37,8 +37,8 @@ def without_composites(model: Any, parts: Mapping[str, tuple[str, ...]]) -> Any:
     composite = [joint.shortname() == "JointModelComposite" for joint in model.joints]
     if not any(composite):
         return model
-    made = pin.Model()
-    made.name, made.gravity = model.name, model.gravity
+    chains = pin.Model()
+    chains.name, chains.gravity = model.name, model.gravity
     last = [0]  # the new joint that moves as each old one did
     for index in range(1, model.njoints):
         parent, name = last[model.parents[index]], str(model.names[index])
@@ -51,25 +51,25 @@ def without_composites(model: Any, parts: Mapping[str, tuple[str, ...]]) -> Any:
             for part, inside, part_name in zip(
                 inner.joints, inner.jointPlacements, names, strict=True
             ):
-                parent = made.addJoint(parent, _fresh(part), place * inside, part_name)
+                parent = chains.addJoint(parent, _fresh(part), place * inside, part_name)
                 place = pin.SE3.Identity()
-                made.addJointFrame(parent)
+                chains.addJointFrame(parent)
         else:
-            parent = made.addJoint(parent, _fresh(joint), place, name)
-            made.addJointFrame(parent)
-        made.inertias[parent] = model.inertias[index]
+            parent = chains.addJoint(parent, _fresh(joint), place, name)
+            chains.addJointFrame(parent)
+        chains.inertias[parent] = model.inertias[index]
         last.append(parent)
-    made.inertias[0] = model.inertias[0]
+    chains.inertias[0] = model.inertias[0]
     # Coordinates and velocities keep their order, so that limits can be copied whole.
     for field in (*_PER_VELOCITY, *_PER_COORDINATE):
-        setattr(made, field, getattr(model, field))
+        setattr(chains, field, getattr(model, field))
     for frame in model.frames:
         if frame.type != pin.FrameType.JOINT and frame.name != "universe":
-            made.addFrame(
+            chains.addFrame(
                 pin.Frame(frame.name, last[frame.parentJoint], 0, frame.placement, frame.type),
                 False,
             )
-    return made
+    return chains
 
 
 def _fresh(joint: Any) -> Any:

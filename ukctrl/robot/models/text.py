@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.core.errors import ModelError
-from ukctrl.robot.audit import Finding, body_findings
+from ukctrl.robot.audit import Finding, body_findings, note, warning
 from ukctrl.robot.layout import identifier
 from ukctrl.robot.models.source import Source
 from ukctrl.robot.structure import Structure
@@ -100,8 +100,7 @@ def _ignored(source: Source, table: dict[str, tuple[str, str]]) -> Iterator[Find
     for joint in source.root.iter("joint"):
         if source.format == "MJCF" and _numbers(joint.get("stiffness", "0"), 1) != [0.0]:
             name = joint.get("name", "a joint default")
-            yield Finding(
-                "warning",
+            yield warning(
                 "stiffness_ignored",
                 name,
                 f"the stiffness of '{name}' is not read; write a joint_spring in robot.toml.",
@@ -112,11 +111,8 @@ def _dropped(source: Source, structure: Structure, tag: str) -> Iterator[Finding
     for element in source.root.iter(tag):
         name = element.get("name")
         if name and name != "world" and name not in structure.frames:
-            yield Finding(
-                "warning",
-                "link_dropped",
-                name,
-                f"{tag} '{name}' is not in the model that was built.",
+            yield warning(
+                "link_dropped", name, f"{tag} '{name}' is not in the model that was built."
             )
 
 
@@ -146,16 +142,14 @@ def _urdf_joints(source: Source) -> Iterator[Finding]:
         name, kind, axis = joint.get("name", ""), joint.get("type"), joint.find("axis")
         normal = [1.0, 0.0, 0.0] if axis is None else _numbers(axis.get("xyz", "1 0 0"), 3)
         if kind == "planar" and (normal[0] or normal[1]):
-            yield Finding(
-                "warning",
+            yield warning(
                 "planar_axis",
                 name,
                 f"planar joint '{name}' moves in the xy plane of its own frame; its axis is "
                 "not read. Turn its <origin> instead.",
             )
         if name in links:
-            yield Finding(
-                "note",
+            yield note(
                 "frame_name",
                 name,
                 f"'{name}' is both a link and a joint; the frame of that name is the link's.",
@@ -199,15 +193,14 @@ def mimics(
             table = {"psi": f"v.{own} - {ratio!r}*v.{other}"}
         if table is None:
             message = f"joint '{name}' has several freedoms; its mimic tag is dropped."
-            yield name, None, Finding("warning", "mimic_joint", name, message)
+            yield name, None, warning("mimic_joint", name, message)
             continue
         formula = next(iter(table.values()))
         unit = pair[0].dof_units[0].removesuffix("/s")
         yield (
             name,
             {"kind": "expression", "name": f"mimic_{own}", **table, "unit": unit},
-            Finding(
-                "note",
+            note(
                 "mimic_joint",
                 name,
                 f"joint '{name}' mimics '{leader}'; it is kept as a joint without a motor, and "
