@@ -198,6 +198,7 @@ def servo_input(
     b: ArrayLike,
     a_free: ArrayLike,
     G: ArrayLike,
+    *,
     R: ArrayLike | None = None,
     u0: ArrayLike | None = None,
     rank: RankPolicy = RANK,

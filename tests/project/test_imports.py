@@ -18,25 +18,15 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 
-FLOORS = {
-    "core": 1,
-    "robot": 2,
-    "uk": 2,
-    "mechanics": 3,
-    "control": 4,
-    "simulation": 5,
-    "reports": 6,
-    "analysis": 7,
-    "papers": 7,
-    "studies": 7,
-    "cli": 8,
-}
+FLOORS: dict[str, int] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "tool"
+]["ukctrl"]["floors"]
 """The house: ten packages, `uk` beside them, and the floor of each. Imports go down, all of them:
 at the top of a file, inside functions, and for types alone."""
 
 HEAVY = {
-    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "matplotlib", "mpmath",
-    "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
+    "cma", "control", "dask", "distributed", "h5netcdf", "h5py", "jinja2", "loky", "matplotlib",
+    "mpmath", "numba", "numpy", "pandas", "pinocchio", "pyarrow", "scipy", "sympy", "xarray",
 }  # fmt: skip
 """What takes too long to import for a command that only prints its help."""
 

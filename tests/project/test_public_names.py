@@ -21,6 +21,8 @@ MEASURES_INSIDES = {
     "export.py", "formulations.py", "n_four_bar.py", "qp_solvers.py", "rollouts.py",
 }  # fmt: skip
 """Benchmarks that time parts of ukctrl against each other, and stand for no user's script."""
+OF_UKCTRL = (ROOT / "docs" / "adding-a-part.md",)
+"""Pages that show files of ukctrl itself."""
 BLOCK = re.compile(
     r"^(?P<indent>[ ]*)```(?:python|text title=\"[^\"]+\.py\")[^\n]*\n(?P<body>.*?)^(?P=indent)```",
     re.MULTILINE | re.DOTALL,
@@ -31,7 +33,7 @@ DEEPER = re.compile(r"\b(?:from|import)\s+ukctrl\.")
 def pages() -> list[Path]:
     """Return what users read, but for records, which name the modules of their day."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in found if page.parent.name != "decisions"]
+    return [page for page in found if page.parent.name != "decisions" and page not in OF_UKCTRL]
 
 
 def scripts() -> list[Path]:

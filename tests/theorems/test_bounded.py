@@ -8,7 +8,7 @@ from ukctrl import Robot, Scenario, Task
 from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, Prioritized
 from ukctrl.control.allocation.box import Box, highest, least_squares, nearest
 from ukctrl.control.allocation.relaxed import relaxed
-from ukctrl.control.allocation.scaled import carrying_input
+from ukctrl.control.allocation.scaled import Problem, carrying_input
 from ukctrl.core.algebra.answer_checks import RANK
 from ukctrl.core.errors import GainError, InputError, UnknownName
 from ukctrl.mechanics.constraints import Expression, Rows, Stack
@@ -79,8 +79,9 @@ def test_where_no_limit_binds_it_is_the_least_norm(arms, on_limit, null_space):
 def test_the_program_itself_finds_the_least_norm_where_no_limit_binds(arms):
     plain, _ = arms.ask(LeastNorm())
     far = np.full(6, 1e6)
-    levels = (np.array([1, 3]), np.ones(3), np.eye(6), np.zeros(6), -far, far, RANK)
-    np.testing.assert_allclose(relaxed(arms.H, arms.d, *levels), plain, **EXACT)
+    problem = Problem(arms.H, np.eye(6), np.zeros(6), -far, far, rank=3)
+    u = relaxed(problem, arms.d, np.array([1, 3]), np.ones(3), RANK)
+    np.testing.assert_allclose(u, plain, **EXACT)
 
 
 @pytest.mark.parametrize("share", [0.95, 0.8])
@@ -196,7 +197,8 @@ def test_relaxing_gives_every_level_the_least_miss_that_higher_ones_leave(seed, 
     levels = [(rng.standard_normal((m, nu)), rng.standard_normal(m)) for m in sizes]
     H, d = np.vstack([H for H, _ in levels]), np.concatenate([d for _, d in levels])
     low, high = np.full((2, nu), [[-limit], [limit]])
-    u = relaxed(H, d, np.cumsum(sizes), np.ones(7), np.eye(nu), np.zeros(nu), low, high, RANK)
+    problem = Problem(H, np.eye(nu), np.zeros(nu), low, high, rank=nu)
+    u = relaxed(problem, d, np.cumsum(sizes), np.ones(7), RANK)
     assert np.abs(u).max() <= limit
     misses = [np.linalg.norm(H @ u - d) for H, d in levels]
     np.testing.assert_allclose(misses, by_hand(levels, limit, nu), **ANOTHER_SOLVER)

@@ -16,10 +16,9 @@ from ukctrl.mechanics.constraints import (
     JointFollows,
     LinearVelocity,
     Stack,
-    classify,
-    classify_parts,
 )
 from ukctrl.mechanics.dynamics import passive_constraints
+from ukctrl.mechanics.integrability import classify, classify_parts
 from ukctrl.mechanics.integrability.integrals import closed_forms
 from ukctrl.mechanics.integrability.sampled_rows import Sampled
 from ukctrl.mechanics.integrability.spaces import Frame

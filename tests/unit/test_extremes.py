@@ -2,8 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import qr
 
-from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest, ranks
+from ukctrl.core.extremes import (
+    EQUAL_RTOL,
+    favouring_first,
+    first_largest,
+    first_smallest,
+    ranks,
+)
+from ukctrl.uk import rank_report
 
 ROUNDING = 1e-12
 
@@ -51,3 +59,10 @@ def test_equal_values_share_a_rank_and_keep_their_order(noise):
     assert np.argsort(ranks(margins), kind="stable").tolist() == [1, 4, 3, 0, 2]
     assert ranks([1e-17, 1.0, -1e-16], floor=1e-9).tolist() == [0, 1, 0]
     assert ranks([]).tolist() == []
+
+
+def test_pivoting_takes_the_first_of_equal_rows(noise):
+    rows = np.tile(np.eye(3), (2, 1)) * noise[:6, None]
+    assert rank_report(rows, list("abcdef")).independent == ("a", "b", "c")
+    order = qr((rows * favouring_first(6)[:, None]).T, mode="economic", pivoting=True)[2]
+    assert sorted(order[:3]) == [0, 1, 2]

@@ -13,7 +13,7 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError
-from ukctrl.studies.batch import Crew, Run
+from ukctrl.studies.batch import Crew, Lost, Run
 from ukctrl.studies.comparison import compare
 from ukctrl.studies.tuning import METHODS, Budget, Journal, Plants, tune_all
 
@@ -131,6 +131,18 @@ def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
     path.write_bytes(b"\xff\n[1]\n{}\n" + content)
     with Journal(path) as journal:
         assert len(journal) == 24
+
+
+def test_a_process_that_dies_twice_is_no_property_of_the_candidate(laws, tmp_path, monkeypatch):
+    path = tmp_path / "journal.jsonl"
+    killed = Lost("the process that ran it died, of signal SIGKILL.", died=True)
+    with monkeypatch.context() as patched, Journal(path) as journal:
+        patched.setattr(Crew, "gather", lambda crew, tasks, take, progress=None: take(0, killed))
+        with pytest.raises(InputError, match=r"twice the process that ran it died, of signal SIG"):
+            tune_all(laws, BUDGET, journal=journal)
+        assert len(journal) == 0
+    with Journal(path) as journal:
+        assert tune_all(laws, BUDGET, journal=journal) == tune_all(laws, BUDGET)
 
 
 def test_two_searches_do_not_write_to_one_journal(tmp_path):

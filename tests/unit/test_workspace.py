@@ -129,7 +129,11 @@ def test_every_key_is_explained():
 def test_every_key_of_scenarios_and_cards_is_on_its_page():
     page = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
     text = page.read_text(encoding="utf-8")
-    paths = {*dir(reference), "Harmonic", "ukctrl__reference__formula__Expression"}  # paths.md
+    paths = {
+        *dir(reference),
+        "Harmonic",
+        "ukctrl__mechanics__reference__formula__Expression",
+    }  # paths.md
     paths |= set(dir(effects))  # effects.md
     missing = []
     for kind in ("scenario", "controller"):

@@ -1,1 +1,9 @@
-"""One scenario before it runs: check, linear analysis, internal dynamics, conformance."""
+"""What can be known of a scenario before it runs?
+
+In order:
+
+1. ``check``: does it fit together, can the robot do it, what will go wrong.
+2. ``internal_dynamics``: what the task leaves to itself, and whether that runs away.
+3. ``linear``: poles, zeros and margins near a state.
+4. ``conformance``: whether a part of one's own does what every part must.
+"""

@@ -1,4 +1,4 @@
-"""The command line: a thin face of the library, with imports kept to what a command needs."""
+"""What is typed, and what does the terminal show?"""
 
 from ukctrl.cli.main import main
 

@@ -46,6 +46,7 @@ Keep = Annotated[
 
 def analyze(
     scenario: ScenarioName,
+    *,
     controller: Card = None,
     changes: Set = None,
     at: At = "start",

@@ -25,6 +25,7 @@ def check(
             help="A scenario's name or .toml file; or a .py file or controller card of your own.",
         ),
     ],
+    *,
     controller: Card = None,
     changes: Set = None,
     on: Annotated[

@@ -59,6 +59,7 @@ Jobs = Annotated[
 
 def compare(
     scenario: ScenarioName,
+    *,
     controllers: Cards,
     changes: Set = None,
     repeats: Repeats = None,

@@ -27,6 +27,7 @@ Points = Annotated[
 
 def export(
     scenario: ScenarioName,
+    *,
     controller: Card = None,
     changes: Set = None,
     period: Period = None,

@@ -47,6 +47,7 @@ Elsewhere = Annotated[
 
 def report(
     folder: Folder,
+    *,
     cost: CostOption = None,
     require: Require = None,
     maps: MapOption = None,
@@ -63,7 +64,17 @@ def report(
     if (folder / "study.json").is_file():
         limits, pairs = limits_of(require), pairs_of(maps)
         home = folder_of(out or folder)
-        _study(folder, home, cost, limits, pairs, not no_replay, trust, as_json, quiet)
+        _study(
+            folder,
+            home,
+            cost=cost,
+            require=limits,
+            maps=pairs,
+            again=not no_replay,
+            trust=trust,
+            as_json=as_json,
+            quiet=quiet,
+        )
     elif (folder / "result.nc").is_file():
         for name, given in (("cost", cost), ("require", require), ("map", maps)):
             if given:
@@ -78,6 +89,7 @@ def report(
 def _study(
     folder: Path,
     home: Path,
+    *,
     cost: str | None,
     require: dict[str, float],
     maps: list[tuple[str, str]],

@@ -71,6 +71,7 @@ NoReport = Annotated[
 
 def sweep(
     scenario: ScenarioName,
+    *,
     vary: Vary = None,
     points: Points = None,
     design: DesignOption = None,

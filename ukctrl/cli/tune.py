@@ -97,6 +97,7 @@ Fuzzy = Annotated[
 
 def tune(
     scenario: ScenarioName,
+    *,
     controller: Card = None,
     changes: Set = None,
     over: Over = None,

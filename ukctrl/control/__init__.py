@@ -1,4 +1,13 @@
-"""Controllers: servo control of any constraint, and the baselines it is compared with."""
+"""What does the controller do: which inputs, given the state of the robot it believes in?
+
+In order:
+
+1. ``task``: what a law is started on. ``controller``: what a controller and its started law are.
+2. ``servo``: the law by rows, a feedback (what to ask for) and an allocation (which input).
+3. ``baselines``, ``regulators``: the classical laws it is compared with.
+4. ``planned``: motions worked out before the run, and what holds to them.
+5. ``elastic``, ``special``: links behind springs; laws for one kind of robot or task.
+"""
 
 from __future__ import annotations
 

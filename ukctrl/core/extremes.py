@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EQUAL_RTOL", "first_largest", "first_smallest", "ranks"]
+__all__ = ["EQUAL_RTOL", "favouring_first", "first_largest", "first_smallest", "ranks"]
 
 EQUAL_RTOL = 1e-6
 """Values this close, relatively, are equal: far above what rounding and the integrator's tolerance
@@ -50,6 +50,13 @@ def ranks(values: Iterable[float], floor: float = 0.0) -> NDArray[np.intp]:
         tolerance = _equal(array[here], floor)
         found[here] = found[before] + (not array[here] - array[before] <= tolerance)
     return found
+
+
+def favouring_first(count: int) -> NDArray[np.float64]:
+    """Return weights by which pivoting takes the first of equals: each is `EQUAL_RTOL` less than
+    that before it.
+    """
+    return np.asarray(1.0 - EQUAL_RTOL * np.arange(count), dtype=np.float64)
 
 
 def _equal(value: float, floor: float) -> float:

@@ -1,1 +1,9 @@
-"""A robot under constraints: rows, references, the affine answer, start, integration."""
+"""How does a robot move under constraints?
+
+The parts, each on those before it:
+``reference`` (paths over time), ``reactions`` and ``pseudoinverse``;
+``constraints`` (rows ``A a = b``) and ``motion`` (forms of the equation of motion, on arrays);
+``integrability``, ``nonideal`` and ``start`` (a state that satisfies the rows);
+``dynamics`` (``a = a_free + G u``); ``derivatives``, ``integrate``, ``linearise``, ``projection``;
+``relative_degree``.
+"""

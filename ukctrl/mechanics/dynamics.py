@@ -137,9 +137,19 @@ class Dynamics:
         f = s.f + self.nonideal if self._pushes else s.f
         stabilisation.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
         found = self._passive_answer(
-            s.M, s.nle, f, s.B, A, self._b_p, rank.passive,
-            self.L, self.a_free, self.G, self._a_0, self.margins,
-        )  # fmt: skip
+            s.M,
+            s.nle,
+            f,
+            s.B,
+            A,
+            self._b_p,
+            rank.passive,
+            self.L,
+            self.a_free,
+            self.G,
+            self._a_0,
+            self.margins,
+        )
         if found < 0:
             raise_if_singular(found)
         self.passive_rank = found

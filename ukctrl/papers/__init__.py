@@ -1,4 +1,4 @@
-"""Published numbers beside ours: what ``ukctrl reproduce`` recomputes.
+"""What does the literature print, and what do we get?
 
 One module a paper, imported when asked for, such as `papers.scara`; each holds a `Paper` whose
 claims are computed when asked for.

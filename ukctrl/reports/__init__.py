@@ -1,4 +1,4 @@
-"""How is a result shown? On a page, in figures, in tables.
+"""How is a result shown? In figures, tables and pages.
 
 In order: `plot/` draws figures of a result; `table.py` holds a table, made once for every medium;
 `web_page.py` renders pages that need nothing beside them, from `templates/`; `run_page.py` is the

@@ -1,4 +1,11 @@
-"""The robot model: the only package that imports Pinocchio."""
+"""What is the robot, and what is it at a state? Only here Pinocchio is imported.
+
+The parts, each on those before it: ``layout``, ``site``, ``motor`` and ``schema`` (what files say);
+``interface`` (a robot as its parts see it), ``snapshot``, ``structure`` and ``rigid``;
+``actuators``, ``forces`` and ``elastic``; ``audit`` and ``models`` (where bodies come from);
+``assembly`` (all of it put together), ``probe`` and ``formulas`` (plants without bodies);
+``load``, ``perturb``, and `Robot` itself.
+"""
 
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import ElasticJoints

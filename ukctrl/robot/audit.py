@@ -46,9 +46,11 @@ def body_findings(link: str, mass: float, inertia: Matrix) -> Iterator[Finding]:
     numbers = (mass, *inertia.flat)
     if not all(abs(number) < HUGE for number in numbers):
         yield Finding(
-            "error", "not_finite", link,
+            "error",
+            "not_finite",
+            link,
             f"mass and inertia of {what} must be finite and below {HUGE:g}.",
-        )  # fmt: skip
+        )
         return
     if mass < 0.0:
         yield Finding(
@@ -61,21 +63,27 @@ def body_findings(link: str, mass: float, inertia: Matrix) -> Iterator[Finding]:
         yield Finding("warning", "zero_mass", link, f"{what} has a rotational inertia but no mass.")
     if moments[0] < -TRIANGLE_RTOL * max(scale, NOTHING):
         yield Finding(
-            "error", "negative_inertia", link,
+            "error",
+            "negative_inertia",
+            link,
             f"the rotational inertia of {what} must have no negative principal moment; "
             f"got {moments[0]:.3g} kg m^2.",
-        )  # fmt: skip
+        )
     elif mass > 0.0 and moments[0] <= TRIANGLE_RTOL * scale:
         yield Finding(
-            "warning", "zero_inertia", link,
+            "warning",
+            "zero_inertia",
+            link,
             f"{what} has mass but a principal moment of zero, like a point or a thin rod.",
-        )  # fmt: skip
+        )
     elif moments[2] > (1.0 + TRIANGLE_RTOL) * (moments[0] + moments[1]):
         yield Finding(
-            "warning", "impossible_inertia", link,
+            "warning",
+            "impossible_inertia",
+            link,
             f"no body has the principal moments of {what} ({moments[0]:.3g}, {moments[1]:.3g}, "
             f"{moments[2]:.3g} kg m^2): the largest exceeds the sum of the others.",
-        )  # fmt: skip
+        )
 
 
 def model_findings(structure: RigidStructure) -> Iterator[Finding]:
@@ -85,20 +93,26 @@ def model_findings(structure: RigidStructure) -> Iterator[Finding]:
         body = model.inertias[block.joint]
         if body.mass == 0.0 and not np.any(body.inertia):
             yield Finding(
-                "note", "massless_joint", block.name,
+                "note",
+                "massless_joint",
+                block.name,
                 f"nothing that joint '{block.name}' carries directly has mass.",
-            )  # fmt: skip
+            )
         if block.shape == "circle":
             yield Finding(
-                "note", "continuous_joint", block.name,
+                "note",
+                "continuous_joint",
+                block.name,
                 f"joint '{block.name}' turns without end; formulas know it as "
                 f"{block.coordinates[0]} and {block.coordinates[1]}.",
-            )  # fmt: skip
+            )
         elif identifier(block.name) != block.name:
             yield Finding(
-                "note", "renamed", block.name,
+                "note",
+                "renamed",
+                block.name,
                 f"formulas know joint '{block.name}' as {identifier(block.name)}.",
-            )  # fmt: skip
+            )
         if block.shape == "line":
             yield from _limit_findings(structure, block.name, block.iq, block.iv, block.nv)
     for code, values, unit in (
@@ -109,10 +123,12 @@ def model_findings(structure: RigidStructure) -> Iterator[Finding]:
             name = structure.dofs[dof]
             bad = values[dof] < 0.0
             yield Finding(
-                "error" if bad else "note", code, name,
+                "error" if bad else "note",
+                code,
+                name,
                 f"{unit} of {values[dof]:g} at '{name}', from the model file, "
                 + ("must not be negative." if bad else "is part of the plant."),
-            )  # fmt: skip
+            )
 
 
 def _limit_findings(
@@ -123,27 +139,35 @@ def _limit_findings(
         lower, upper = model.lowerPositionLimit[iq + i], model.upperPositionLimit[iq + i]
         if lower > upper:
             yield Finding(
-                "error", "reversed_limits", name,
+                "error",
+                "reversed_limits",
+                name,
                 f"the lower limit of joint '{name}' must not exceed the upper; "
                 f"got {lower:g} and {upper:g}.",
-            )  # fmt: skip
+            )
         elif lower == upper and abs(lower) < UNLIMITED:
             yield Finding(
-                "warning", "no_range", name,
+                "warning",
+                "no_range",
+                name,
                 f"both limits of joint '{name}' are {lower:g}; use a fixed joint if it does "
                 "not move, or leave the limits out.",
-            )  # fmt: skip
+            )
         if model.upperEffortLimit[iv + i] == 0.0:
             yield Finding(
-                "warning", "zero_effort_limit", name,
+                "warning",
+                "zero_effort_limit",
+                name,
                 f"the effort limit of joint '{name}' is zero; taken as unlimited. "
                 "Write the true limit.",
-            )  # fmt: skip
+            )
         if model.upperVelocityLimit[iv + i] == 0.0:
             yield Finding(
-                "warning", "zero_velocity_limit", name,
+                "warning",
+                "zero_velocity_limit",
+                name,
                 f"the velocity limit of joint '{name}' is zero; taken as unlimited.",
-            )  # fmt: skip
+            )
 
 
 def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[Finding]:
@@ -156,9 +180,11 @@ def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[F
         if free:
             which = "" if len(free) == block.nv else f" ({', '.join(free)})"
             yield Finding(
-                "note", "no_actuator", block.name,
+                "note",
+                "no_actuator",
+                block.name,
                 f"no actuator acts on joint '{block.name}'{which}.",
-            )  # fmt: skip
+            )
 
 
 def mass_findings(
@@ -178,9 +204,11 @@ def mass_findings(
         diagonal = np.diag(M)
         if not np.all(np.abs(M) < HUGE):
             yield Finding(
-                "error", "not_finite", whole,
+                "error",
+                "not_finite",
+                whole,
                 f"the mass matrix must be finite and below {HUGE:g}; look for {look_for}.",
-            )  # fmt: skip
+            )
             return
         if diagonal.min() < 1.0 / HUGE**2:
             worst = first_smallest(diagonal)
@@ -193,7 +221,8 @@ def mass_findings(
     if worst is not None:
         name = structure.dofs[worst]
         yield Finding(
-            "error", "singular_mass", name,
-            f"the mass matrix is not positive definite: moving '{name}' moves no inertia. "
-            f"{advice}",
-        )  # fmt: skip
+            "error",
+            "singular_mass",
+            name,
+            f"the mass matrix is not positive definite: moving '{name}' moves no inertia. {advice}",
+        )

@@ -164,11 +164,19 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
         unit = block.dof_units[0].removesuffix("/s")
         made.append(
             Block(
-                name=name, joint=block.joint, shape="line", iq=rigid.nq + number,
-                iv=rigid.nv + number, coordinates=(name,), dofs=(name,), rates=(f"v.{name}",),
-                coordinate_units=(unit,), dof_units=(f"{unit}/s",), rotor=True,
+                name=name,
+                joint=block.joint,
+                shape="line",
+                iq=rigid.nq + number,
+                iv=rigid.nv + number,
+                coordinates=(name,),
+                dofs=(name,),
+                rates=(f"v.{name}",),
+                coordinate_units=(unit,),
+                dof_units=(f"{unit}/s",),
+                rotor=True,
             )
-        )  # fmt: skip
+        )
     return tuple(made)
 
 

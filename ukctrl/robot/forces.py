@@ -60,8 +60,20 @@ class Forces:
         return sum(term.potential_rate(snapshot) for term in self.terms)
 
 
+class WithoutPotential:
+    """A force that stores no energy."""
+
+    def potential(self, snapshot: Snapshot) -> float:
+        """Return 0."""
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        """Return 0."""
+        return 0.0
+
+
 @dc.dataclass(frozen=True, eq=False)
-class Dampers:
+class Dampers(WithoutPotential):
     """``-damping v``."""
 
     damping: Vector
@@ -69,15 +81,9 @@ class Dampers:
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         f -= self.damping * snapshot.v
 
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
-
 
 @dc.dataclass(frozen=True, eq=False)
-class Friction:
+class Friction(WithoutPotential):
     """``-level tanh(v / scale)``."""
 
     dofs: NDArray[np.intp]
@@ -87,12 +93,6 @@ class Friction:
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         slip = np.tanh(snapshot.v[self.dofs] / self.scale)
         np.subtract.at(f, self.dofs, self.level * slip)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class FrameSpring:
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Given:
+class Given(WithoutPotential):
     """Forces given as formulas of the coordinates, the velocities and time."""
 
     dofs: NDArray[np.intp]
@@ -170,12 +170,6 @@ class Given:
         np.add.at(
             f, self.dofs, self._evaluate(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
         )
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
     @cached_property
     def _evaluate(self) -> Callable[..., tuple[float, ...]]:

@@ -161,10 +161,17 @@ def _block(name: str, index: int, joint: Any) -> Block:
         )
     shape, coordinates, dofs, rates, q_units, v_units = make(identifier(name))
     return Block(
-        name=name, joint=index, shape=shape, iq=joint.idx_q, iv=joint.idx_v,
-        coordinates=coordinates, dofs=dofs, rates=rates,
-        coordinate_units=q_units, dof_units=v_units,
-    )  # fmt: skip
+        name=name,
+        joint=index,
+        shape=shape,
+        iq=joint.idx_q,
+        iv=joint.idx_v,
+        coordinates=coordinates,
+        dofs=dofs,
+        rates=rates,
+        coordinate_units=q_units,
+        dof_units=v_units,
+    )
 
 
 _Names = tuple[str, ...]
@@ -193,9 +200,13 @@ def _planar(n: str) -> _Made:
     c, s, vx, vy, w = f"{n}_cos", f"{n}_sin", f"v.{n}_vx", f"v.{n}_vy", f"v.{n}_w"
     rates = (f"{c}*{vx} - {s}*{vy}", f"{s}*{vx} + {c}*{vy}", f"-{s}*{w}", f"{c}*{w}")
     return (
-        "planar", (f"{n}_x", f"{n}_y", c, s), (f"{n}_vx", f"{n}_vy", f"{n}_w"), rates,
-        ("m", "m", "1", "1"), ("m/s", "m/s", "rad/s"),
-    )  # fmt: skip
+        "planar",
+        (f"{n}_x", f"{n}_y", c, s),
+        (f"{n}_vx", f"{n}_vy", f"{n}_w"),
+        rates,
+        ("m", "m", "1", "1"),
+        ("m/s", "m/s", "rad/s"),
+    )
 
 
 def _quaternion_rates(n: str) -> tuple[str, str, str, str]:
@@ -212,9 +223,13 @@ def _quaternion_rates(n: str) -> tuple[str, str, str, str]:
 
 def _spherical(n: str) -> _Made:
     return (
-        "spherical", tuple(f"{n}_q{s}" for s in "xyzw"), tuple(f"{n}_w{s}" for s in "xyz"),
-        _quaternion_rates(n), ("1",) * 4, ("rad/s",) * 3,
-    )  # fmt: skip
+        "spherical",
+        tuple(f"{n}_q{s}" for s in "xyzw"),
+        tuple(f"{n}_w{s}" for s in "xyz"),
+        _quaternion_rates(n),
+        ("1",) * 4,
+        ("rad/s",) * 3,
+    )
 
 
 def _free(n: str) -> _Made:

@@ -32,35 +32,29 @@ class RigidStructure(Structure):
 
     @property
     def model(self) -> Any:
-        """The ``pinocchio.Model``."""
         return self.bodies
 
     @cached_property
     def velocity_limit(self) -> Vector:
-        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
         limit = np.array(self.model.upperVelocityLimit)
         # Zero is how a model file says "not given"; a joint that may not move is fixed.
         return np.where((limit > 0.0) & (limit < UNLIMITED), limit, np.inf)
 
     @cached_property
     def q_lower(self) -> Vector:
-        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self._position_limit(self.model.lowerPositionLimit, -np.inf)
 
     @cached_property
     def q_upper(self) -> Vector:
-        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self._position_limit(self.model.upperPositionLimit, np.inf)
 
     @cached_property
     def effort_limit(self) -> Vector:
-        """Largest absolute effort of a motor there, shape ``(nv,)``; infinite where unlimited."""
         limit = np.array(self.model.upperEffortLimit)
         # Zero is how careless exporters write "not known"; the audit says so.
         return np.where((limit > 0.0) & (limit < UNLIMITED), limit, np.inf)
 
     def with_limits(self, lower: Vector, upper: Vector, fastest: Vector) -> RigidStructure:
-        """Return the structure with other limits of its coordinates and velocities."""
         model = pin.Model(self.model)
         for block in self.blocks:
             if block.shape == "line":
@@ -85,7 +79,6 @@ class RigidStructure(Structure):
 
     @property
     def gravity(self) -> Vector:
-        """Gravitational acceleration in the world, shape ``(3,)`` [m/s^2]."""
         return np.array(self.model.gravity.linear)
 
     def _position_limit(self, given: Any, unlimited: float) -> Vector:
@@ -99,15 +92,9 @@ class RigidStructure(Structure):
 
     @cached_property
     def frames(self) -> tuple[str, ...]:
-        """Names of the frames; ``world`` is always one of them."""
         return tuple(self._frame_index)
 
     def site(self, name: str) -> Site:
-        """Return where a frame is fixed.
-
-        Raises:
-            UnknownName: There is no frame of this name.
-        """
         site = self._sites.get(name)
         if site is None:
             if name not in self._frame_index:
@@ -155,24 +142,19 @@ class RigidStructure(Structure):
         return np.array(pin.neutral(self.model))
 
     def integrate(self, q: Vector, dv: Vector) -> Vector:
-        """Return the configuration reached from ``q`` by the tangent step ``dv``."""
         return np.asarray(pin.integrate(self.model, q, dv))
 
     def difference(self, q0: Vector, q1: Vector) -> Vector:
-        """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
         return np.asarray(pin.difference(self.model, q0, q1))
 
     def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
-        """Return the right Jacobian of `integrate` in ``dv``, shape ``(nv, nv)``."""
         jacobian = pin.dIntegrate(self.model, q, dv, pin.ArgumentPosition.ARG1)
         return np.asarray(jacobian).reshape(self.nv, self.nv)
 
     def normalize(self, q: Vector) -> Vector:
-        """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
         return np.asarray(pin.normalize(self.model, q))
 
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
-        """Return a robot of this structure evaluated at ``(q, v, t)``."""
         return RigidSnapshot(robot, q, v, t)
 
     def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> RigidStructure:
@@ -187,9 +169,15 @@ class RigidStructure(Structure):
         made = []
         for block, moment in zip(blocks, inertia, strict=True):
             joint = model.addJoint(
-                0, pin.JointModelRZ(), pin.SE3.Identity(), block.name,
-                infinite, infinite, -infinite, infinite,
-            )  # fmt: skip
+                0,
+                pin.JointModelRZ(),
+                pin.SE3.Identity(),
+                block.name,
+                infinite,
+                infinite,
+                -infinite,
+                infinite,
+            )
             turning = pin.Inertia(0.0, np.zeros(3), np.diag([0.0, 0.0, moment]))
             model.appendBodyToJoint(joint, turning, pin.SE3.Identity())
             made.append(dc.replace(block, joint=joint))

@@ -27,7 +27,6 @@ class RigidSnapshot(Snapshot):
     __slots__ = ("_aux", "_data", "_model")
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
-        """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         model = robot.structure.model
         data = model.createData()
         self._model, self._data, self._aux = model, data, None
@@ -41,7 +40,6 @@ class RigidSnapshot(Snapshot):
         super().__init__(robot, q, v, t)
 
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
-        """Evaluate the robot at another state, in place; see `Snapshot.move`."""
         self.q[:] = q
         self.v[:] = v
         self.t = t
@@ -56,17 +54,14 @@ class RigidSnapshot(Snapshot):
 
     @property
     def gravity(self) -> Vector:
-        """Return the gravity part of ``nle``, shape ``(nv,)``."""
         return np.array(pin.computeGeneralizedGravity(self._model, self._scratch(), self.q))
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        """Return how ``M a + nle`` changes; see `Snapshot.force_derivatives`."""
         data, size = self._scratch(), self.M.shape
         pin.computeRNEADerivatives(self._model, data, self.q, self.v, a)
         return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
 
     def coriolis(self) -> Matrix:
-        """Return ``C`` of ``nle = C v + g``; see `Snapshot.coriolis`."""
         found = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
         return np.array(found).reshape(self.M.shape)
 
@@ -84,12 +79,10 @@ class RigidSnapshot(Snapshot):
         return np.asarray(Y)
 
     def inertial_parameters(self) -> Matrix:
-        """Return what the bodies weigh; see `Snapshot.inertial_parameters`."""
         bodies = list(self._model.inertias)[1:]
         return np.array([body.toDynamicParameters() for body in bodies]).reshape(-1, 10)
 
     def com(self) -> PointMotion:
-        """Return the motion of the centre of mass of all moving bodies."""
         model, data = self._model, self._scratch()
         J = np.array(pin.jacobianCenterOfMass(model, data, self.q, False)).reshape(3, -1)
         pin.centerOfMass(model, data, self.q, self.v, np.zeros(model.nv), False)
@@ -116,9 +109,12 @@ class _Lender:
     ) -> None:
         self.owner = owner
         self.__array_interface__ = {
-            "version": 3, "typestr": "<f8", "data": (address, False),
-            "shape": shape, "strides": strides,
-        }  # fmt: skip
+            "version": 3,
+            "typestr": "<f8",
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+        }
 
 
 def _address(array: Any) -> int:

@@ -7,6 +7,15 @@ from typing import NamedTuple
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 
 
+class Place(NamedTuple):
+    """What the motion of a frame takes from its `Site`."""
+
+    joint: int
+    rotation: Matrix
+    translation: Vector
+    columns: Indices
+
+
 class Site(NamedTuple):
     """Where a frame is fixed on the robot."""
 
@@ -20,3 +29,8 @@ class Site(NamedTuple):
     """Which velocities move it, shape ``(nv,)``."""
     columns: Indices
     """The indices of those velocities."""
+
+    @property
+    def place(self) -> Place:
+        """All but ``support``."""
+        return Place(self.joint, self.rotation, self.translation, self.columns)

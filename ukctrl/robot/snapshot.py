@@ -17,6 +17,16 @@ from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.site import Site
 
 
+class JointMotion(NamedTuple):
+    """How the joints move, from which the motion of every frame follows; see `Snapshot`."""
+
+    Jt: Matrix
+    dJt: Matrix
+    v: Vector
+    rotations: NDArray[np.float64]
+    translations: Matrix
+
+
 class FrameMotion(NamedTuple):
     """Motion of one frame, in world axes at the frame's origin (linear part first)."""
 
@@ -73,6 +83,7 @@ class Snapshot(abc.ABC):
         dJt: Time derivative of ``Jt``.
         rotations: ``R_world_joint`` of every joint, shape ``(njoints, 3, 3)``; 0 is the world.
         translations: Origin of every joint in the world, shape ``(njoints, 3)`` [m].
+        joints: ``Jt``, ``dJt``, ``v``, ``rotations`` and ``translations``, as one tuple.
     """
 
     # Subclasses allocate these in their constructor; the memory may be that of a library.
@@ -84,14 +95,28 @@ class Snapshot(abc.ABC):
     translations: Matrix
 
     __slots__ = (
-        "B", "Jt", "M", "_forces", "_moving_B", "dJt", "f", "nle", "q", "robot", "rotations",
-        "t", "translations", "v",
-    )  # fmt: skip
+        "B",
+        "Jt",
+        "M",
+        "_forces",
+        "_moving_B",
+        "dJt",
+        "f",
+        "joints",
+        "nle",
+        "q",
+        "robot",
+        "rotations",
+        "t",
+        "translations",
+        "v",
+    )
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         self.robot = robot
         self.q, self.v, self.t = np.empty(robot.nq), np.empty(robot.nv), 0.0
+        self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
         self.f: Vector = np.zeros(robot.nv)
         self.B: Matrix = robot.actuation.constant.copy()
         self._forces = robot.forces if robot.forces.any else None

@@ -1,4 +1,4 @@
-"""One run: a scenario and its file, what disturbs it, the closed loop, the result, its verdicts.
+"""What happens in one run? A scenario, its effects, the closed loop, result and verdicts.
 
 The way of a scenario from ``ukctrl run`` to its page, in twelve files:
 

@@ -22,9 +22,9 @@ SETTINGS: dict[str, tuple[str, Mapping[str, object], tuple[float, float, float]]
     "DOP853, 10⁻¹⁰": ("projection", ADAPTIVE, (1e-5, 1e-6, 1e-6)),
     "DOP853, 10⁻¹⁰ ": ("baumgarte", ADAPTIVE, (1e-4, 1e-5, 1e-5)),
 }
-"""How the closures are held, the integrator, and bounds of the error for each threshold [rad]: an
-aligned position is passed with a rank that is short by one for a share of the threshold of the
-time, and what is missed there depends on where the steps fall."""
+"""How the closures are held, the integrator, and bounds of the error for each threshold [rad]: near
+an aligned position a direction counts as free only in part, and what that costs depends on where
+the steps fall."""
 THRESHOLDS = (1e-4, 1e-5, 1e-6)
 ANGLE, ENERGY, CLOSURES = 1e-8, 1e-8, 1e-12
 """Steps of 1 ms leave as much of the angle [rad] and of some J, and projection of closures of 1 m

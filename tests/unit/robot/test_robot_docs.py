@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ukctrl.robot import audit, perturb, schema
-from ukctrl.robot.models import particles
 from ukctrl.robot.schema import linkage_tables as linkage
+from ukctrl.robot.schema import particles_table as particles
 from ukctrl.robot.schema import plant_tables as formulas
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")

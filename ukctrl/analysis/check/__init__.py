@@ -1,9 +1,12 @@
-"""What can be known of a scenario before it is simulated?
+"""What can be known of a scenario before it is simulated.
 
-In order: `check.py` asks everything; `at_start.py` the start alone; `task_motion.py`, with
-`inverse_kinematics.py` and `where_it_ends.py`, the motion that the task asks for; along it
-`ranks_along.py`, `feasibility.py` (with `needed_inputs.py` and `limit_use.py`) and
-`control_period.py`; `judgement.py` says what all of that means; `findings.py` holds the answers.
+In order:
+
+1. ``at_start``: ranks, reach, closures; ``free_motion``: what the task leaves free.
+2. ``task_motion``, with ``inverse_kinematics`` and ``where_it_ends``: the motion it asks for.
+3. ``ranks_along``, ``feasibility``, ``needed_inputs``, ``limit_use``: what that motion takes.
+4. ``control_period``: what the hold does to the errors.
+5. ``judgement``, ``findings``: what it all means. ``check`` asks them in this order.
 """
 
 from ukctrl.analysis.check.check import check

@@ -8,8 +8,9 @@ from ukctrl.analysis.check.findings import Actuation, RowCheck
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.extremes import first_largest
-from ukctrl.mechanics.constraints import Integrability, Stack, classify_parts
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrability import Integrability, classify_parts
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport

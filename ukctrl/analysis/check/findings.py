@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Any, Literal
 
-import numpy as np
-
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
@@ -14,7 +12,8 @@ from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.where_it_ends import Stop
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.mechanics.constraints import Integrability
+from ukctrl.mechanics.integrability import Integrability
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.uk import RankReport
 
 Readiness = Literal["ready", "warnings", "not ready"]
@@ -186,18 +185,5 @@ class Check:
         if curves and motion.curves is not None and motion.loads is not None:
             over = {**dc.asdict(motion.curves), **dc.asdict(motion.loads)}
             table["curves"] = {name: values.tolist() for name, values in over.items()}
-        plain: dict[str, Any] = _plain(table)
+        plain: dict[str, Any] = finite_or_none(table)
         return plain
-
-
-def _plain(value: Any) -> Any:
-    """Return data that JSON can hold: NaN becomes null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

@@ -9,6 +9,8 @@ import numpy as np
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest
 
+UNUSED = 1e-6
+"""Less than this part of a limit, or of a unit without one, is nothing: rounding, not motion."""
 TOLERANCE = 1e-6
 """A limit is broken by more than this fraction of its size."""
 
@@ -48,20 +50,20 @@ def uses(
     for i, (name, unit) in enumerate(zip(names, units, strict=True)):
         x, share = values[:, i], part[:, i]
         if not np.isfinite(share).any():
-            k = first_largest(np.abs(x))
+            k = first_largest(np.abs(x), UNUSED)
             use = Use(
                 name=name, unit=unit, value=float(x[k]), t=float(t[k]), limit=None, beyond=0.0,
                 since=None, share=None,
             )  # fmt: skip
         else:
-            k = first_largest(share)
+            k = first_largest(share, UNUSED)
             over, under = x - high[:, i], low[:, i] - x
             size = np.where(over >= under, np.abs(high[:, i]), np.abs(low[:, i]))
             past = np.maximum(over, under)
             broken = past > TOLERANCE * np.maximum(size, 1e-6)
             use = Use(
                 name=name, unit=unit, value=float(x[k]), t=float(t[k]),
-                limit=float(high[k, i] if over[k] >= under[k] else low[k, i]),
+                limit=float(high[k, i] if over[k] >= under[k] or share[k] <= UNUSED else low[k, i]),
                 beyond=max(0.0, float(past[k])) if broken.any() else 0.0,
                 since=float(t[int(np.argmax(broken))]) if broken.any() else None,
                 share=float(share[k]),

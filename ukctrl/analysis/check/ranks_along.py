@@ -24,7 +24,7 @@ from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import first_largest, first_smallest
+from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
@@ -197,7 +197,7 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matr
     if highest:
         last = sigma[:, highest - 1]
         at = first_smallest(last, LOST)
-        worst, row = float(last[at]), names[first_largest(np.abs(U[at, :, highest - 1]))]
+        worst, row = float(last[at]), names[_weakest(U[at], sigma[at], highest)]
     rest = sigma[ranks == highest, highest:] if highest < sigma.shape[1] else np.zeros((1, 1))
     found = RankAlong(
         count=A.shape[1],
@@ -210,6 +210,14 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matr
         dropped=float(rest.max(initial=0.0)),
     )
     return found, sigma
+
+
+def _weakest(U: Matrix, sigma: Vector, rank: int) -> int:
+    """Return the row with the largest part in the last direction that counts, or in all directions
+    that are as weak, of which no single one is determined.
+    """
+    weak = np.abs(sigma[:rank] - sigma[rank - 1]) <= EQUAL_RTOL * sigma[rank - 1]
+    return first_largest(np.linalg.norm(U[:, :rank][:, weak], axis=1))
 
 
 def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
@@ -226,8 +234,8 @@ def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
         weighted, _ = mass_weighted(
             truth.L, truth.passive.rows.A, np.zeros((1, len(truth.passive)))
         )
-        U, _, _ = np.linalg.svd(weighted, full_matrices=False)
-        row = truth.passive.names[first_largest(np.abs(U[:, highest - 1]))]
+        U, sigma, _ = np.linalg.svd(weighted, full_matrices=False)
+        row = truth.passive.names[_weakest(U, sigma, highest)]
     return RankAlong(
         count=len(truth.passive),
         highest=highest,

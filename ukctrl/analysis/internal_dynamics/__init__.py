@@ -7,6 +7,14 @@ $$ \dim = n - \sum_k r_k , $$
 
 with $n$ the states that the passive constraints leave: twice the mobility, where all of them hold
 positions. Zero dynamics is this motion with the path at rest.
+
+In order:
+
+1. ``held_rows``: the robot with its rows held. ``hidden``: rows of higher relative degree.
+2. ``states_of_rest``, ``near_a_state``, ``modes``: what it does near rest.
+3. ``internal_motion``, ``periodic``: what it does along the path.
+4. ``internal_dynamics``: all of it for one scenario.
+5. ``internal_verdict``, ``internal_dynamics_figure``: in words and drawn.
 """
 
 from ukctrl.analysis.internal_dynamics.internal_dynamics import (

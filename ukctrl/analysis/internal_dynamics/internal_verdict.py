@@ -22,6 +22,8 @@ ON_CIRCLE = 1e-5
 """A multiplier this near to the unit circle is on it."""
 HERE = 1e-4
 """A start this near to a state of rest is at it [rad or m, per s]."""
+GONE = 1e-6
+"""A push of which less is left is gone; how much less, rounding decides."""
 LEAVES = 3.0
 """A motion that gets this many times farther from a state of rest than it began leaves it."""
 INSTEAD = (
@@ -218,7 +220,8 @@ def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
     seconds = run.times[-1] - run.times[0]
     apart = np.abs(run.pushed - run.moved)
     name = run.coordinates[first_largest(apart[-1])] if apart.size else ""
-    grown = f"{run.factor:.3g} times the push after {seconds:.3g} s"
+    factor = f"{run.factor:.3g}" if run.factor > GONE else f"less than {GONE:g}"
+    grown = f"{factor} times the push after {seconds:.3g} s"
     if run.fate == "runs_away":
         return "runs_away", f"'{name}' leaves it ever faster once it is pushed: {grown}"
     if run.fate == "drifts":

@@ -39,7 +39,8 @@ class Modes(NamedTuple):
     pole: complex
     """The pole that decides; of a pair, the one with positive imaginary part; NaN without any."""
     mode: Poles
-    """How the states move in its mode, complex amplitudes, shape ``(n,)``."""
+    """How the states move in its mode, complex amplitudes, shape ``(n, k)``; in all ``k`` of them
+    where several have the same pole, since then no single one is determined."""
 
 
 def scale(A: Matrix, positions: int) -> Vector:
@@ -73,7 +74,7 @@ def modes(A: Matrix, positions: int) -> Modes:
     """
     n = len(A)
     if not n:
-        return Modes("none", np.zeros(0, complex), 0, 0, complex(np.nan), np.zeros(0, complex))
+        return Modes("none", np.zeros(0, complex), 0, 0, complex(np.nan), np.zeros((0, 1), complex))
     size = scale(A, positions)
     scaled: Matrix = A * size / size[:, None]
     rest, basis, lengths = scaled, np.eye(n), []
@@ -88,7 +89,7 @@ def modes(A: Matrix, positions: int) -> Modes:
         lengths.append(len(rest) - rank)
         rest, basis = Vt[:rank] @ rest @ Vt[:rank].T, basis @ Vt[:rank].T
     at_zero, chain = sum(lengths), len(lengths)
-    moving, vectors = _others(scaled, basis, rest)
+    moving = np.linalg.eigvals(rest).astype(np.complex128)
     poles = np.concatenate([moving, np.zeros(at_zero)])
     order = np.lexsort((-poles.imag, ranks(-poles.real, ZERO * np.abs(poles).max())))
     margin = UNDAMPED * np.maximum(np.abs(moving), 1e-3 * np.abs(moving).max(initial=0.0))
@@ -107,26 +108,15 @@ def modes(A: Matrix, positions: int) -> Modes:
         kind, decides = "settles", first_largest(moving.real)
     if decides >= 0:
         pole = complex(moving[decides].real, abs(moving[decides].imag))
-        mode = size * vectors[:, decides]
+        _, sigma, Vh = np.linalg.svd(scaled - moving[decides] * np.eye(n))
+        mode = size[:, None] * Vh[min(n - 1, int(np.sum(sigma > small))) :].conj().T
     else:
         # The last of a chain is what must be pushed; what then moves is where it leads.
-        pushed = last[:, 0]
+        pushed = last
         for _ in range(chain - 1):
             pushed = scaled @ pushed
-        mode = np.asarray(size * pushed, dtype=np.complex128)
+        mode = np.asarray(size[:, None] * pushed, dtype=np.complex128)
     return Modes(kind, poles[order], at_zero, chain, pole, mode)
-
-
-def _others(A: Matrix, basis: Matrix, rest: Matrix) -> tuple[Poles, Poles]:
-    """Return the eigenvalues that are not 0, with vectors of the whole system."""
-    poles = np.linalg.eigvals(rest).astype(np.complex128)
-    vectors = []
-    n = len(A)
-    for pole in poles:
-        _, _, Vh = np.linalg.svd(A - pole * np.eye(n))
-        vectors.append(Vh[-1].conj())
-    shaped = np.array(vectors).T if vectors else np.zeros((n, 0))
-    return poles, shaped.astype(np.complex128)
 
 
 def time_constant(pole: complex) -> float:

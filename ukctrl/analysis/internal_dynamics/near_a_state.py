@@ -13,7 +13,7 @@ from ukctrl.analysis.internal_dynamics.hidden import Unseen, unseen
 from ukctrl.analysis.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes
 from ukctrl.analysis.linear import invariant_zeros
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import favouring_first, first_largest
 from ukctrl.mechanics.linearise import Linearization, output_matrix
 
 PREFERRED = 1e3
@@ -124,7 +124,8 @@ def _seen(
 
     t, q, v, u = at
     places = np.arange(len(found.V)) < len(linear.positions)
-    telling = np.where(places, PREFERRED, 1.0)[:, None] * found.V
+    weights = np.where(places, PREFERRED, 1.0) * favouring_first(len(places))
+    telling = weights[:, None] * found.V
     _, _, order = qr(telling.T, mode="economic", pivoting=True)
     chosen = np.sort(order[: found.V.shape[1]])
     left = modes(found.A, 0)  # its coordinates are mixed, and scaled already
@@ -137,13 +138,13 @@ def _seen(
 
 
 def _most(held: Held, q: Vector, deviation: NDArray[np.complex128]) -> str:
-    """Return the coordinate with most mass times motion in a mode; of a rate, where no other."""
+    """Return the coordinate with most mass times motion in modes; of a rate, where no other."""
     robot, n = held.robot, held.robot.nv
     if not deviation.size or not np.abs(deviation).max():
         return ""
     s = robot.snapshot(q)
     size = np.sqrt(np.diag(s.M))
-    moved, rate = np.abs(deviation[:n]) * size, np.abs(deviation[n:]) * size
+    moved, rate = (np.linalg.norm(part, axis=1) * size for part in (deviation[:n], deviation[n:]))
     part = moved if moved.max() > 1e-9 * rate.max() else rate
     return robot.dofs[first_largest(part)]
 

@@ -4,6 +4,14 @@ Near a state and an input, the plant of a scenario is $\dot x = A x + B\,\delta 
 of the servo rows as outputs, $y = C x$; its states are the deviations that the passive constraints
 leave (see [`linearize`][ukctrl.linearize]). The loop has the law's
 memory, the sensors and the delays as further states, and ticks where the scenario's does.
+
+In order:
+
+1. ``point``, ``equilibria``: where to look.
+2. ``linear_plant``, ``linear_law``, ``measuring``, ``sampling``, ``linear_loop``: what is there.
+3. ``zeros``, ``hidden_modes``, ``response``, ``margins``, ``structured_singular_value``: numbers.
+4. ``design``, ``period``: gains for a settling time; the longest period.
+5. ``analysis``: all of it for one scenario. ``linear_page``, ``linear_figures``: shown.
 """
 
 from ukctrl.analysis.linear import linear_figures

@@ -22,6 +22,7 @@ from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 
 Stability = Literal["stable", "neutral", "unstable"]
@@ -97,7 +98,7 @@ class LinearAnalysis:
                 "unseen": [_mode(mode) for mode in self.unseen],
             },
             "loop": None,
-            "margins": [_finite(dc.asdict(each)) for each in self.margins],
+            "margins": [finite_or_none(dc.asdict(each)) for each in self.margins],
             "disk_margin": self.disk,
             "disk_frequency": self.disk_frequency,
             "notes": list(self.notes),
@@ -239,13 +240,6 @@ def _mode(mode: HiddenMode) -> dict[str, Any]:
         "pole": [mode.pole.real, mode.pole.imag],
         "number": mode.number,
         "states": mode.states,
-    }
-
-
-def _finite(table: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in table.items()
     }
 
 

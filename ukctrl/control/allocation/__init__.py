@@ -5,6 +5,14 @@ metric, `Chen` the one in the row space of $A M^{-1} B$; a null-space input says
 what is left. On an open chain with the metric ``effort`` the two are the same. `Damped` keeps
 inputs small where the rows lose their grip, `Bounded` keeps
 within the motors' limits, and `Prioritized` gives blocks of rows a strict order.
+
+In order:
+
+1. ``allocation``: the base class, and what any allocation does when asked for too much.
+2. ``least_norm``, ``chen``: all rows met exactly; ``metric``, ``coupling``: in which sense.
+3. ``null_space``, ``internal_force``: what the motors do with what is left.
+4. ``damped``, ``prioritized`` with ``order``: rows that lose their grip, or contradict.
+5. ``bounded`` with ``input_limits``, ``scaled``, ``relaxed``, ``box``: within motors' limits.
 """
 
 from __future__ import annotations

@@ -174,11 +174,11 @@ class _Bounded(Allocator):
         d = demand - A @ a_free
         S, scale = input_freedoms(self._metric, dynamics), 1.0
         if self._levels is None:
-            problem = Problem(H, S, u0, low, high, found)
-            u, scale = scaled(problem, u, dynamics)
+            u, scale = scaled(Problem(H, S, u0, low, high, found), u, dynamics)
         else:
             at = self._levels.rows
-            u = relaxed(H[at], d[at], self._levels.ends, self._scale, S, u0, low, high, self._rank)
+            problem = Problem(H[at], S, u0, low, high, found)
+            u = relaxed(problem, d[at], self._levels.ends, self._scale, self._rank)
         self._account = _Account(scale, _sides(u, low, high), H @ u - d)
         return u
 

@@ -11,34 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.allocation.box import Box, least_squares, nearest
+from ukctrl.control.allocation.scaled import Problem
 from ukctrl.core.algebra.answer_checks import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 
 
 def relaxed(
-    H: Matrix,
-    d: Vector,
-    ends: NDArray[np.int64],
-    scale: Vector,
-    S: Matrix,
-    u0: Vector,
-    low: Vector,
-    high: Vector,
-    rank: RankPolicy,
+    problem: Problem, d: Vector, ends: NDArray[np.int64], scale: Vector, rank: RankPolicy
 ) -> Vector:
     """Return the input within limits that serves the levels in their order, nearest to ``u0``.
 
     Args:
-        H: Rows, highest priority first, shape ``(m, nu)``.
+        problem: Rows, highest priority first, the metric and the limits.
         d: Demand on them, shape ``(m,)``.
         ends: One past the last row of every level.
         scale: What each row is divided by before misses are added, shape ``(m,)``.
-        S: Freedoms, ``S S' = R^-1``, shape ``(nu, nu)``.
-        u0: Null-space input, shape ``(nu,)``.
-        low: Lowest input, shape ``(nu,)``.
-        high: Highest input, shape ``(nu,)``.
         rank: When a level counts as feeling a direction.
     """
+    H, S, u0, low, high, _ = problem
     w, Z = np.zeros(len(u0)), np.eye(len(u0))
     rows, first = H @ S / scale[:, None], 0
     for last in ends.tolist():

@@ -11,6 +11,14 @@ $\dot\psi + \alpha \psi = 0$.
 
 The linear ones look at the rows alone. `Sliding`, `ChenRobust`, `AdaptiveRobust` and `Lyapunov`
 reckon with a model that is wrong, and promise a bound of the error, which a run records.
+
+In order:
+
+1. ``feedback``: the base class, bound to rows; what it asks, remembers and promises.
+2. ``linear``: exact, Baumgarte, PID, first order.
+3. ``surface``: the error of velocity level, and how it decays.
+4. ``sliding`` with ``odd`` and ``exact_error``, ``chen_robust``, ``adaptive_robust``.
+5. ``lyapunov``: one row for all. ``model_error``: how wrong a model is, for their bounds.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
     InfeasibleConstraint,
@@ -50,20 +50,12 @@ RANK = RankPolicy(passive=1e-7)
 
 def matrix(name: str, value: ArrayLike) -> Matrix:
     """Return ``value`` as a C-contiguous float matrix, or say what it is instead."""
-    array = _floats(name, value)
-    if array.ndim != 2:
-        raise ShapeError(f"{name} must be a matrix; got shape {array.shape}.")
-    _require_finite(name, array)
-    return array
+    return _finite(name, value, "matrix", 2)
 
 
 def vector(name: str, value: ArrayLike) -> Vector:
     """Return ``value`` as a contiguous float vector, or say what it is instead."""
-    array = _floats(name, value)
-    if array.ndim != 1:
-        raise ShapeError(f"{name} must be a vector; got shape {array.shape}.")
-    _require_finite(name, array)
-    return array
+    return _finite(name, value, "vector", 1)
 
 
 def symmetric(name: str, value: ArrayLike) -> Matrix:
@@ -75,7 +67,7 @@ def symmetric(name: str, value: ArrayLike) -> Matrix:
     return array
 
 
-def _floats(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def _floats(name: str, value: ArrayLike) -> Array:
     try:
         found = np.asarray(value)
         if np.iscomplexobj(found):  # NumPy would drop the imaginary part, with a warning
@@ -87,11 +79,15 @@ def _floats(name: str, value: ArrayLike) -> NDArray[np.float64]:
         raise InputError(f"{name} must be a table of numbers; got {str(value)[:60]!r}.") from None
 
 
-def _require_finite(name: str, array: Vector | Matrix) -> None:
+def _finite(name: str, value: ArrayLike, kind: str, ndim: int) -> Array:
+    array = _floats(name, value)
+    if array.ndim != ndim:
+        raise ShapeError(f"{name} must be a {kind}; got shape {array.shape}.")
     if not np.isfinite(array).all():
         raise InputError(
             f"{name} must be finite; it has {np.sum(~np.isfinite(array))} that are not."
         )
+    return array
 
 
 def expect(name: str, got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
@@ -139,6 +135,7 @@ def raise_if_missed(
     found: int,
     rank: RankPolicy,
     rows: Sequence[str] | None,
+    *,
     advice: str | None = None,
 ) -> None:
     """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""

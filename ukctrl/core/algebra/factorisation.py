@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import EQUAL_RTOL
 
 
 class RowFactor(NamedTuple):
@@ -205,9 +206,14 @@ def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
 
 @compiled
 def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
-    """Write a row order whose first ``rank`` rows are independent; return the rank."""
+    """Write a row order whose first ``rank`` rows are independent; return the rank.
+
+    Rows of unit length are equal but for rounding: of those, the first are taken.
+    """
     rows = H.copy()
     unit_rows(rows, np.zeros(H.shape[0]))
+    for i in range(len(rows)):
+        rows[i] *= 1.0 - EQUAL_RTOL * i
     factor = factor_rows(rows, rtol)
     order[:] = factor.order
     return factor.rank

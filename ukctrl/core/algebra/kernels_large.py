@@ -8,6 +8,7 @@ empty. Same arguments, same answers to rounding.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
@@ -57,11 +58,7 @@ def passive_answer(
     A_p: Matrix,
     b_p: Matrix,
     rtol: float,
-    L: Matrix,
-    a_free: Vector,
-    G: Matrix,
-    a_0: Vector,
-    margins: Vector,
+    *out: NDArray[np.float64],
 ) -> int:
     """Write ``L``, ``a_free``, ``G``, ``a_0`` and ``margins``; see `kernels.passive_answer`.
 
@@ -69,6 +66,7 @@ def passive_answer(
     Gram matrix, which is sparse for a chain of bodies. Where they are not, singular values
     decide.
     """
+    L, a_free, G, a_0, margins = out
     diagonal = M.diagonal()
     separate = bool((diagonal > 0.0).all()) and np.count_nonzero(M) == len(diagonal)
     if separate:
@@ -107,9 +105,7 @@ def passive_answer(
     elif finite and len(M) >= VALUES_SIZE:
         moved, rank = _by_singular_values(rows, demanded, free, rtol, margins)
     else:
-        return kernels.passive_answer(
-            M, nle, f, B, A_p, b_p, rtol, L, a_free, G, a_0, margins
-        )  # fmt: skip
+        return kernels.passive_answer(M, nle, f, B, A_p, b_p, rtol, *out)
     answer = lower(moved, transposed=True)
     a_0[:] = answer[:, 0]
     a_free[:] = answer[:, 0] + answer[:, 1]
@@ -156,10 +152,10 @@ def servo_input(
     R: Matrix,
     u0: Vector,
     rtol: float,
-    u: Vector,
-    miss: Vector,
+    *out: Vector,
 ) -> int:
     """Write ``u`` and ``miss``; see `ukctrl.core.algebra.kernels.servo_input`."""
+    u, miss = out
     H = product(A, G)
     could = np.einsum("ij,ij->i", A, A) * np.einsum("ij,ij->", G, G)
     H[np.einsum("ij,ij->i", H, H) <= rtol * rtol * could] = 0.0

@@ -1,4 +1,10 @@
-"""Constraints: what the robot shall or must obey, as rows ``A a = b``."""
+"""Constraints: what the robot shall or must obey, as rows ``A a = b``.
+
+The parts, each on those before it: ``constraint`` (what a constraint is, a stack of them);
+``kinematics``, ``pose``, ``contact``, ``wheel`` and ``swarm`` (rows of each kind, compiled);
+``frame_probe`` (a frame at a state); ``frames``, ``joints``, ``closures`` and ``ground``;
+``geometry`` and ``energy``.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +24,6 @@ from ukctrl.mechanics.constraints.geometry import ComFollows, Distance, OnSurfac
 from ukctrl.mechanics.constraints.ground import Contact, Ground, Rolling
 from ukctrl.mechanics.constraints.joints import Expression, Gear, JointFollows, LinearVelocity
 from ukctrl.mechanics.constraints.swarm import Aggregation
-from ukctrl.mechanics.integrability.classify import (
-    Integrability,
-    RowIntegrability,
-    classify,
-    classify_parts,
-)
 
 if TYPE_CHECKING:
     AnyConstraint = Constraint
@@ -44,7 +44,6 @@ __all__ = [
     "Expression",
     "Gear",
     "Ground",
-    "Integrability",
     "JointFollows",
     "LinearVelocity",
     "OnSurface",
@@ -53,10 +52,7 @@ __all__ = [
     "PoseFollows",
     "RelativePoseFollows",
     "Rolling",
-    "RowIntegrability",
     "Rows",
     "Stack",
     "Trace",
-    "classify",
-    "classify_parts",
 ]

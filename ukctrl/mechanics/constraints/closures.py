@@ -94,7 +94,8 @@ class _Closure(Attached):
         self._places, self._turning = len(axes), turning
         self._free, self._along = _FREE[spec.type]
         self.slides = bool(self._free)
-        self._x, self._A = np.zeros((3, 3)), np.zeros((3, robot.nv))
+        self._x = np.zeros(3), np.zeros(3), np.zeros(3)
+        self._A = np.zeros((3, robot.nv))
         self._still, self._none = np.zeros(3), np.zeros(6)
         self._J_a, self._J_n = np.zeros((6, robot.nv)), np.zeros((6, robot.nv))
 
@@ -102,11 +103,7 @@ class _Closure(Attached):
         a, b, x = self._a, self._b, self._x
         a.move(s)
         b.move(s)
-        relative_motion(
-            a.R, a.p, a.J, a.velocity, a.drift,
-            b.p, b.J, b.velocity, b.drift,
-            x[0], x[1], x[2], self._A,
-        )  # fmt: skip
+        relative_motion(*a.motion, *b.motion[1:], *x, self._A)
         count = self._places
         self._fill(rows.part(slice(0, count)), count)
         rest = rows.part(slice(count, len(self.names)))
@@ -134,9 +131,9 @@ class _Closure(Attached):
     def _fill(self, rows: Rows, count: int) -> None:
         x = self._x
         rows.A[:] = self._A[:count]
-        rows.phi[:] = x[0, :count]
-        rows.beta[:] = x[1, :count]
-        rows.b[:] = -x[2, :count]
+        rows.phi[:] = x[0][:count]
+        rows.beta[:] = x[1][:count]
+        rows.b[:] = -x[2][:count]
 
     def _axis(self, rows: Rows) -> None:
         """Write the first two components of the held axis in the holding frame.
@@ -155,9 +152,6 @@ class _Closure(Attached):
         self._J_a[3:] = a.J[3:]
         seen, seen_drift = self._none.copy(), self._none.copy()
         seen[3:], seen_drift[3:] = a.velocity[3:], a.drift[3:]
-        relative_motion(
-            a.R, self._still, self._J_a, seen, seen_drift,
-            n, self._J_n, tip, tip_drift,
-            x[0], x[1], x[2], self._A,
-        )  # fmt: skip
+        seen_from = (a.R, self._still, self._J_a, seen, seen_drift)
+        relative_motion(*seen_from, n, self._J_n, tip, tip_drift, *x, self._A)
         self._fill(rows, 2)

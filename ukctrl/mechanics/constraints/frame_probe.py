@@ -23,33 +23,20 @@ def path_of_size(path: Reference, size: int, what: str) -> Callable[[float], tup
 
 
 class FrameProbe:
-    """Pose, Jacobian, velocity and drift of one frame, evaluated at a snapshot."""
+    """Pose, Jacobian, velocity and drift of one frame, evaluated at a snapshot.
+
+    ``motion`` has all five of them, as one tuple.
+    """
 
     def __init__(self, robot: Robot, frame: str) -> None:
         site = robot.site(frame)
         self.frame = frame
-        self.joint = site.joint
-        self.local_rotation, self.local = site.rotation, site.translation
-        self.columns = site.columns
+        self._place = site.place
         self.R, self.p = np.zeros((3, 3)), np.zeros(3)
         self.J = np.zeros((6, robot.nv))
         self.velocity, self.drift = np.zeros(6), np.zeros(6)
+        self.motion = (self.R, self.p, self.J, self.velocity, self.drift)
 
     def move(self, s: Snapshot) -> None:
         """Evaluate at the snapshot; the arrays are reused."""
-        frame_motion(
-            s.Jt,
-            s.dJt,
-            s.v,
-            s.rotations,
-            s.translations,
-            self.joint,
-            self.local_rotation,
-            self.local,
-            self.columns,
-            self.R,
-            self.p,
-            self.J,
-            self.velocity,
-            self.drift,
-        )
+        frame_motion(*s.joints, *self._place, *self.motion)

@@ -64,11 +64,7 @@ class _Point(Attached):
     def write(self, s: Snapshot, rows: Rows) -> None:
         self._reference = self._path(s.t)
         point_rows(
-            s.Jt,
-            s.dJt,
-            s.v,
-            s.rotations,
-            s.translations,
+            *s.joints,
             self._joint,
             self._local,
             self._columns,
@@ -108,22 +104,14 @@ class _Orientation(Attached):
         self.names = tuple(f"{block}.{axis}" for axis in ("rx", "ry", "rz"))
         self.units = ("rad",) * 3
         self.holonomic = (True,) * 3
-        self._site = robot.site(frame)
+        self._place = robot.site(frame).place
         self._path = path.compile()
         self._J = np.zeros((6, robot.nv))
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        site = self._site
         turned_rows(
-            s.Jt,
-            s.dJt,
-            s.v,
-            s.rotations,
-            s.translations,
-            site.joint,
-            site.rotation,
-            site.translation,
-            site.columns,
+            *s.joints,
+            *self._place,
             self._path(s.t),
             self._J,
             *rows,
@@ -152,7 +140,7 @@ class _Pose(Attached):
         self.names = tuple(f"{self.block}.{axis}" for axis in ("x", "y", "z", "rx", "ry", "rz"))
         self.units = ("m",) * 3 + ("rad",) * 3
         self.holonomic = (True,) * 6
-        self._frame, self._site = spec.frame, robot.site(spec.frame)
+        self._frame, self._place = spec.frame, robot.site(spec.frame).place
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = spec.orientation.compile()
         self._axes = np.arange(3)
@@ -161,18 +149,10 @@ class _Pose(Attached):
         self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        site = self._site
         self._reference = self._path(s.t)
         pose_rows(
-            s.Jt,
-            s.dJt,
-            s.v,
-            s.rotations,
-            s.translations,
-            site.joint,
-            site.rotation,
-            site.translation,
-            site.columns,
+            *s.joints,
+            *self._place,
             self._axes,
             self._reference,
             self._orientation(s.t),
@@ -216,18 +196,14 @@ class _Relative(Attached):
         self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = spec.orientation.compile() if spec.orientation else None
-        self._x = np.zeros((3, 3))
+        self._x = np.zeros(3), np.zeros(3), np.zeros(3)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
         a, b, x = self._a, self._b, self._x
         a.move(s)
         b.move(s)
         top = rows.part(slice(0, 3))
-        relative_motion(
-            a.R, a.p, a.J, a.velocity, a.drift,
-            b.p, b.J, b.velocity, b.drift,
-            x[0], x[1], x[2], top.A,
-        )  # fmt: skip
+        relative_motion(*a.motion, *b.motion[1:], *x, top.A)
         r = np.array(self._path(s.t))
         top.phi[:] = x[0] - r[:3]
         top.beta[:] = x[1] - r[3:6]

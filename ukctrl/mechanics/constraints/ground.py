@@ -94,18 +94,7 @@ class _Contact(Attached):
     def write(self, s: Snapshot, rows: Rows) -> None:
         probe = self._probe
         probe.move(s)
-        contact_rows(
-            probe.R,
-            probe.p,
-            probe.J,
-            probe.velocity,
-            probe.drift,
-            self._point,
-            self._axes,
-            self._flat,
-            self._sticks,
-            *rows,
-        )
+        contact_rows(*probe.motion, self._point, self._axes, self._flat, self._sticks, *rows)
 
     def slip(self) -> Matrix | None:
         return None if self._sticks else self._tangents @ self._probe.J[:3]
@@ -162,9 +151,8 @@ class _Rolling(Attached):
         probe = self._probe
         probe.move(s)
         has_heading = rolling_rows(
-            probe.R, probe.p, probe.J, probe.velocity, probe.drift,
-            self._axle, self._radius, self._point, self._normal, *rows,
-        )  # fmt: skip
+            *probe.motion, self._axle, self._radius, self._point, self._normal, *rows
+        )
         if not has_heading:
             raise DomainError(
                 f"wheel '{self.block}' must not lie flat on the ground, where it has no heading."

@@ -34,17 +34,37 @@ def turned_rows(
     """
     R, p, velocity, drift = np.empty((3, 3)), np.empty(3), np.empty(6), np.empty(6)
     frame_motion(
-        Jt, dJt, v, rotations, translations, joint, local_rotation, local, columns,
-        R, p, J, velocity, drift,
-    )  # fmt: skip
+        Jt,
+        dJt,
+        v,
+        rotations,
+        translations,
+        joint,
+        local_rotation,
+        local,
+        columns,
+        R,
+        p,
+        J,
+        velocity,
+        drift,
+    )
     desired = np.empty(15)
     for i in range(15):
         desired[i] = reference[i]
     orientation_rows(
-        R, J, velocity[3:], drift[3:],
-        desired[:9].reshape((3, 3)), desired[9:12], desired[12:],
-        A, b, beta, phi,
-    )  # fmt: skip
+        R,
+        J,
+        velocity[3:],
+        drift[3:],
+        desired[:9].reshape((3, 3)),
+        desired[9:12],
+        desired[12:],
+        A,
+        b,
+        beta,
+        phi,
+    )
 
 
 @compiled
@@ -70,10 +90,36 @@ def pose_rows(
 ) -> None:
     """Write the rows of a pose, position then orientation, and where the frame is."""
     point_rows(
-        Jt, dJt, v, rotations, translations, joint, local, columns, axes, path,
-        p, A[:3], b[:3], beta[:3], phi[:3],
-    )  # fmt: skip
+        Jt,
+        dJt,
+        v,
+        rotations,
+        translations,
+        joint,
+        local,
+        columns,
+        axes,
+        path,
+        p,
+        A[:3],
+        b[:3],
+        beta[:3],
+        phi[:3],
+    )
     turned_rows(
-        Jt, dJt, v, rotations, translations, joint, local_rotation, local, columns, orientation,
-        J, A[3:], b[3:], beta[3:], phi[3:],
-    )  # fmt: skip
+        Jt,
+        dJt,
+        v,
+        rotations,
+        translations,
+        joint,
+        local_rotation,
+        local,
+        columns,
+        orientation,
+        J,
+        A[3:],
+        b[3:],
+        beta[3:],
+        phi[3:],
+    )

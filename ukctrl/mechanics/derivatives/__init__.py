@@ -4,6 +4,9 @@ Rows of relative degree r need $\phi, \dot\phi, \dots, \phi^{(r)}$ along the mot
 state under an input $u(\tau) = \sum_k u_k \tau^k / k!$. Where robot and rows are formulas they are
 derived exactly (`FormulaJets`); on any other robot they are measured along that motion by a
 spectral method (`SampledJets`), which tells how exact it is.
+
+The parts, each on those before it: ``jets`` (what both are) and ``paths``; ``formula_jets`` and
+``sampled_jets``; ``select``.
 """
 
 from ukctrl.mechanics.derivatives.formula_jets import FormulaJets, formula_jets

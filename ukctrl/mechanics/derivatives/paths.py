@@ -37,7 +37,6 @@ class Osculating(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return self._path.size
 
     def about(self, t: float, order: int) -> None:

@@ -1,7 +1,7 @@
 """Time integration of a state ``(q, v, memory)``, on the manifold of the configuration.
 
-Two families behind one face, `Integrator.advance`: SciPy's adaptive methods, and methods of a
-fixed step.
+Two families behind one face, `Integrator.advance`. The parts: ``integrator`` (what both are), and
+on it ``adaptive`` (SciPy's methods), ``fixed_step`` and ``held_step`` (one step in less time).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import numpy as np
 
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix
+from ukctrl.core.extremes import favouring_first
 from ukctrl.mechanics.dynamics import Dynamics
 
 
@@ -38,6 +39,7 @@ class FreeDirections:
         from scipy.linalg import qr
 
         size = np.linalg.norm(self._L, axis=1)  # the root of the mass matrix's diagonal
+        size *= favouring_first(len(size))
         _, _, order = qr((self._Y * size[:, None]).T, mode="economic", pivoting=True)
         return np.asarray(np.sort(order[: self._Y.shape[1]]), dtype=np.intp)
 

@@ -96,6 +96,7 @@ def solve(
     form: Form = "udwadia_kalaba",
     inverse: MethodName | Inverse = "svd",
     rank: RankPolicy = RANK,
+    *,
     rows: Sequence[str] | None = None,
     coordinates: Sequence[str] | None = None,
     undetermined: Literal["refuse", "least_norm"] = "refuse",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 from typing import Annotated, Literal, Self
@@ -36,11 +37,9 @@ class Constant(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.value)
 
     def compile(self) -> Path:
-        """Return the flat function of time."""
         flat = (*self.value, *([0.0] * 2 * self.size))
         return lambda t: flat
 
@@ -50,12 +49,42 @@ class Constant(Reference):
         return math.inf
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         return np.array([self.value, *([[0.0] * self.size] * order)])
 
 
+class _Polynomials(Reference):
+    """A polynomial for all time, or one that begins at 0 and ends."""
+
+    @abc.abstractmethod
+    def _endless(self) -> Series:
+        """Return the coefficients of what goes on for all time, shape (powers, size)."""
+
+    @functools.cached_property
+    @abc.abstractmethod
+    def _pieces(self) -> Pieces | None:
+        """What begins and ends; None: it goes on for all time."""
+
+    def compile(self) -> Path:
+        pieces = self._pieces
+        return polynomial(self._endless()) if pieces is None else pieces.compile()
+
+    @property
+    def smoothness(self) -> float:
+        pieces = self._pieces
+        return math.inf if pieces is None else pieces.smoothness
+
+    def breaks(self, first: float, last: float) -> list[float]:
+        """Return the times within a span at which it begins or ends [s]."""
+        pieces = self._pieces
+        return [] if pieces is None else pieces.breaks(first, last)
+
+    def series(self, t: float, order: int) -> Series:
+        pieces = self._pieces
+        return _taylor(self._endless(), t, order) if pieces is None else pieces.series(t, order)
+
+
 @spec
-class Line(Reference):
+class Line(_Polynomials):
     """A straight line: to an end point in a duration, or at a constant velocity without end.
 
     With an end point it holds the start before t = 0 and the end after the duration.
@@ -89,31 +118,8 @@ class Line(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.start)
 
-    def compile(self) -> Path:
-        """Return the flat function of time."""
-        pieces = self._pieces
-        return polynomial(self._endless) if pieces is None else pieces.compile()
-
-    @property
-    def smoothness(self) -> float:
-        """How many derivatives are continuous at all times; infinite where all are."""
-        pieces = self._pieces
-        return math.inf if pieces is None else pieces.smoothness
-
-    def breaks(self, first: float, last: float) -> list[float]:
-        """Return the times within a span at which it begins or ends [s]."""
-        pieces = self._pieces
-        return [] if pieces is None else pieces.breaks(first, last)
-
-    def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
-        pieces = self._pieces
-        return _endless(self._endless, t, order) if pieces is None else pieces.series(t, order)
-
-    @property
     def _endless(self) -> Series:
         return padded(list(zip(self.start, self.velocity or (), strict=True)))
 
@@ -163,11 +169,9 @@ class HarmonicSum(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.offset)
 
     def compile(self) -> Path:
-        """Return the flat function of time."""
         n, lines, basis = self.size, list[str](), ["1"]
         columns = [np.concatenate([self.offset, np.zeros(2 * n)])]
         for index, term in enumerate(self.terms):
@@ -187,7 +191,6 @@ class HarmonicSum(Reference):
         return math.inf
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         found = np.zeros((order + 1, self.size))
         found[0] = self.offset
         for term in self.terms:
@@ -198,7 +201,7 @@ class HarmonicSum(Reference):
 
 
 @spec
-class Polynomial(Reference):
+class Polynomial(_Polynomials):
     r"""A polynomial in time for each component, $r_i = \sum_k c_{ik} t^k$."""
 
     kind: Literal["polynomial"] = "polynomial"
@@ -218,31 +221,10 @@ class Polynomial(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.coefficients)
 
-    def compile(self) -> Path:
-        """Return the flat function of time."""
-        pieces = self._pieces
-        return polynomial(padded(self.coefficients)) if pieces is None else pieces.compile()
-
-    @property
-    def smoothness(self) -> float:
-        """How many derivatives are continuous at all times; infinite where all are."""
-        pieces = self._pieces
-        return math.inf if pieces is None else pieces.smoothness
-
-    def breaks(self, first: float, last: float) -> list[float]:
-        """Return the times within a span at which it begins or ends [s]."""
-        pieces = self._pieces
-        return [] if pieces is None else pieces.breaks(first, last)
-
-    def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
-        pieces = self._pieces
-        if pieces is None:
-            return _endless(padded(self.coefficients), t, order)
-        return pieces.series(t, order)
+    def _endless(self) -> Series:
+        return padded(self.coefficients)
 
     @functools.cached_property
     def _pieces(self) -> Pieces | None:
@@ -251,7 +233,7 @@ class Polynomial(Reference):
         return Pieces(np.array([0.0, self.duration]), padded(self.coefficients))
 
 
-def _endless(coefficients: Series, t: float, order: int) -> Series:
+def _taylor(coefficients: Series, t: float, order: int) -> Series:
     """Return the Taylor coefficients of a polynomial without end, shape (order + 1, size)."""
     parts = np.polynomial.polynomial
     rows = [coefficients[0]]

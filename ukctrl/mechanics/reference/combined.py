@@ -51,11 +51,9 @@ class TimeScaled(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return self.path.size
 
     def compile(self) -> Path:
-        """Return the flat function of time."""
         known: dict[str, object] = {"path": self.path.compile()}
         if self.clock is None:
             rate = 1.0 if self.rate is None else self.rate
@@ -75,7 +73,6 @@ class TimeScaled(Reference):
 
     @property
     def smoothness(self) -> float:
-        """How many derivatives are continuous at all times; infinite where all are."""
         clock = math.inf if self.clock is None else self.clock.smoothness
         return min(self.path.smoothness, clock)
 
@@ -93,7 +90,6 @@ class TimeScaled(Reference):
         return sorted(t / rate + self.delay for t in self.path.breaks(*ends))
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         if self.clock is None:
             rate = 1.0 if self.rate is None else self.rate
             scale = rate ** np.arange(order + 1)
@@ -140,11 +136,9 @@ class Repeated(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return self.path.size
 
     def compile(self) -> Path:
-        """Return the flat function of time."""
         lines = [f"turn = floor(t/{self.period!r})"]
         lines += [f"({_names(self.size)},) = path(t - turn*{self.period!r})"]
         gap = self._gap().tolist() if self.advance else [0.0] * self.size
@@ -165,14 +159,12 @@ class Repeated(Reference):
         return min(self.path.smoothness, float(found[0]) if found.size else math.inf)
 
     def breaks(self, first: float, last: float) -> list[float]:
-        """Return the times within a span at which some derivative may jump [s], in order."""
         T, inner = self.period, [0.0, *self.path.breaks(0.0, self.period)]
         turns = range(math.floor(first / T), math.ceil(last / T) + 1)
         times = (turn * T + t for turn in turns for t in inner)
         return [t for t in times if first < t < last]
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         turn = math.floor(t / self.period)
         found = self.path.series(t - turn * self.period, order)
         if self.advance:
@@ -191,11 +183,9 @@ class Stacked(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return sum(part.size for part in self.parts)
 
     def compile(self) -> Path:
-        """Return the flat function of time."""
         lines: list[str] = []
         orders: list[list[str]] = [[], [], []]
         known: dict[str, object] = {}
@@ -211,15 +201,12 @@ class Stacked(Reference):
 
     @property
     def smoothness(self) -> float:
-        """How many derivatives are continuous at all times; infinite where all are."""
         return min(part.smoothness for part in self.parts)
 
     def breaks(self, first: float, last: float) -> list[float]:
-        """Return the times within a span at which some derivative may jump [s], in order."""
         return sorted({t for part in self.parts for t in part.breaks(first, last)})
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         return np.hstack([part.series(t, order) for part in self.parts])
 
 

@@ -193,12 +193,10 @@ class PiecewiseReference(Reference):
         """The pieces."""
 
     def compile(self) -> Path:
-        """Return the flat function of time."""
         return self.pieces.compile()
 
     @property
     def smoothness(self) -> float:
-        """How many derivatives are continuous at all times; infinite where all are."""
         return self.pieces.smoothness
 
     def breaks(self, first: float, last: float) -> list[float]:
@@ -206,7 +204,6 @@ class PiecewiseReference(Reference):
         return self.pieces.breaks(first, last)
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, size)."""
         return self.pieces.series(t, order)
 
 

@@ -53,7 +53,6 @@ class Expression(Reference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self._texts)
 
     def compile(self) -> Path:

@@ -96,7 +96,6 @@ class ConstantOrientation(OrientationReference):
         return self
 
     def compile(self) -> OrientationPath:
-        """Return the flat function of time."""
         R = _rotation(self.rpy, self.quaternion)
         flat = (*R.ravel().tolist(), *([0.0] * 6))
         return lambda t: flat
@@ -121,7 +120,6 @@ class AboutAxis(OrientationReference):
         return self
 
     def compile(self) -> OrientationPath:
-        """Return the flat function of time."""
         n = np.array(self.axis) / np.linalg.norm(self.axis)
         rows = np.zeros((15, 5))
         rows[:9, :3] = np.stack(_turn(n, from_rpy(self.rpy)), axis=2).reshape(9, 3)
@@ -175,7 +173,6 @@ class RollPitchYaw(OrientationReference):
         return self
 
     def compile(self) -> OrientationPath:
-        """Return the flat function of time."""
         return compile_source("t", _RPY_LINES, time="t", known={"angles": self.angles.compile()})
 
 
@@ -216,7 +213,6 @@ class Between(OrientationReference):
         return [from_rpy(rpy) for rpy in self.rpy or ()]
 
     def compile(self) -> OrientationPath:
-        """Return the flat function of time."""
         rotations = self._rotations()
         times = instants(self.times, self.duration, len(rotations)).tolist()
         pieces = []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import math
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Direction, Length, Meters, Position, Radians, Seconds, Speed, spec
 from ukctrl.mechanics.reference.compiled_paths import combination, finite_rows
@@ -18,7 +19,11 @@ from ukctrl.mechanics.reference.taylor import Series, product, quotient, sinusoi
 
 
 class _Smooth(Reference):
-    """A curve without corners in any derivative."""
+    """A curve in space without corners in any derivative."""
+
+    @property
+    def size(self) -> int:
+        return 3
 
     @property
     def smoothness(self) -> float:
@@ -26,8 +31,21 @@ class _Smooth(Reference):
         return math.inf
 
 
+class _Turning(_Smooth):
+    """A circle or a helix."""
+
+    @abc.abstractmethod
+    def _turn(self) -> _Turn: ...
+
+    def compile(self) -> Path:
+        return self._turn().path()
+
+    def series(self, t: float, order: int) -> Series:
+        return self._turn().series(t, order)
+
+
 @spec
-class Circle(_Smooth):
+class Circle(_Turning):
     r"""A circle, $r = c + R\,(e_1 \cos\theta + e_2 \sin\theta)$, $\theta = 2\pi t/T + \theta_0$.
 
     Seen against the normal (from its tip) it turns counter-clockwise.
@@ -52,24 +70,13 @@ class Circle(_Smooth):
         plane_axes(self.normal, self.first_axis)
         return self
 
-    @property
-    def size(self) -> int:
-        """Three."""
-        return 3
-
-    def compile(self) -> Path:
-        """Return the flat function of time."""
+    def _turn(self) -> _Turn:
         axes = plane_axes(self.normal, self.first_axis)
-        return _turning(self.center, axes, self.radius, self.period, self.phase, 0.0)
-
-    def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
-        axes = plane_axes(self.normal, self.first_axis)
-        return _turned(self.center, axes, self.radius, self.period, self.phase, 0.0, t, order)
+        return _Turn(self.center, axes, self.radius, self.period, self.phase)
 
 
 @spec
-class Helix(_Smooth):
+class Helix(_Turning):
     r"""A helix: a circle whose centre moves along its axis, $c + h\, n\, t$."""
 
     kind: Literal["helix"] = "helix"
@@ -97,24 +104,10 @@ class Helix(_Smooth):
         plane_axes(self.axis, self.first_axis)
         return self
 
-    @property
-    def size(self) -> int:
-        """Three."""
-        return 3
-
-    def compile(self) -> Path:
-        """Return the flat function of time."""
+    def _turn(self) -> _Turn:
+        rise = (self.rise if self.pitch is None else self.pitch / self.period) or 0.0
         axes = plane_axes(self.axis, self.first_axis)
-        return _turning(self.center, axes, self.radius, self.period, self.phase, self._rise)
-
-    def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
-        axes, rise = plane_axes(self.axis, self.first_axis), self._rise
-        return _turned(self.center, axes, self.radius, self.period, self.phase, rise, t, order)
-
-    @property
-    def _rise(self) -> float:
-        return (self.rise if self.pitch is None else self.pitch / self.period) or 0.0
+        return _Turn(self.center, axes, self.radius, self.period, self.phase, rise)
 
 
 @spec
@@ -146,13 +139,7 @@ class Lemniscate(_Smooth):
         plane_axes(self.normal, self.first_axis)
         return self
 
-    @property
-    def size(self) -> int:
-        """Three."""
-        return 3
-
     def compile(self) -> Path:
-        """Return the flat function of time."""
         omega, a = 2.0 * math.pi / self.period, self.half_width
         lines = _angle(omega, self.phase)
         if self.shape == "gerono":
@@ -179,7 +166,6 @@ class Lemniscate(_Smooth):
         return combination(lines, ["1", "x0", "x1", "x2", "y0", "y1", "y2"], finite_rows(rows))
 
     def series(self, t: float, order: int) -> Series:
-        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
         omega = 2.0 * math.pi / self.period
         x, sine = sinusoid(omega, omega * t + self.phase, order)
         if self.shape == "bernoulli":
@@ -187,54 +173,47 @@ class Lemniscate(_Smooth):
             below[0] += 1.0
             x = quotient(x, below)
         e1, e2, _ = plane_axes(self.normal, self.first_axis)
-        found = self.half_width * (np.outer(x, e1) + np.outer(product(x, sine), e2))
-        found[0] += self.center
-        return found
+        coefficients = self.half_width * (np.outer(x, e1) + np.outer(product(x, sine), e2))
+        coefficients[0] += self.center
+        return coefficients
 
 
-def _turning(
-    center: tuple[float, float, float],
-    axes: NDArray[np.float64],
-    radius: float,
-    period: float,
-    phase: float,
-    rise: float,
-) -> Path:
-    """Compile a helix; with no rise, a circle."""
-    omega = 2.0 * math.pi / period
-    e1, e2, n = axes
-    c, s, zero = radius * e1, radius * e2, np.zeros(3)
-    with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
-        square = np.float64(omega) * omega
-        rows = np.concatenate(
-            [
-                np.stack([np.array(center), rise * n, c, s], axis=1),
-                np.stack([rise * n, zero, omega * s, -omega * c], axis=1),
-                np.stack([zero, zero, -square * c, -square * s], axis=1),
-            ]
-        )
-    return combination(_angle(omega, phase), ["1", "t", "c", "s"], finite_rows(rows))
+class _Turn(NamedTuple):
+    """A helix; with no rise, a circle."""
 
+    center: tuple[float, float, float]
+    axes: Matrix
+    radius: float
+    period: float
+    phase: float
+    rise: float = 0.0
 
-def _turned(
-    center: tuple[float, float, float],
-    axes: NDArray[np.float64],
-    radius: float,
-    period: float,
-    phase: float,
-    rise: float,
-    t: float,
-    order: int,
-) -> Series:
-    """Return the Taylor coefficients of a helix, shape (order + 1, 3)."""
-    omega = 2.0 * math.pi / period
-    cosine, sine = sinusoid(omega, omega * t + phase, order)
-    e1, e2, n = axes
-    found = radius * (np.outer(cosine, e1) + np.outer(sine, e2))
-    found[0] += np.array(center) + rise * t * n
-    if order:
-        found[1] += rise * n
-    return found
+    def path(self) -> Path:
+        """Return the flat function of time."""
+        omega = 2.0 * math.pi / self.period
+        e1, e2, n = self.axes
+        c, s, zero = self.radius * e1, self.radius * e2, np.zeros(3)
+        with np.errstate(over="ignore", invalid="ignore"):  # finite_rows says it in words
+            square, climb = np.float64(omega) * omega, self.rise * n
+            rows = np.concatenate(
+                [
+                    np.stack([np.array(self.center), climb, c, s], axis=1),
+                    np.stack([climb, zero, omega * s, -omega * c], axis=1),
+                    np.stack([zero, zero, -square * c, -square * s], axis=1),
+                ]
+            )
+        return combination(_angle(omega, self.phase), ["1", "t", "c", "s"], finite_rows(rows))
+
+    def series(self, t: float, order: int) -> Series:
+        """Return the Taylor coefficients about an instant [s], shape (order + 1, 3)."""
+        omega = 2.0 * math.pi / self.period
+        cosine, sine = sinusoid(omega, omega * t + self.phase, order)
+        e1, e2, n = self.axes
+        coefficients = self.radius * (np.outer(cosine, e1) + np.outer(sine, e2))
+        coefficients[0] += np.array(self.center) + self.rise * t * n
+        if order:
+            coefficients[1] += self.rise * n
+        return coefficients
 
 
 def _angle(omega: float, phase: float) -> list[str]:

@@ -64,22 +64,16 @@ def instants(times: Sequence[float] | None, duration: float | None, count: int) 
 
 
 @spec
-class MinJerk(PiecewiseReference):
-    r"""Through waypoints with the least $\int \lVert \dddot r \rVert^2 dt$, from rest to rest.
+class _Waypoints(PiecewiseReference):
+    """A path through waypoints."""
 
-    References:
-        Flash & Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985.
-    """
-
-    kind: Literal["min_jerk"] = "min_jerk"
+    kind: str
     points: Points
     """Waypoints [m or rad]."""
     times: Instants | None = None
     """Instant of each waypoint [s]; or give ``duration``."""
     duration: Seconds | None = None
     """Time from first to last [s], the waypoints evenly spaced in time from t = 0."""
-    via: Literal["stop", "pass"] = "stop"
-    """Come to rest at each waypoint, or pass the inner ones with least jerk in all."""
 
     @model_validator(mode="after")
     def _timed(self) -> Self:
@@ -88,21 +82,35 @@ class MinJerk(PiecewiseReference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return len(self.points[0])
+
+    @property
+    def _instants(self) -> Array:
+        return instants(self.times, self.duration, len(self.points))
+
+
+@spec
+class MinJerk(_Waypoints):
+    r"""Through waypoints with the least $\int \lVert \dddot r \rVert^2 dt$, from rest to rest.
+
+    References:
+        Flash & Hogan, "The coordination of arm movements", J. Neuroscience 5(7), 1985.
+    """
+
+    kind: Literal["min_jerk"] = "min_jerk"
+    via: Literal["stop", "pass"] = "stop"
+    """Come to rest at each waypoint, or pass the inner ones with least jerk in all."""
 
     @functools.cached_property
     def pieces(self) -> Pieces:
-        """The pieces."""
-        times = instants(self.times, self.duration, len(self.points))
-        points = np.array(self.points)
+        times, points = self._instants, np.array(self.points)
         if self.via == "stop":
             return Pieces(times, min_jerk_coefficients(times, points))
         return _spline(times, points, "quintic", "rest")
 
 
 @spec
-class RestToRest(PiecewiseReference):
+class RestToRest(_Waypoints):
     r"""Through waypoints, coming to rest at each with as many derivatives as asked.
 
     The first ``still`` derivatives vanish at every waypoint, by the polynomial of least degree,
@@ -111,45 +119,26 @@ class RestToRest(PiecewiseReference):
     """
 
     kind: Literal["rest_to_rest"] = "rest_to_rest"
-    points: Points
-    """Waypoints [m or rad]."""
-    times: Instants | None = None
-    """Instant of each waypoint [s]; or give ``duration``."""
-    duration: Seconds | None = None
-    """Time from first to last [s], the waypoints evenly spaced in time from t = 0."""
     still: int = 4
     """Number n of derivatives that vanish, 1 to 12."""
 
     @model_validator(mode="after")
-    def _timed(self) -> Self:
-        check_times(self.times, self.duration, len(self.points))
+    def _few(self) -> Self:
         if not 1 <= self.still <= MOST_STILL:
             raise InputError(f"still must be 1 to {MOST_STILL} derivatives; got {self.still}.")
         return self
 
-    @property
-    def size(self) -> int:
-        """Number of components."""
-        return len(self.points[0])
-
     @functools.cached_property
     def pieces(self) -> Pieces:
-        """The pieces."""
-        times = instants(self.times, self.duration, len(self.points))
-        return Pieces(times, rest_to_rest_coefficients(times, np.array(self.points), self.still))
+        times, points = self._instants, np.array(self.points)
+        return Pieces(times, rest_to_rest_coefficients(times, points, self.still))
 
 
 @spec
-class Spline(PiecewiseReference):
+class Spline(_Waypoints):
     """A spline through waypoints: cubic (continuous acceleration) or quintic (continuous snap)."""
 
     kind: Literal["spline"] = "spline"
-    points: Points
-    """Waypoints [m or rad]."""
-    times: Instants | None = None
-    """Instant of each waypoint [s]; or give ``duration``."""
-    duration: Seconds | None = None
-    """Time from first to last [s], the waypoints evenly spaced in time from t = 0."""
     degree: Degree = "cubic"
     """Degree of the pieces."""
     ends: Ends = "rest"
@@ -159,21 +148,13 @@ class Spline(PiecewiseReference):
     the first, and the path goes round for ever."""
 
     @model_validator(mode="after")
-    def _timed(self) -> Self:
-        check_times(self.times, self.duration, len(self.points))
+    def _enough(self) -> Self:
         _check_ends(self.points[0], self.points[-1], len(self.points), self.degree, self.ends)
         return self
 
-    @property
-    def size(self) -> int:
-        """Number of components."""
-        return len(self.points[0])
-
     @functools.cached_property
     def pieces(self) -> Pieces:
-        """The pieces."""
-        times = instants(self.times, self.duration, len(self.points))
-        return _spline(times, np.array(self.points), self.degree, self.ends)
+        return _spline(self._instants, np.array(self.points), self.degree, self.ends)
 
 
 @spec
@@ -204,12 +185,10 @@ class Table(PiecewiseReference):
 
     @property
     def size(self) -> int:
-        """Number of components."""
         return int(self._rows[1].shape[1])
 
     @functools.cached_property
     def pieces(self) -> Pieces:
-        """The pieces."""
         times, points = self._rows
         return _spline(times, points, self.degree, self.ends)
 

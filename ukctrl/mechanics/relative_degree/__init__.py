@@ -1,4 +1,8 @@
-"""How often servo rows must be differentiated until the inputs appear: each, and all together."""
+"""How often servo rows must be differentiated until the inputs appear: each, and all together.
+
+The parts, each on those before it: ``advice``, ``array`` (rows and their derivatives in one array),
+``decoupling`` (channels made independent) and ``trial``; ``all_rows``; ``degree``.
+"""
 
 from ukctrl.mechanics.relative_degree.advice import ELASTIC_KINDS, HIGHEST_OF_DAE
 from ukctrl.mechanics.relative_degree.all_rows import Together, together

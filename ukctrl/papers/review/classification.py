@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.core.expression import DerivedRows, derive_rows, parse
-from ukctrl.mechanics.constraints import classify
+from ukctrl.mechanics.integrability import classify
 from ukctrl.papers.claim import Claim
 
 XYZ = ("x", "y", "z")

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.constraints import classify
+from ukctrl.mechanics.integrability import classify
 from ukctrl.papers import catalogued
 from ukctrl.papers.claim import Claim
 from ukctrl.papers.digits import bounded

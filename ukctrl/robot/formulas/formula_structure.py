@@ -106,7 +106,6 @@ class FormulaStructure(Structure):
 
     @property
     def velocity_limit(self) -> Vector:
-        """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
         return self._unlimited if self.fastest is None else self.fastest
 
     @property
@@ -116,16 +115,13 @@ class FormulaStructure(Structure):
 
     @property
     def q_lower(self) -> Vector:
-        """Lower limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self.range.lower
 
     @property
     def q_upper(self) -> Vector:
-        """Upper limits of the coordinates, shape ``(nq,)``; infinite where unlimited."""
         return self.range.upper
 
     def with_limits(self, lower: Vector, upper: Vector, fastest: Vector) -> FormulaStructure:
-        """Return the structure with other limits of its coordinates and velocities."""
         where = Range(self.range.neutral, lower, upper)
         return dc.replace(self, range=where, fastest=fastest)
 
@@ -152,7 +148,6 @@ class FormulaStructure(Structure):
 
     @property
     def neutral(self) -> Vector:
-        """The configuration from which others are counted, shape ``(nq,)``."""
         return self.range.neutral.copy()
 
     def integrate(self, q: Vector, dv: Vector) -> Vector:
@@ -172,11 +167,9 @@ class FormulaStructure(Structure):
         return np.array(q)
 
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
-        """Return a robot of this structure evaluated at ``(q, v, t)``."""
         return FormulaSnapshot(robot, q, v, t)
 
     def with_rotors(self, blocks: tuple[Block, ...], inertia: Vector) -> FormulaStructure:
-        """Return the structure with motors of elastic joints as further coordinates."""
         links = [self.coordinates.index(block.name.removesuffix("_motor")) for block in blocks]
         neutral, free = self.range.neutral, np.full(len(links), np.inf)
         where = Range(
@@ -195,7 +188,6 @@ class FormulaSnapshot(Snapshot):
     __slots__ = ("_M", "_fill", "_nle", "_own", "_structure")
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
-        """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         structure: FormulaStructure = robot.structure
         nv, own = structure.nv, structure.own
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
@@ -207,7 +199,6 @@ class FormulaSnapshot(Snapshot):
         super().__init__(robot, q, v, t)
 
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
-        """Evaluate the robot at another state, in place; see `Snapshot.move`."""
         self.q[:] = q
         self.v[:] = v
         self.t = t
@@ -220,14 +211,12 @@ class FormulaSnapshot(Snapshot):
 
     @property
     def gravity(self) -> Vector:
-        """Return ``nle`` at rest, shape ``(nv,)``."""
         own = self._own
         M, nle = np.zeros((own, own)), np.zeros(len(self.v))
         self._fill(self.q[:own], np.zeros(own), self.t, M, nle[:own])
         return nle
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        """Return how ``M a + nle`` changes; see `Snapshot.force_derivatives`."""
         own, size = self._own, len(self.v)
         q, v, t, still = self.q[:own], self.v[:own], self.t, np.zeros(own)
 
@@ -296,8 +285,16 @@ def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:
     """
     return tuple(
         Block(
-            name=name, joint=0, shape="line", iq=index, iv=index, coordinates=(name,),
-            dofs=(name,), rates=(f"v.{name}",), coordinate_units=(unit,), dof_units=(f"{unit}/s",),
+            name=name,
+            joint=0,
+            shape="line",
+            iq=index,
+            iv=index,
+            coordinates=(name,),
+            dofs=(name,),
+            rates=(f"v.{name}",),
+            coordinate_units=(unit,),
+            dof_units=(f"{unit}/s",),
         )
         for index, (name, unit) in enumerate(coordinates.items())
-    )  # fmt: skip
+    )

@@ -75,7 +75,6 @@ class FunctionPlant(Plant):
 
     @property
     def kind(self) -> str:
-        """What messages call it."""
         return "a [functions]"
 
     @property
@@ -88,12 +87,10 @@ class FunctionPlant(Plant):
         return tuple((name, float(x)) for name, x in fields if isinstance(x, int | float))
 
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
-        """Write the mass matrix and the bias force."""
         M[:] = self.functions.M(q)
         nle[:] = self.functions.nle(q, v)
 
     def potential(self, q: Vector, t: float) -> float:
-        """Return the potential energy [J]; NaN where it is not known."""
         return float(self.functions.potential(q))
 
     def terms(self) -> tuple[()]:

@@ -32,12 +32,10 @@ class Lagrangian(Plant):
 
     @property
     def kind(self) -> str:
-        """What messages call it."""
         return "a [lagrangian]"
 
     @property
     def parameters(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of the parameters."""
         return self.words.constants
 
     @cached_property
@@ -55,7 +53,6 @@ class Lagrangian(Plant):
         return np.array(motion.M, dtype=np.float64) if motion.constant else None
 
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
-        """Write the mass matrix and the bias force."""
         n = len(q)
         values = self.motion.dynamics(q.tolist(), v.tolist(), t)
         constant = self._mass

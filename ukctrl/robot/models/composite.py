@@ -13,10 +13,17 @@ from typing import Any
 import pinocchio as pin
 
 _PER_VELOCITY = (
-    "armature", "damping", "lowerDryFrictionLimit", "lowerEffortLimit", "lowerVelocityLimit",
-    "rotorGearRatio", "rotorInertia", "upperDryFrictionLimit", "upperEffortLimit",
+    "armature",
+    "damping",
+    "lowerDryFrictionLimit",
+    "lowerEffortLimit",
+    "lowerVelocityLimit",
+    "rotorGearRatio",
+    "rotorInertia",
+    "upperDryFrictionLimit",
+    "upperEffortLimit",
     "upperVelocityLimit",
-)  # fmt: skip
+)
 _PER_COORDINATE = ("lowerPositionLimit", "positionLimitMargin", "upperPositionLimit")
 
 

@@ -11,31 +11,14 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from ukctrl.core.errors import ModelError, unknown_name
-from ukctrl.core.fields import Angles3, Position, spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.robot.models.model_file import ModelFile
 from ukctrl.robot.models.source import Source, read
+from ukctrl.robot.schema.part_table import Part
 
 GROUND = "ground"
 """The link that carries the parts that stand on nothing else."""
 KEPT = ("inertial",)
 """What of a link is kept: shapes do not enter the dynamics, and their materials would clash."""
-
-
-@spec
-class Part:
-    """A model file that is part of a robot."""
-
-    model: ModelFile
-    """URDF file, relative to this one; or ``zoo:NAME``."""
-    prefix: str = ""
-    """Put before the names of its links and joints, such as ``"left_"``."""
-    parent: str | None = None
-    """Link, of a part further up, that carries it; absent: the ground."""
-    position: Position = (0.0, 0.0, 0.0)
-    """Origin of its root link in the parent's axes [m]."""
-    rpy: Angles3 = (0.0, 0.0, 0.0)
-    """Roll, pitch, yaw of its root link in the parent's axes [rad]."""
 
 
 def joined(parts: Sequence[Part], name: str, floating_base: bool) -> Source:

@@ -92,16 +92,20 @@ def _ignored(source: Source, table: dict[str, tuple[str, str]]) -> Iterator[Find
         count = sum(1 for _ in source.root.iter(tag))
         if count:
             yield Finding(
-                "warning" if level == "warning" else "note", f"{tag}_ignored", tag,
+                "warning" if level == "warning" else "note",
+                f"{tag}_ignored",
+                tag,
                 f"{message} (<{tag}> appears {count} times)." if count > 1 else f"{message}.",
-            )  # fmt: skip
+            )
     for joint in source.root.iter("joint"):
         if source.format == "MJCF" and _numbers(joint.get("stiffness", "0"), 1) != [0.0]:
             name = joint.get("name", "a joint default")
             yield Finding(
-                "warning", "stiffness_ignored", name,
+                "warning",
+                "stiffness_ignored",
+                name,
                 f"the stiffness of '{name}' is not read; write a joint_spring in robot.toml.",
-            )  # fmt: skip
+            )
 
 
 def _dropped(source: Source, structure: Structure, tag: str) -> Iterator[Finding]:
@@ -143,15 +147,19 @@ def _urdf_joints(source: Source) -> Iterator[Finding]:
         normal = [1.0, 0.0, 0.0] if axis is None else _numbers(axis.get("xyz", "1 0 0"), 3)
         if kind == "planar" and (normal[0] or normal[1]):
             yield Finding(
-                "warning", "planar_axis", name,
+                "warning",
+                "planar_axis",
+                name,
                 f"planar joint '{name}' moves in the xy plane of its own frame; its axis is "
                 "not read. Turn its <origin> instead.",
-            )  # fmt: skip
+            )
         if name in links:
             yield Finding(
-                "note", "frame_name", name,
+                "note",
+                "frame_name",
+                name,
                 f"'{name}' is both a link and a joint; the frame of that name is the link's.",
-            )  # fmt: skip
+            )
 
 
 def mimics(
@@ -199,11 +207,13 @@ def mimics(
             name,
             {"kind": "expression", "name": f"mimic_{own}", **table, "unit": unit},
             Finding(
-                "note", "mimic_joint", name,
+                "note",
+                "mimic_joint",
+                name,
                 f"joint '{name}' mimics '{leader}'; it is kept as a joint without a motor, and "
                 f"the passive constraint {formula} = 0 holds it.",
             ),
-        )  # fmt: skip
+        )
 
 
 def _numbers(text: str, count: int) -> list[float]:

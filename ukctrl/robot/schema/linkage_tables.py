@@ -127,8 +127,10 @@ class Linkage:
         """
         ground: dict[str, Any] = dict(self.ground)
         parts: dict[str, list[Any]] = {
-            "body": list(self.body), "joint": list(self.joint), "motor": list(self.motor),
-        }  # fmt: skip
+            "body": list(self.body),
+            "joint": list(self.joint),
+            "motor": list(self.motor),
+        }
         for name, module in self.repeat.items():
             if module.count * max(1, len(module.body)) > MAX_PARTS:
                 raise InputError(
@@ -164,8 +166,11 @@ class _Module:
 
 def _tables(module: Repeat) -> dict[str, Any]:
     return {
-        "ground": module.ground, "body": module.body, "joint": module.joint, "motor": module.motor,
-    }  # fmt: skip
+        "ground": module.ground,
+        "body": module.body,
+        "joint": module.joint,
+        "motor": module.motor,
+    }
 
 
 def _numbered(value: Any, i: int) -> Any:

@@ -69,8 +69,9 @@ class PlantTable:
         for name in self.coordinates:
             check_name("coordinates", name)
         tables: tuple[tuple[str, Mapping[str, Any]], ...] = (
-            ("neutral", self.neutral), ("limits", self.limits),
-        )  # fmt: skip
+            ("neutral", self.neutral),
+            ("limits", self.limits),
+        )
         for key, table in tables:
             for name in table:
                 if name not in self.coordinates:

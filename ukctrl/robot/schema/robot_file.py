@@ -8,14 +8,14 @@ from pydantic import Field, model_validator
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Angles3, JointSpeed, Listed, Number, Position, Text, Vec3, spec
-from ukctrl.robot.models.joined_models import Part
-from ukctrl.robot.models.model_file import ModelFile
-from ukctrl.robot.models.particles import Particles
 from ukctrl.robot.schema.actuator_tables import AnyActuator
 from ukctrl.robot.schema.elastic_table import Elastic
 from ukctrl.robot.schema.force_tables import AnyForce
 from ukctrl.robot.schema.limit_tables import JointLimit
 from ukctrl.robot.schema.linkage_tables import Linkage
+from ukctrl.robot.schema.model_file import ModelFile
+from ukctrl.robot.schema.part_table import Part
+from ukctrl.robot.schema.particles_table import Particles
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
 
 

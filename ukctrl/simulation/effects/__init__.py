@@ -1,4 +1,13 @@
-"""Effects: what stands between the ideal loop and the bench."""
+"""What stands between the ideal loop and the bench?
+
+In order:
+
+1. ``effect``: the four places where an effect acts. ``bound``: all of a scenario, in one run.
+2. On the robot: ``friction``, ``payload``, ``push``, ``mismatch``, ``backlash``.
+3. On what is measured: ``sensors``. On what is applied: ``input_effects``. ``delay``: how late.
+4. On the clock: ``ticks``.
+5. ``settings_by_joint``: one number for all, or by name. ``records``: what a run keeps of them.
+"""
 
 from __future__ import annotations
 

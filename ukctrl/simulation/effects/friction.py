@@ -17,7 +17,7 @@ from ukctrl.core.fields import JointSpeed, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.robot.by_joint import by_joint
-from ukctrl.robot.forces import Forces
+from ukctrl.robot.forces import Forces, WithoutPotential
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.schema.force_tables import Dampings, Efforts
 from ukctrl.simulation.effects.effect import PlantEffect
@@ -26,7 +26,7 @@ from ukctrl.simulation.effects.encoders import refuse_zeros
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Rubbing:
+class Rubbing(WithoutPotential):
     """The friction of some freedoms, each array of shape ``(k,)``."""
 
     dofs: NDArray[np.intp]
@@ -46,12 +46,6 @@ class Rubbing:
 
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         f[self.dofs] += self.force(snapshot.v)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
 
 @final

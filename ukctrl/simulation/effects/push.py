@@ -20,7 +20,7 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Hertz, Listed, Quantity, Radians, Seconds, Text, Time, spec
 from ukctrl.robot import Robot, Site, Snapshot
-from ukctrl.robot.forces import Forces, Term
+from ukctrl.robot.forces import Forces, Term, WithoutPotential
 from ukctrl.simulation.effects.effect import PlantEffect
 from ukctrl.simulation.effects.payload import Window
 
@@ -49,7 +49,7 @@ class Course:
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class FrameForce:
+class FrameForce(WithoutPotential):
     """A force and a torque at the origin of a frame."""
 
     site: Site
@@ -67,16 +67,10 @@ class FrameForce:
             force, torque = rotation @ force, rotation @ torque
         f += snapshot.pushed(self.site, force, torque)
 
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
-
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class JointForce:
+class JointForce(WithoutPotential):
     """A generalised force on one freedom."""
 
     dof: int
@@ -85,12 +79,6 @@ class JointForce:
 
     def add(self, snapshot: Snapshot, f: Vector) -> None:
         f[self.dof] += self.effort * self.course(snapshot.t)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return 0.0
 
 
 @spec

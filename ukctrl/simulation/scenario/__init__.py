@@ -3,6 +3,13 @@
 The dataclasses are the file format, and their docstrings its documentation. Python users build
 the same objects directly; then ``robot`` may be a `Robot`, and a constraint or controller any
 subclass of `Constraint` or `Controller`.
+
+In order:
+
+1. ``scenario_tables``: start, timing, integrator, belief, monitor.
+2. ``scenario``: the tables together, and what they must not say together.
+3. ``cards``: from what a file says to one whole table.
+4. ``to_table``: the way back.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ukctrl.studies.batch.seeds import (
     sample_seed,
     training_seed,
 )
-from ukctrl.studies.batch.task import Care, Lost, Progress, Task, Watch
+from ukctrl.studies.batch.task import Care, Lost, Progress, Task, Watch, part
 
 __all__ = [
     "Care",
@@ -29,6 +29,7 @@ __all__ = [
     "Task",
     "Watch",
     "held_out_seed",
+    "part",
     "point_generator",
     "repeat_seed",
     "sample_seed",

@@ -75,7 +75,7 @@ class Crew:
 
     def gather(
         self,
-        tasks: Sequence[Task[T]],
+        tasks: Sequence[Task[T | None]],
         take: Callable[[int, T | Lost], None],
         progress: Progress | None = None,
         *,
@@ -135,7 +135,7 @@ class Crew:
 class _Batch(NamedTuple, Generic[T]):
     """Tasks to compute together."""
 
-    tasks: Sequence[Task[T]]
+    tasks: Sequence[Task[T | None]]
     take: Callable[[int, T | Lost], None]
     report: Progress
     care: Care
@@ -155,12 +155,12 @@ class _Batch(NamedTuple, Generic[T]):
 
             try:
                 try:
-                    value: T | Lost = self.tasks[k](watch)
+                    value: T | Lost | None = self.tasks[k](watch)
                 except UkctrlError:
                     raise
                 except Exception as error:
                     value = Lost(error_text(error))
-                self.take(k, value)
+                self.take(k, _raised(value))
                 self.report(k + 1, len(self.tasks))
             except KeyboardInterrupt:
                 return False
@@ -210,8 +210,16 @@ def _processors() -> int:
 
 
 def _raised(value: Any) -> Any:
+    """Return a value, unless it says that the task failed or was stopped.
+
+    Raises:
+        UkctrlError: The task has raised it.
+        KeyboardInterrupt: The task was stopped, and has nothing to hand over.
+    """
     if isinstance(value, UkctrlError):
         raise value
+    if value is None:
+        raise KeyboardInterrupt
     return value
 
 

@@ -123,8 +123,8 @@ class Run:
                 raise InputError(f"{self.entry}: {error}") from None
             return self.failed("infeasible", str(error))
         except Exception as error:  # a fault in a user's law must not cost the other runs
-            told = f"{type(error).__name__}: {error}"
-            return self.failed("interrupted", blame(error) or told)
+            fault = f"{type(error).__name__}: {error}"
+            return self.failed("interrupted", blame(error) or fault)
         return Outcome.of(
             result,
             self.entry,

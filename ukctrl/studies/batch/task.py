@@ -14,11 +14,28 @@ Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is to do."""
 
 
+def part(progress: Progress | None, before: float, count: float, total: float) -> Progress:
+    """Return the progress of a part of the work.
+
+    Args:
+        progress: That of the whole; absent: nobody is told.
+        before: How much of the whole comes before the part.
+        count: How much of it the part is.
+        total: How much there is.
+    """
+
+    def report(done: float, parts: float) -> None:
+        if progress is not None:
+            progress(before + count * done / max(parts, 1.0), total)
+
+    return report
+
+
 class Task(Protocol[T_co]):
     """Something to compute; it must be picklable to be computed in another process."""
 
     def __call__(self, watch: Watch) -> T_co:
-        """Compute it, calling ``watch`` now and then."""
+        """Compute it, calling ``watch`` now and then; None: it was asked to stop, and did."""
 
 
 class Lost(NamedTuple):

@@ -1,12 +1,11 @@
 """Who is best at what? Several controllers on one scenario, compared fairly.
 
-In order: `entry.py` reads a controller with its name and belief; `compare.py` tunes and runs;
-`comparison.py` is the result, with `fairness.py` (what was equal), `ranking.py` (who is best, and
-what the repeats support), `robustness.py` (mismatch) and `comparison_verdicts.py` (the same in
-words); `comparison_tables.py`, `figure_data.py` and `comparison_page.py` show it.
-
-Only controllers whose runs completed are ranked: one that ended early has spent less of
-everything. Lower is better for every metric.
+1. `entry`: one controller, its name and what it alone believes.
+2. `compare`: all the runs: first of each, repeats, robots that are off, gains tuned before.
+3. `fairness`, `ranking`, `robustness`: what was equal, who is best, and when the robot is off.
+4. `comparison`, `comparison_verdicts`: the answer, as data and in words. Lower is always better,
+   and only runs that completed are ranked: one that ended early has spent less of everything.
+5. `comparison_page`: its page, tables and figures.
 """
 
 from ukctrl.studies.comparison.compare import compare

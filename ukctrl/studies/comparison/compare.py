@@ -15,7 +15,7 @@ from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.samples import Labels
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, repeat_seed
+from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, part, repeat_seed
 from ukctrl.studies.comparison.comparison import Comparison, Conditions
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.tuning import Budget, Journal, Tuning, mismatches, tune_all, with_mismatch
@@ -94,7 +94,7 @@ def _compared(
     budget = plan.tuning.simulations * len(variants) if plan.tuning else 0
     first = [_Place(name, 0, None) for name in variants]
     others = list(_others(variants, plan.repeats, plan.levels))
-    report = _Report(progress, budget + len(first) + len(others))
+    total = budget + len(first) + len(others)
     tunings: dict[str, Tuning] = {}
     if plan.tuning is not None:
         tunings = tune_all(
@@ -102,7 +102,7 @@ def _compared(
             plan.tuning,
             journal=plan.journal,
             crew=crew,
-            progress=report.part(0, budget),
+            progress=part(progress, 0, budget, total),
         )
         if not all(name in tunings and tunings[name].finished for name in variants):
             raise KeyboardInterrupt
@@ -110,11 +110,12 @@ def _compared(
             name: variant.replace(tunings[name].best.gains) for name, variant in variants.items()
         }
     table = _Table(variants, mismatches(scenario, plan.levels))
-    finished = table.fill(first, crew, report.part(budget, len(first)))
+    finished = table.fill(first, crew, part(progress, budget, len(first), total))
     random = any(run.random for run in table.outcomes)
     if finished:
         needed = [place for place in others if random or place.level is not None]
-        finished = table.fill(needed, crew, report.part(budget + len(first), len(others)))
+        before = budget + len(first)
+        finished = table.fill(needed, crew, part(progress, before, len(others), total))
     conditions = Conditions(
         random=random, asked=plan.repeats, stopped=not finished, levels=tuple(plan.levels)
     )
@@ -197,11 +198,11 @@ class _Table:
         self,
         places: Sequence[_Place],
         crew: Crew,
-        progress: Progress | None,
+        progress: Progress,
     ) -> bool:
         """Make the runs of these places; return False where the user has stopped it."""
         runs = [self._run(place) for place in places]
-        found: dict[int, Outcome] = {}
+        outcomes: dict[int, Outcome] = {}
 
         def take(k: int, value: Outcome | Lost) -> None:
             if isinstance(value, Outcome):
@@ -209,12 +210,12 @@ class _Table:
             else:
                 outcome = runs[k].failed("interrupted", value.message)
             if runs[k].strict or not outcome.stopped:  # half a repeat is none
-                found[k] = outcome
+                outcomes[k] = outcome
             if outcome.stopped:
                 raise KeyboardInterrupt
 
         finished = crew.gather(runs, take, progress)
-        self.outcomes += [found[k] for k in sorted(found)]
+        self.outcomes += [outcomes[k] for k in sorted(outcomes)]
         return finished
 
     def _run(self, place: _Place) -> Run:
@@ -232,20 +233,6 @@ class _Table:
             keep=first,
             strict=first,
         )
-
-
-class _Report(NamedTuple):
-    """Progress of several parts as one."""
-
-    progress: Progress | None
-    total: int
-
-    def part(self, before: int, count: int) -> Progress | None:
-        """Return the progress of a part with so many runs before it."""
-        shown, total = self.progress, self.total
-        if shown is None:
-            return None
-        return lambda done, parts: shown(before + count * done / max(parts, 1.0), total)
 
 
 def _summed_up(

@@ -44,10 +44,10 @@ class Entry:
             part = path.split(".")[0]
             if part not in OWN or path == "controller":
                 shown = self.name or self._spelt()
-                told = near_miss(part, OWN) if part not in OWN else "."
+                advice = near_miss(part, OWN) if part not in OWN else "."
                 raise InputError(
                     f"entry '{shown}' may change what is below controller and believed; got "
-                    f"'{path}'{told} What is the same for all is changed with --set, or in the "
+                    f"'{path}'{advice} What is the same for all is changed with --set, or in the "
                     "scenario."
                 )
 

@@ -86,9 +86,9 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _check_versions(found: dict[str, object]) -> None:
+def _check_versions(workers: dict[str, object]) -> None:
     ours = _versions()
-    for worker, theirs in found.items():
+    for worker, theirs in workers.items():
         if not isinstance(theirs, dict):
             raise InputError(f"the Dask worker at '{worker}' cannot import ukctrl: {theirs}.")
         for name, version in ours.items():

@@ -143,8 +143,8 @@ def _range(text: str, parts: list[str]) -> tuple[Spread, tuple[object, ...]]:
 
 def _unit_hint(text: str) -> str:
     """Return how a number with a unit is written, where the text seems to be one."""
-    found = re.fullmatch(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)", text)
-    return f"; write {found[1]}*{found[2]}." if found else ""
+    match = re.fullmatch(r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)", text)
+    return f"; write {match[1]}*{match[2]}." if match else ""
 
 
 def _number(value: object) -> float | None:

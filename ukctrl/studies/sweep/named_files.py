@@ -21,19 +21,19 @@ def named_files(table: Mapping[str, Any]) -> dict[str, str]:
     These are robots with their models, laws and other code of the user's, tables of numbers. What
     a file of code imports, and the meshes of a model, are not among them.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for text in _texts(table):
-        _note(found, Path(text.rpartition(":")[0] if ".py:" in text else text))
+        _note(digests, Path(text.rpartition(":")[0] if ".py:" in text else text))
     for robot in _robots(table):
         try:
             path = catalog.find("robots", robot)
             named = list(_texts(read_toml(path))) if path.suffix == ".toml" else []
         except UkctrlError:
             continue  # whoever loads it says what is wrong
-        _note(found, path)
+        _note(digests, path)
         for text in named:
-            _note(found, path.parent / (text.rpartition(":")[0] if ".py:" in text else text))
-    return dict(sorted(found.items()))
+            _note(digests, path.parent / (text.rpartition(":")[0] if ".py:" in text else text))
+    return dict(sorted(digests.items()))
 
 
 def _robots(table: Mapping[str, Any]) -> Iterator[str]:
@@ -57,9 +57,9 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(entry)
 
 
-def _note(found: dict[str, str], path: Path) -> None:
+def _note(digests: dict[str, str], path: Path) -> None:
     try:
         if path.suffix and path.is_file():
-            found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
+            digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
     except (OSError, ValueError):  # a text that is no path, such as a formula
         return

@@ -172,8 +172,8 @@ class Plan:
         if self.design == "random":
             return point_generator(self.seed, point).random(len(self.factors))
         if self.design == "sobol":
-            found: NDArray[np.float64] = self._sequence[point]
-            return found
+            place: NDArray[np.float64] = self._sequence[point]
+            return place
         matrix, row = divmod(point, self.n)
         count = len(self.factors)
         A, B = self._sequence[row, :count], self._sequence[row, count:]

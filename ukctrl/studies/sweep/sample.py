@@ -129,8 +129,8 @@ class Sample:
                 asked = True
                 raise
 
-        kept = base.keep_all or base.keep_failed
-        run = Run(scenario=scenario, entry="", curves=False, keep=kept, robot=base.robot)
+        keeping = base.keep_all or base.keep_failed
+        run = Run(scenario=scenario, entry="", curves=False, keep=keeping, robot=base.robot)
         try:
             outcome = run(watched)
         except KeyboardInterrupt:

@@ -156,8 +156,8 @@ class Whole:
         """Return the values of a grid; None where their number is not given."""
         if self.count is None:
             return None
-        found = {round(value) for value in np.linspace(self.low, self.high, self.count).tolist()}
-        return sorted(found)
+        levels = {round(value) for value in np.linspace(self.low, self.high, self.count).tolist()}
+        return sorted(levels)
 
     def ends(self) -> Sequence[object]:
         """Return what must be acceptable wherever it goes."""

@@ -226,8 +226,8 @@ class Study:
 
     def _rows(self) -> list[Row]:
         plan = self.about.plan
-        found = rows_of(plan.factors, self.table)
-        return [row._replace(values=plan.values(row.sample)) for row in found]
+        rows = rows_of(plan.factors, self.table)
+        return [row._replace(values=plan.values(row.sample)) for row in rows]
 
 
 def write_tables(folder: Path, table: pd.DataFrame) -> None:

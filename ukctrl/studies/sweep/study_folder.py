@@ -32,13 +32,13 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
                 f"'{folder}' holds a study already. Go on with it by --resume (resume=True), "
                 "remove it, or give another folder."
             )
-        found = list(_differences(About.read(folder), about))
-        if found:
-            more = f" (and {len(found) - MOST_DIFFERENCES} more)"
+        differences = list(_differences(About.read(folder), about))
+        if differences:
+            left_out = len(differences) - MOST_DIFFERENCES
+            more = f" (and {left_out} more)" if left_out > 0 else ""
             raise InputError(
-                f"'{folder}' holds another study: {', '.join(found[:MOST_DIFFERENCES])}"
-                f"{more if len(found) > MOST_DIFFERENCES else ''}. Repeat what it was begun with, "
-                "or give another folder."
+                f"'{folder}' holds another study: {', '.join(differences[:MOST_DIFFERENCES])}"
+                f"{more}. Repeat what it was begun with, or give another folder."
             )
         about.write(folder)
     except OSError as error:

@@ -103,40 +103,47 @@ def sweep(
         InputError: A factor does not fit the scenario, arguments contradict each other, or the
             folder holds another study.
     """
-    parsed = tuple(Factor.parse(each) if isinstance(each, str) else each for each in factors)
-    drawn = scenario.seed if seed is None else seed
-    plan = Plan.of(parsed, design=design, n=n, seed=drawn, repeats=repeats)
-    kept = Keep.parse(keep) if isinstance(keep, str) else keep
+    keeping = Keep.parse(keep) if isinstance(keep, str) else keep
     if timeout is not None and not 0.0 < timeout < math.inf:
         raise InputError(f"timeout must be positive; got {timeout:g} s.")
-    if folder is None and kept.what != "none":
+    if folder is None and keeping.what != "none":
         raise InputError("results can be kept in a folder only; give one, or keep none.")
+    plan = Plan.of(
+        [Factor.parse(each) if isinstance(each, str) else each for each in factors],
+        design=design,
+        n=n,
+        seed=scenario.seed if seed is None else seed,
+        repeats=repeats,
+    )
     base = Base(
         scenario=scenario,
         plan=plan,
         beside=beside,
         trust=trust,
         timeout=timeout,
-        keep_all=kept.what == "all",
-        keep_failed=kept.what == "failed",
+        keep_all=keeping.what == "all",
+        keep_failed=keeping.what == "failed",
     )
     about = About.of(scenario, plan, beside)
     care = Care(isolated=isolated or jobs != 1, timeout=timeout, batch=BATCH_SECONDS)
-    crew = Crew(jobs, executor, room=room, care=care, shared=base)
-    if folder is None:
-        with tempfile.TemporaryDirectory() as temporary, crew:
-            rehearse(base, crew, _watching(progress, plan.count))
-            study = _swept(about, base, Path(temporary), crew, progress)
-            return dc.replace(study, folder=None)
-    home = Path(folder)
-    with crew:
+    with Crew(jobs, executor, room=room, care=care, shared=base) as crew, _home(folder) as home:
         if not (home / DESCRIPTION).exists():
             rehearse(base, crew, _watching(progress, plan.count))
         open_folder(home, about, resume)
         study = _swept(about, base, home, crew, progress)
-        if study.finished:
-            _keep_worst(study, base, kept, crew)
-    return study
+        if study.finished and keeping.what == "worst":
+            _keep_worst(study, base, keeping, crew)
+    return study if folder is not None else dc.replace(study, folder=None)
+
+
+@contextlib.contextmanager
+def _home(folder: str | Path | None) -> Iterator[Path]:
+    """Yield where the study is, which is nowhere for long where there is no folder."""
+    if folder is not None:
+        yield Path(folder)
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Path(temporary)
 
 
 def _watching(progress: Progress | None, count: int) -> Callable[[float, float], None]:
@@ -155,10 +162,8 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
         before, failed = journal.done, 0
         tasks = Samples(base, journal.missing)
 
-        def take(k: int, value: Finished | Lost | None) -> None:
+        def take(k: int, value: Finished | Lost) -> None:
             nonlocal failed
-            if value is None:
-                raise KeyboardInterrupt
             if isinstance(value, Lost):
                 lost = tasks[k]
                 row = lost.overdue() if value.overdue else lost.failed(value.message)
@@ -203,9 +208,7 @@ def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
     missing = [k for k in keep.worst(study.table) if not (results / str(k) / LAST_SAVED).exists()]
     again = dc.replace(base, keep_all=True, timeout=None)
 
-    def take(k: int, value: Finished | Lost | None) -> None:
-        if value is None:
-            raise KeyboardInterrupt
+    def take(k: int, value: Finished | Lost) -> None:
         if isinstance(value, Finished) and value.result is not None:
             value.result.save(results / str(value.row.sample))
 

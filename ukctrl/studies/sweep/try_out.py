@@ -56,7 +56,7 @@ def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
         raise KeyboardInterrupt
 
 
-def _ignore(k: int, value: Lost | None) -> None:
+def _ignore(k: int, value: Lost | bool) -> None:
     """Take no notice of a process that was lost: its sample will say why."""
 
 
@@ -69,13 +69,14 @@ class _Beginnings:
     first: Mapping[str, object]
     last: Mapping[str, object]
 
-    def __call__(self, watch: Watch) -> None:
-        """Try it.
+    def __call__(self, watch: Watch) -> bool:
+        """Return that it was tried.
 
         Raises:
             InputError: A value does not fit, or no sample can begin.
         """
         _begin(self.base, self.first, self.last)
+        return True
 
 
 def _begin(base: Base, first: Mapping[str, object], last: Mapping[str, object]) -> None:
@@ -83,9 +84,9 @@ def _begin(base: Base, first: Mapping[str, object], last: Mapping[str, object]) 
         _check_units(base, changes)
     count = base.plan.count
     faults = [_fault(base, base.plan.changes(k)) for k in sorted({0, count // 2, count - 1})]
-    told = [fault for fault in faults if fault is not None]
-    if len(told) == len(faults):
-        raise InputError(told[0])
+    reasons = [fault for fault in faults if fault is not None]
+    if len(reasons) == len(faults):
+        raise InputError(reasons[0])
 
 
 def _check_inside(base: Base, first: Mapping[str, object], factor: Factor) -> None:

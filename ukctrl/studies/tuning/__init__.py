@@ -1,15 +1,10 @@
-"""Gains chosen by simulation: the same budget, the same search and the same seed for every law.
+"""Which gains does simulation choose, with the same budget and search for every controller?
 
-A search looks at the gains of the card first, and goes on as its method says: a Sobol sequence
-over the ranges and then downhill, differential evolution, or CMA-ES. Every candidate is simulated
-on the same plants, one or several around the believed one, and ranked by its cost among those that
-keep to the constraints. What was found is a [`Tuning`][ukctrl.tuning.Tuning]. A
-[`Journal`][ukctrl.tuning.Journal] keeps every simulation as soon as it is done, so that a
-search that was stopped or killed goes on where it was.
-
-[`tune`][ukctrl.tune] is all of it for one controller: the search, what its gains are
-worth on other plants, and the card, history and page of a [`Tuned`][ukctrl.Tuned]
-controller.
+1. `gains`, `cost`, `plants`: what is searched over, what for, and on which plants.
+2. `methods`, `ask_and_tell`, `search`: how candidates are proposed, the card's gains first.
+3. `evaluate`, `tuning_journal`: candidates simulated, none of them twice, even after a kill.
+4. `tuning_record`, `held_out`, `tuned`: what was tried, and what it is worth on other plants.
+5. `tune`: all of it for one controller; `card`, `history` and `tuning_page` are its files.
 """
 
 from ukctrl.studies.tuning.card import tuned_card

@@ -25,7 +25,7 @@ def tuned_card(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> 
     source = _GAINS.sub("", str(controller.get("source") or "ukctrl"))
     limits = f", subject to {', '.join(tuning.limits)}" if tuning.limits else ""
     plants = f" on {tuning.plants} plants ({tuning.aggregate})" if tuning.plants > 1 else ""
-    told = f"gains from {tuning.simulations} simulations of {scenario}{plants}, seed {tuning.seed}"
+    spent = f"gains from {tuning.simulations} simulations of {scenario}{plants}, seed {tuning.seed}"
     return card_text(
-        controller, title=f"{title}, tuned for {tuning.cost}{limits}", source=f"{source}; {told}"
+        controller, title=f"{title}, tuned for {tuning.cost}{limits}", source=f"{source}; {spent}"
     )

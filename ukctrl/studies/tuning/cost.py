@@ -38,11 +38,11 @@ class Cost(NamedTuple):
         weights: dict[str, float] = {}
         position = 0
         while True:
-            found = _TERM.match(text, position)
-            if found is None:
+            term = _TERM.match(text, position)
+            if term is None:
                 raise _unreadable(text, of)
-            weight = float(found["weight"] or 1.0)
-            name = found["metric"]
+            weight = float(term["weight"] or 1.0)
+            name = term["metric"]
             metric = metrics.describe(name)
             if not metric.about_controller or metric.function is None:
                 why = "judges the integration" if metric.function else "is wall time"
@@ -50,7 +50,7 @@ class Cost(NamedTuple):
             if not (math.isfinite(weight) and weight > 0.0):
                 raise InputError(f"{of} '{text}': the weight of '{name}' must be positive.")
             weights[name] = weights.get(name, 0.0) + weight
-            position = found.end()
+            position = term.end()
             if position == len(text):
                 return Cost(text.strip(), weights)
             if text[position] != "+":
@@ -94,10 +94,10 @@ class Limit(NamedTuple):
         """
         sides = re.split(r"<=|<", text)
         if len(sides) != 2:
-            told = (
+            advice = (
                 "; less is better of every metric, so it bounds from above" if ">" in text else ""
             )
-            raise InputError(f"a constraint must be METRIC <= NUMBER{told}; got '{text}'.")
+            raise InputError(f"a constraint must be METRIC <= NUMBER{advice}; got '{text}'.")
         bound = parse_value(sides[1].strip())
         if isinstance(bound, bool) or not isinstance(bound, int | float) or not bound >= 0.0:
             raise InputError(

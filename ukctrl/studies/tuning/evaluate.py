@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, Watch
+from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, Watch, part
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.tuning_journal import Done, Journal, agrees, key_of
@@ -67,36 +67,31 @@ class Bench:
         Raises:
             InputError: The card of a controller does not fit the scenario.
         """
-        found: dict[tuple[int, int], Done] = {}
+        done: dict[tuple[int, int], Done] = {}
         tasks: list[_Simulation] = []
         for i, order in enumerate(orders):
             for j, plant in enumerate(order.plants):
                 known = self._journal.find(_key(plant, order.gains))
                 if known is not None:
-                    found[i, j] = known
+                    done[i, j] = known
                 else:
                     tasks.append(_Simulation(order=order, place=(i, j)))
-        before = len(found)
 
-        def took(k: int, value: Done | Lost | None) -> None:
-            if value is None:
-                raise KeyboardInterrupt
+        def take(k: int, value: Done | Lost) -> None:
             task = tasks[k]
             if isinstance(value, Lost) and value.died:  # which says nothing about the candidate
                 raise InputError(_MACHINE.format(task.order.entry, value.message.rstrip(".")))
-            done = value if isinstance(value, Done) else _failed(value.message)
-            self._write(task.order, task.place[1], done)
-            found[task.place] = done
+            outcome = value if isinstance(value, Done) else _failed(value.message)
+            self._write(task.order, task.place[1], outcome)
+            done[task.place] = outcome
 
-        def report(done: float, count: float) -> None:
-            if progress is not None:
-                progress(before + done, before + count)
-
+        before, count = len(done), len(tasks)
+        report = part(progress, before, count, before + count)
         if tasks:
-            self._crew.gather(tasks, took, report)
-        self.random = self.random or any(done.random for done in found.values())
+            self._crew.gather(tasks, take, report)
+        self.random = self.random or any(one.random for one in done.values())
         return [
-            self._trial(order, [found.get((i, j)) for j in range(len(order.plants))])
+            self._trial(order, [done.get((i, j)) for j in range(len(order.plants))])
             for i, order in enumerate(orders)
         ]
 
@@ -114,14 +109,12 @@ class Bench:
         tasks = [_Simulation(order=card, place=(i, 0)) for i, card in enumerate(known)]
         wrong: list[str] = []
 
-        def took(k: int, value: Done | Lost | None) -> None:
+        def take(k: int, value: Done | Lost) -> None:
             before = self._known(known[k])
-            if value is None:
-                raise KeyboardInterrupt
             if not (isinstance(value, Done) and before is not None and agrees(value, before)):
                 wrong.append(known[k].entry)
 
-        going = self._crew.gather(tasks, took) if tasks else True
+        going = self._crew.gather(tasks, take) if tasks else True
         if wrong:
             self._journal.forget()
         return going
@@ -130,31 +123,30 @@ class Bench:
         return self._journal.find(_key(card.plants[0], card.gains))
 
     def _write(self, order: Order, plant: int, done: Done) -> None:
-        told = {
+        about = {
             "entry": order.entry,
             "stage": order.stage,
             "gains": dict(order.gains),
             "plant": plant,
             "seed": order.plants[plant].scenario.seed,
         }
-        self._journal.add(_key(order.plants[plant], order.gains), done, told)
+        self._journal.add(_key(order.plants[plant], order.gains), done, about)
 
-    def _trial(self, order: Order, found: Sequence[Done | None]) -> Trial | None:
-        runs = [done for done in found if done is not None]
-        if len(runs) < len(found):
+    def _trial(self, order: Order, outcomes: Sequence[Done | None]) -> Trial | None:
+        runs = [done for done in outcomes if done is not None]
+        if len(runs) < len(outcomes):
             return None
         judged = [
             self._objective.judge(done.completed, done.reached, done.metrics) for done in runs
         ]
         worth = self._plants.aggregated(judged)
-        failed = next((done for done in runs if not done.completed), None)
-        told = failed or runs[0]
+        shown = next((done for done in runs if not done.completed), runs[0])
         return Trial(
             gains=dict(order.gains),
             cost=worth.cost,
             reached=worth.reached,
-            status=told.status,
-            message=told.message,
+            status=shown.status,
+            message=shown.message,
             stage=order.stage,
             violation=worth.violation,
             beyond=worth.beyond,
@@ -194,5 +186,5 @@ def _failed(message: str) -> Done:
 
 
 def _key(plant: Plant, gains: Mapping[str, float]) -> str:
-    told = json.dumps([plant.key, sorted(gains.items())])
-    return hashlib.sha256(told.encode()).hexdigest()[:24]
+    text = json.dumps([plant.key, sorted(gains.items())])
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

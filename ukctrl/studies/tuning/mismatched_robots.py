@@ -25,15 +25,15 @@ def mismatches(scenario: Scenario, levels: Sequence[float]) -> dict[float, Misma
     if not levels:
         return {}
     robot = true_robot(scenario.robot)
-    made = {
+    effects = {
         level: Mismatch(name=NAME, parameters=level)
         if robot.parameters
         else Mismatch(name=NAME, mass=level, inertia=level)
         for level in levels
     }
-    for effect in made.values():
+    for effect in effects.values():
         effect.altered(robot, scenario.start.t, np.random.default_rng(scenario.seed))
-    return made
+    return effects
 
 
 def with_mismatch(scenario: Scenario, effect: Mismatch) -> Scenario:

@@ -98,19 +98,19 @@ class Plants:
             for row in places[:count]
         ]
 
-    def aggregated(self, found: Sequence[Judged]) -> Judged:
+    def aggregated(self, judged: Sequence[Judged]) -> Judged:
         """Return what a candidate is worth, of what it is worth on each plant.
 
         The violation is zero only where it is so on every plant, and a candidate that fails on one
         has failed.
         """
         total, least = (max, min) if self.aggregate == "worst" else (_mean, _mean)
-        whole = all(math.isfinite(one.cost) for one in found)
+        whole = all(math.isfinite(one.cost) for one in judged)
         return Judged(
-            cost=total([one.cost for one in found]),
-            violation=total([one.violation for one in found]),
-            reached=least([one.reached for one in found]),
-            beyond=tuple(map(total, zip(*(one.beyond for one in found), strict=True)))
+            cost=total([one.cost for one in judged]),
+            violation=total([one.violation for one in judged]),
+            reached=least([one.reached for one in judged]),
+            beyond=tuple(map(total, zip(*(one.beyond for one in judged), strict=True)))
             if whole
             else (),
         )

@@ -8,7 +8,7 @@ from typing import final
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Progress
+from ukctrl.studies.batch import Crew, Progress, part
 from ukctrl.studies.tuning.ask_and_tell import Turned
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
@@ -110,7 +110,7 @@ def tune_all(
     finally:
         for search in searches:
             search.end()
-    return {search.name: search.found() for search in searches if search.trials}
+    return {search.name: search.tuning() for search in searches if search.trials}
 
 
 def _explore(
@@ -126,19 +126,15 @@ def _explore(
         if not orders:
             return
 
-        def report(part: float, _: float, before: float = done) -> None:
-            if progress is not None:
-                progress(min(before + part, total), total)
-
-        found = bench.judge(orders, report)
+        count = float(sum(len(order.plants) for order in orders))
+        trials = bench.judge(orders, part(progress, done, min(count, total - done), total))
         for search in waiting:
-            mine = [t for order, t in zip(orders, found, strict=True) if order.entry == search.name]
-            search.take(mine)
-        if any(trial is None for trial in found):  # stopped by the user
+            search.take([t for o, t in zip(orders, trials, strict=True) if o.entry == search.name])
+        if any(trial is None for trial in trials):  # stopped by the user
             return
         if done == 0.0 and not (plants.vary or plants.mismatch or bench.random):
             _refuse_copies(plants)
-        done += sum(len(order.plants) for order in orders)
+        done += count
 
 
 def _refuse_copies(plants: Plants) -> None:
@@ -200,10 +196,10 @@ class _Search:
         asked = self._turned.question()
         return [self._order(gains, asked.stage) for gains in asked.gains] if asked else []
 
-    def take(self, found: Sequence[Trial | None]) -> None:
+    def take(self, trials: Sequence[Trial | None]) -> None:
         """Take what came of the candidates, and go on where that is all of them."""
-        whole = [trial for trial in found if trial is not None]
-        if len(whole) == len(found):
+        whole = [trial for trial in trials if trial is not None]
+        if len(whole) == len(trials):
             self._turned.answer(whole)
         else:
             self._partial = whole
@@ -218,8 +214,8 @@ class _Search:
         """End it, wherever it is."""
         self._turned.end()
 
-    def found(self) -> Tuning:
-        """Return what was found."""
+    def tuning(self) -> Tuning:
+        """Return the search, as far as it went."""
         plants = self._budget.plants
         return Tuning(
             entry=self.name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -10,14 +9,14 @@ from ukctrl.control import law_name
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run
+from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, part
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import gains_of
 from ukctrl.studies.tuning.held_out import HeldOut
 from ukctrl.studies.tuning.search import Budget, tune_all
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_journal import Journal
-from ukctrl.studies.tuning.tuning_record import Trial, Tuning
+from ukctrl.studies.tuning.tuning_record import Tuning
 
 JOURNAL = "journal.jsonl"
 CARD, TUNED = "card", "tuned"
@@ -53,40 +52,47 @@ def tune(
         InputError: There are no gains, a range is not acceptable, or the folder holds a search.
         KeyboardInterrupt: The user has stopped it before the card was tried.
     """
+    _check_over(scenario, budget)
+    name = law_name(scenario.controller)
+    search, held_out = budget.simulations, 2 * budget.plants.held_out
+    total = search + held_out + 2
+    with Crew(jobs, executor) as crew, _journal(folder, resume) as journal:
+        tunings = tune_all(
+            {name: scenario},
+            budget,
+            journal=journal,
+            crew=crew,
+            progress=part(progress, 0, search, total),
+        )
+        if name not in tunings:
+            raise KeyboardInterrupt
+        tuning, held, results = tunings[name], None, {}
+        if tuning.finished:
+            bench = Bench(budget.objective(), budget.plants, journal, crew)
+            report = part(progress, search, held_out, total)
+            held = _held_out(scenario, tuning, budget, bench, report)
+            if held is not None or not budget.plants.held_out:
+                results = _responses(scenario, tuning, crew)
+    return Tuned(
+        scenario=scenario, tuning=tuning, plants=budget.plants, held_out=held, results=results
+    )
+
+
+def _check_over(scenario: Scenario, budget: Budget) -> None:
+    """Refuse ranges of what is no gain of the controller, and a controller that has none."""
+    gains = gains_of(scenario)
     for path in budget.over:
         if path.partition(".")[0] != "controller":
-            known = [gain.path for gain in gains_of(scenario) if gain.path.endswith(f".{path}")]
+            known = [gain.path for gain in gains if gain.path.endswith(f".{path}")]
             if known:
                 raise InputError(f"over '{path}': no such path; did you mean '{known[0]}'?")
             raise InputError(
                 f"over '{path}': a gain must be in the controller, whose card is written; what "
                 "differs from plant to plant is varied (--vary)."
             )
-    name = law_name(scenario.controller)
-    if not budget.over and not gains_of(scenario):
+    if not budget.over and not gains:
+        name = law_name(scenario.controller)
         raise InputError(f"controller '{name}' has no gains to tune; give a range (--over).")
-    total = budget.simulations + 2 * budget.plants.held_out + 2
-
-    def report(done: float, _: float) -> None:
-        if progress is not None:
-            progress(done, total)
-
-    with Crew(jobs, executor) as crew, _journal(folder, resume) as journal:
-        found = tune_all({name: scenario}, budget, journal=journal, crew=crew, progress=report).get(
-            name
-        )
-        if found is None:
-            raise KeyboardInterrupt
-        bench = Bench(budget.objective(), budget.plants, journal, crew)
-        held, results = None, {}
-        if found.finished:
-            spent = found.simulations
-            held = _held_out(scenario, found, budget, bench, lambda k, n: report(spent + k, n))
-            if held is not None or not budget.plants.held_out:
-                results = _responses(scenario, found, crew)
-    return Tuned(
-        scenario=scenario, tuning=found, plants=budget.plants, held_out=held, results=results
-    )
 
 
 def _journal(folder: str | Path | None, resume: bool) -> Journal:
@@ -111,13 +117,8 @@ def _held_out(
     orders = [
         Order(tuning.entry, trial.gains, "held out", plants) for trial in (tuning.card, tuning.best)
     ]
-    card, best = _both(bench.judge(orders, progress))
+    card, best = bench.judge(orders, progress)
     return None if card is None or best is None else HeldOut(card, best)
-
-
-def _both(trials: Sequence[Trial | None]) -> tuple[Trial | None, Trial | None]:
-    card, best = trials
-    return card, best
 
 
 def _responses(scenario: Scenario, tuning: Tuning, crew: Crew) -> dict[str, Result]:
@@ -127,13 +128,12 @@ def _responses(scenario: Scenario, tuning: Tuning, crew: Crew) -> dict[str, Resu
         Run(scenario=scenario.replace(trial.gains), entry=name, curves=False, keep=True)
         for name, trial in chosen.items()
     ]
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
 
     def take(k: int, value: Outcome | Lost) -> None:
         if isinstance(value, Outcome) and value.stopped:
             raise KeyboardInterrupt
         if isinstance(value, Outcome) and value.result is not None:
-            found[runs[k].entry] = value.result
+            results[runs[k].entry] = value.result
 
-    whole = crew.gather(runs, take)
-    return found if whole else {}
+    return results if crew.gather(runs, take) else {}

@@ -55,8 +55,8 @@ class Done(NamedTuple):
 
 def key_of(scenario: Scenario) -> str:
     """Return what a simulation is known by: all that the scenario says, and the version."""
-    told = [version("ukctrl"), scenario.to_table()]
-    text = json.dumps(told, sort_keys=True, default=str)
+    known_by = [version("ukctrl"), scenario.to_table()]
+    text = json.dumps(known_by, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 

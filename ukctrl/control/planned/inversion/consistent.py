@@ -96,6 +96,23 @@ def begin(equations: Equations, task: Task, q: Vector, v: Vector, t: float) -> B
     )
 
 
+class _Interval(NamedTuple):
+    """Where a motion is fitted."""
+
+    t: float
+    """Its start [s]."""
+    h: float
+    """Its length [s]."""
+    q: Vector
+    """Configuration that deviations are measured from."""
+    nodes: Vector
+    """Points in [0, 1] at which the equations hold."""
+    D: Matrix
+    """Values at the nodes to slopes there."""
+    spread: Matrix
+    """Inputs at fewer nodes to those at all."""
+
+
 def _fitted(
     equations: Equations, t: float, h: float, q: Vector, v: Vector, u: Vector, count: int
 ) -> tuple[Begin, float, str]:
@@ -104,13 +121,14 @@ def _fitted(
     nodes = 0.5 * (1.0 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE))
     fewer = DEGREE - SMOOTHER
     coarse = 0.5 * (1.0 - np.cos(np.pi * np.arange(fewer + 1) / fewer))
-    D, spread = differentiation(nodes), interpolation(coarse, nodes)
+    spread = interpolation(coarse, nodes)
+    interval = _Interval(t, h, q, nodes, differentiation(nodes), spread)
     xi, w = h * nodes[:, None] * v, np.tile(v, (len(nodes), 1))
     inputs = np.tile(u, (len(coarse), 1))
     states = 2 * n * len(nodes)
     last = np.inf
     for _ in range(MAX_ITERATIONS):
-        rest, whole, c = _linearised(equations, t, h, q, nodes, D, spread, xi, w, inputs)
+        rest, whole, c = _linearised(equations, interval, xi, w, inputs)
         left = float(np.abs(rest).max())
         if left > 0.5 * last and left <= KEPT:
             break
@@ -134,18 +152,10 @@ def _fitted(
 
 
 def _linearised(
-    equations: Equations,
-    t: float,
-    h: float,
-    q: Vector,
-    nodes: Vector,
-    D: Matrix,
-    spread: Matrix,
-    xi: Matrix,
-    w: Matrix,
-    inputs: Matrix,
+    equations: Equations, interval: _Interval, xi: Matrix, w: Matrix, inputs: Matrix
 ) -> tuple[Vector, Matrix, Matrix]:
     """Return the equations at all nodes, their derivative, and the rows' errors."""
+    t, h, q, nodes, D, spread = interval
     n, m, count = equations.n, equations.m, len(nodes)
     size, states = 2 * n + m, 2 * n * len(nodes)
     u, slopes, rates = spread @ inputs, D @ xi, D @ (h * w)

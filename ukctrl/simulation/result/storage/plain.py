@@ -90,12 +90,14 @@ def writable(text: str) -> str:
 
 
 def finite_or_none(value: Any) -> Any:
-    """Return plain data with every number that JSON cannot express replaced by None."""
+    """Return plain data as JSON holds it: None for no finite number, a pair for a complex one."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, complex):
+        return [finite_or_none(value.real), finite_or_none(value.imag)]
     if isinstance(value, Mapping):
         return {key: finite_or_none(entry) for key, entry in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [finite_or_none(entry) for entry in value]
     return value
 
