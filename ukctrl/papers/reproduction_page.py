@@ -34,27 +34,27 @@ def write_reproduction(reproduction: Reproduction, folder: str | Path) -> Path:
     return home / "report.html"
 
 
-def html(found: Reproduction) -> str:
+def html(reproduction: Reproduction) -> str:
     """Return the page."""
-    claims = [claim for outcome in found.outcomes for claim in outcome.claims]
+    claims = [claim for outcome in reproduction.outcomes for claim in outcome.claims]
     agree = sum(claim.verdict == "agrees" for claim in claims)
     context = {
         "title": "Published numbers beside ours",
-        "count": f"papers: {len(found.outcomes)}",
-        "level": "good" if found.ok else "bad",
-        "state": _state(found),
+        "count": f"papers: {len(reproduction.outcomes)}",
+        "level": "good" if reproduction.ok else "bad",
+        "state": _state(reproduction),
         "headline": (
-            f"{agree} of {len(claims)} claims agree. {_rest(found)} Every number of ours was "
-            "computed for this page."
+            f"{agree} of {len(claims)} claims agree. {_rest(reproduction)} "
+            "Every number of ours was computed for this page."
         ),
         "contents": [
             ("overview", "Overview"),
-            *((outcome.key, outcome.key) for outcome in found.outcomes),
+            *((outcome.key, outcome.key) for outcome in reproduction.outcomes),
             ("verdicts", "What the verdicts mean"),
             ("provenance", "Provenance"),
         ],
-        "overview": _overview(found),
-        "papers": [_paper(outcome) for outcome in found.outcomes],
+        "overview": _overview(reproduction),
+        "papers": [_paper(outcome) for outcome in reproduction.outcomes],
         "meanings": Table(
             [Column("", "text"), Column("", "meaning")],
             [
@@ -62,7 +62,7 @@ def html(found: Reproduction) -> str:
                 for verdict, text in MEANINGS.items()
             ],
         ),
-        "provenance": web_page.provenance_entries(found.provenance),
+        "provenance": web_page.provenance_entries(reproduction.provenance),
     }
     return web_page.render("reproduce.html.j2", context)
 
@@ -79,33 +79,35 @@ MEANINGS: Mapping[Verdict, str] = {
 }
 
 
-def _state(found: Reproduction) -> str:
-    if found.interrupted:
+def _state(reproduction: Reproduction) -> str:
+    if reproduction.interrupted:
         return "stopped early"
-    return "every difference explained" if found.ok else "something is not explained"
+    return "every difference explained" if reproduction.ok else "something is not explained"
 
 
-def _rest(found: Reproduction) -> str:
+def _rest(reproduction: Reproduction) -> str:
     """Say what became of the claims that do not agree."""
-    bare = sum(claim.verdict == "differs" for outcome in found.outcomes for claim in outcome.claims)
-    failed = sum(len(outcome.failures) for outcome in found.outcomes)
+    bare = sum(
+        claim.verdict == "differs" for outcome in reproduction.outcomes for claim in outcome.claims
+    )
+    failed = sum(len(outcome.failures) for outcome in reproduction.outcomes)
     said = [f"Differences without an explanation: {bare}."] if bare else []
     said += [f"Parts that failed: {failed}."] if failed else []
-    said += ["It was stopped before everything was computed."] if found.interrupted else []
+    said += ["It was stopped before everything was computed."] if reproduction.interrupted else []
     return " ".join(said) or "The reason for every difference is given."
 
 
-def _overview(found: Reproduction) -> Table:
+def _overview(reproduction: Reproduction) -> Table:
     """Return how many claims of each paper have which verdict."""
     counts = [
         [*(outcome.counts.get(verdict, 0) for verdict in VERDICTS), len(outcome.failures)]
-        for outcome in found.outcomes
+        for outcome in reproduction.outcomes
     ]
     return Table.of(
         [Column("paper", "text"), *map(Column, VERDICTS), Column("failed")],
         (
             [Cell(outcome.key, anchor=outcome.key), *(str(count or "") for count in row)]
-            for outcome, row in zip(found.outcomes, counts, strict=True)
+            for outcome, row in zip(reproduction.outcomes, counts, strict=True)
         ),
     )
 

@@ -21,31 +21,31 @@ KINDS = ("inputs", "velocities", "positions")
 
 
 @style.styled
-def check_figure(found: Check) -> Figure:
+def check_figure(check: Check) -> Figure:
     """Draw singular values along the motion, limits in use, and the inputs.
 
     Args:
-        found: What `check` found.
+        check: What `check` found.
 
     Raises:
         InputError: No motion was worked out, and so there are no curves.
     """
-    if found.motion.curves is None or found.motion.loads is None or not len(found.motion.curves.t):
+    if check.motion.curves is None or check.motion.loads is None or not len(check.motion.curves.t):
         raise InputError(
-            f"scenario '{found.scenario}' must have a motion for a figure of its check; "
-            f"{found.motion.way.why or 'there is none'}."
+            f"scenario '{check.scenario}' must have a motion for a figure of its check; "
+            f"{check.motion.way.why or 'there is none'}."
         )
     drawn = [
-        panels.Panel("Singular values along the motion, the smallest in colour", _sigma(found), 2)
+        panels.Panel("Singular values along the motion, the smallest in colour", _sigma(check), 2)
     ]
-    if np.isfinite(found.motion.loads.used).any():
-        drawn.append(panels.Panel("Largest share of a limit that is used", _limits(found), 2))
-    drawn.extend(_inputs(found))
+    if np.isfinite(check.motion.loads.used).any():
+        drawn.append(panels.Panel("Largest share of a limit that is used", _limits(check), 2))
+    drawn.extend(_inputs(check))
     return panels.grid(drawn, height=2.1)
 
 
-def _sigma(found: Check) -> Callable[[Axes, float], None]:
-    curves, ranks = found.motion.curves, found.motion.ranks
+def _sigma(check: Check) -> Callable[[Axes, float], None]:
+    curves, ranks = check.motion.curves, check.motion.ranks
     assert curves is not None
     assert ranks is not None
 
@@ -73,21 +73,21 @@ def _sigma(found: Check) -> Callable[[Axes, float], None]:
             axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=style.MUTED)
         panels.log_scale(axes, drawn)
         panels.legend(axes, room)
-        _span(axes, found)
+        _span(axes, check)
 
     return draw
 
 
-def _span(axes: Axes, found: Check) -> None:
+def _span(axes: Axes, check: Check) -> None:
     """Show the whole run, and where the motion ends before it."""
-    way = found.motion.way
+    way = check.motion.way
     axes.set_xlim(way.start, way.end)
     if way.stop is not None:
         axes.axvspan(way.reached, way.end, color=style.ALERT, alpha=0.08, linewidth=0.0)
 
 
-def _limits(found: Check) -> Callable[[Axes, float], None]:
-    curves, loads = found.motion.curves, found.motion.loads
+def _limits(check: Check) -> Callable[[Axes, float], None]:
+    curves, loads = check.motion.curves, check.motion.loads
     assert curves is not None
     assert loads is not None
 
@@ -98,14 +98,14 @@ def _limits(found: Check) -> Callable[[Axes, float], None]:
         axes.axhline(100.0, color=style.ALERT, linewidth=0.9, linestyle="--")
         axes.set_ylim(0.0, max(110.0, 1.08 * float(np.nanmax(values))))
         axes.set_ylabel("%")
-        _span(axes, found)
+        _span(axes, check)
 
     return draw
 
 
-def _inputs(found: Check) -> list[panels.Panel]:
+def _inputs(check: Check) -> list[panels.Panel]:
     """Return a panel for the inputs of each unit."""
-    curves, loads, demands = found.motion.curves, found.motion.loads, found.motion.feasibility
+    curves, loads, demands = check.motion.curves, check.motion.loads, check.motion.feasibility
     assert curves is not None
     assert loads is not None
     assert demands is not None
@@ -119,7 +119,7 @@ def _inputs(found: Check) -> list[panels.Panel]:
             panels.lines(axes, curves.t, values[:, at], [uses[i].name for i in at], room)
             panels.fit(axes, values[:, at])
             axes.set_ylabel(f"u [{unit}]")
-            _span(axes, found)
+            _span(axes, check)
 
         drawn.append(panels.Panel("Smallest input that makes the motion", draw, 2))
     return drawn

@@ -38,21 +38,21 @@ VERDICTS = {
 }
 
 
-def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
+def show_check(check: Check, as_json: bool, folder: Path | None = None) -> None:
     """Print what `check` found, and where its figure is."""
     if as_json:
-        write_json(found.to_dict())
+        write_json(check.to_dict())
         return
-    lines: list[Line] = [[Part(clean(found.scenario), "bold"), ": ", VERDICTS[found.verdict]]]
-    for level, texts in (("problem", found.problems), ("warning", found.warnings)):
+    lines: list[Line] = [[Part(clean(check.scenario), "bold"), ": ", VERDICTS[check.verdict]]]
+    for level, texts in (("problem", check.problems), ("warning", check.warnings)):
         for text in texts:
             lines += hanging(f"{level}: ", text, LEVEL_STYLE[level])
     lines.append([""])
-    for name, value in _facts(found):
+    for name, value in _facts(check):
         lines += hanging(f"  {name:<14}", value, "cyan")
-    lines += _rows(found)
-    lines += _uses(found.motion.feasibility) if found.motion.feasibility is not None else []
-    remarks = list(_remarks(found))
+    lines += _rows(check)
+    lines += _uses(check.motion.feasibility) if check.motion.feasibility is not None else []
+    remarks = list(_remarks(check))
     lines += [[""]] if remarks else []
     for level, text in remarks:
         lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
@@ -63,12 +63,12 @@ def show_check(found: Check, as_json: bool, folder: Path | None = None) -> None:
     show(lines)
 
 
-def _facts(found: Check) -> Iterator[tuple[str, str]]:
+def _facts(check: Check) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every fact."""
-    start, motion = found.start, found.motion
-    yield "robot", f"{found.robot}, freedoms: {start.freedoms}, motors: {start.motors}"
+    start, motion = check.start, check.motion
+    yield "robot", f"{check.robot}, freedoms: {start.freedoms}, motors: {start.motors}"
     yield "mobility", f"{start.mobility}, {start.actuation if start.motors else 'not'} actuated"
-    yield "motion", _motion(found)
+    yield "motion", _motion(check)
     along = motion.ranks
     yield "passive rows", _ranks(start.passive, along.passive if along else None)
     yield "servo rows A", _ranks(start.servo, along.servo if along else None)
@@ -82,9 +82,9 @@ def _facts(found: Check) -> Iterator[tuple[str, str]]:
     if start.velocity_rows is not None:
         yield "velocity rows", start.velocity_rows.sentence()
     if motion.sampling is not None:
-        yield "error", _error(found)
-    if found.internal is not None and found.internal.verdict not in found.warnings:
-        yield "internal", _left(found.internal)
+        yield "error", _error(check)
+    if check.internal is not None and check.internal.verdict not in check.warnings:
+        yield "internal", _left(check.internal)
     if start.moved:
         yield "start", moved_text(start.moved)
     if start.rows and start.inputs:
@@ -94,14 +94,14 @@ def _facts(found: Check) -> Iterator[tuple[str, str]]:
         yield "first input", ", ".join(listed)
 
 
-def _left(found: InternalDynamics) -> str:
-    if not found.dimension:
-        return found.verdict
-    return f"{found.dimension} of {found.states} states: {found.verdict}"
+def _left(internal: InternalDynamics) -> str:
+    if not internal.dimension:
+        return internal.verdict
+    return f"{internal.dimension} of {internal.states} states: {internal.verdict}"
 
 
-def _motion(found: Check) -> str:
-    way = found.motion.way
+def _motion(check: Check) -> str:
+    way = check.motion.way
     if way.kind == "none":
         return f"none: {way.why}" if way.why else "none"
     how = {
@@ -115,8 +115,8 @@ def _motion(found: Check) -> str:
     return f"{how}, to the end at t = {way.end:.4g} s"
 
 
-def _error(found: Check) -> str:
-    sampled = found.motion.sampling
+def _error(check: Check) -> str:
+    sampled = check.motion.sampling
     assert sampled is not None
     poles = ", ".join(_pole(pole) for pole in sampled.poles if pole.imag >= 0.0)
     text = f"poles at {poles} 1/s"
@@ -133,13 +133,13 @@ def _pole(pole: complex) -> str:
     return real if abs(pole.imag) < 1e-6 * abs(pole) else f"{real} +- {abs(pole.imag):.3g}i"
 
 
-def _rows(found: Check) -> list[Line]:
+def _rows(check: Check) -> list[Line]:
     """Return the servo rows at the start."""
     from ukctrl.reports.table import Column, Table
 
     columns = [Column("row", "name"), *map(Column, ("phi", "beta", "out of reach"))]
     rows = []
-    shown = _most_telling(found.start.rows)
+    shown = _most_telling(check.start.rows)
     for row in shown:
         unit = row.unit or "1"
         phi = f"{row.phi:.1e} {unit}"
@@ -147,25 +147,25 @@ def _rows(found: Check) -> list[Line]:
             kinds = {True: "integrable", False: "nonholonomic", None: "undecided"}
             phi = str(kinds[row.integrable])
         bound = f"at least {row.relative_degree_at_least}"
-        bound = "-" if row.name in found.start.servo.dependent else bound
+        bound = "-" if row.name in check.start.servo.dependent else bound
         degree = str(row.relative_degree or bound)
         rows.append([row.name, phi, f"{row.beta:.1e} {unit}/s", f"{row.reach:.1e}", degree])
     if not rows:
         return []
     lines = table_lines(Table.of([*columns, Column("relative degree")], rows))
-    return ["", *lines, *_more(len(found.start.rows) - len(shown))]
+    return ["", *lines, *_more(len(check.start.rows) - len(shown))]
 
 
-def _uses(found: Feasibility) -> list[Line]:
+def _uses(demands: Feasibility) -> list[Line]:
     """Return what the motion takes, nearest to a limit first."""
     from ukctrl.core.extremes import ranks
     from ukctrl.reports.table import Cell, Column, Table
 
-    own = found.law or found.inputs
-    uses = [("motor", use) for use in (own if not found.beyond else found.inputs or own)]
-    uses += [("rate", use) for use in found.rates]
-    uses += [("speed", use) for use in found.velocities]
-    uses += [("position", use) for use in found.positions]
+    own = demands.law or demands.inputs
+    uses = [("motor", use) for use in (own if not demands.beyond else demands.inputs or own)]
+    uses += [("rate", use) for use in demands.rates]
+    uses += [("speed", use) for use in demands.velocities]
+    uses += [("position", use) for use in demands.positions]
     if not uses:
         return []
     shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), NOTHING)
@@ -199,12 +199,12 @@ def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
     return [rows[k] for k in sorted(order[:MOST_ROWS])]
 
 
-def _remarks(found: Check) -> Iterator[tuple[str, str]]:
+def _remarks(check: Check) -> Iterator[tuple[str, str]]:
     """Yield the level and the text of what does not touch the verdict, the model's audit first."""
-    for finding in sorted(found.findings, key=lambda text: text.startswith("note")):
+    for finding in sorted(check.findings, key=lambda text: text.startswith("note")):
         level, _, text = finding.partition(": ")
         yield level, text
-    for text in found.notes:
+    for text in check.notes:
         yield "note", text
 
 

@@ -39,10 +39,11 @@ def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None
         "gains": bool(comparison.tunings),
         "belief": False,
     }
-    for fact in comparison.facts:
-        if fact.subject in noteworthy and (not fact.equal or noteworthy[fact.subject]):
-            lines += hanging(f"  {fact.subject:<9}", fact.text, text_style="dim")
-    lines += table_lines(metric_table(comparison, blocks=False, digits=4))
+    facts = {fact.subject: fact for fact in comparison.facts}
+    for subject, always in noteworthy.items():
+        if subject in facts and (always or not facts[subject].equal):
+            lines += hanging(f"  {subject:<9}", facts[subject].text, text_style="dim")
+    lines += table_lines(metric_table(comparison, short=True))
     robustness = robustness_table(comparison)
     if comparison.robustness is not None and robustness is not None:
         title = f"median {comparison.robustness.metric}"

@@ -30,17 +30,17 @@ GROWTH = ((1, 40), (2, 24), (3, 24), (5, 28), (0, 24), (1, 1000))
 GAP = "  "
 
 
-def show_reproduction(found: Reproduction, folder: Path, as_json: bool) -> None:
+def show_reproduction(reproduction: Reproduction, folder: Path, as_json: bool) -> None:
     """Print every paper's claims, and where the page is."""
     if as_json:
-        write_json(found.to_dict())
+        write_json(reproduction.to_dict())
         return
     lines: list[Line] = []
-    for outcome in found.outcomes:
+    for outcome in reproduction.outcomes:
         lines += [*_paper(outcome), ""]
-    if found.interrupted:
+    if reproduction.interrupted:
         lines += hanging("", "stopped by the user; what was computed until then is kept", "yellow")
-    for outcome in found.outcomes:
+    for outcome in reproduction.outcomes:
         style = "bold green" if outcome.ok else "bold red"
         lines += hanging(f"{outcome.key}: ", outcome.summary, style)
     lines += files(folder, ("report", "report.html"), ("data", "reproduce.json"))

@@ -17,25 +17,26 @@ LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
 """How good the news of a status is; any other is bad."""
 
 
-def metric_table(comparison: Comparison, *, blocks: bool = True, digits: int = 3) -> Table:
+def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
     """Return the metrics that some run has, one column a controller, with the best marked.
 
     Args:
         comparison: What is compared.
-        blocks: Whether metrics of single servo blocks are in it, where there are several.
-        digits: Of a number without an interval.
+        short: Whether metrics of single servo blocks are left out, and the median and the worst
+            over repeats but for the error; numbers then have a digit more.
     """
-    blocks = blocks and len(comparison.first.labels.blocks) > 1
+    digits = 4 if short else 3
+    blocks = not short and len(comparison.first.labels.blocks) > 1
     shown = [row for row in comparison.rows if row.known and (blocks or "." not in row.metric)]
-    several = comparison.repeats > 1
     rows = [[Cell("status"), Cell(""), *(_status(comparison, name) for name in comparison.results)]]
     rows += [
         [
-            Cell(row.metric, aside="median · worst" if several else "", kind="name"),
+            Cell(row.metric, aside="median · worst" if spread else "", kind="name"),
             Cell(unit_text(row.unit)),
-            *(_cell(comparison, row, name, digits) for name in row.values),
+            *(_cell(comparison, row, name, digits=digits, spread=spread) for name in row.values),
         ]
         for row in shown
+        for spread in (comparison.repeats > 1 and (not short or row.metric == comparison.error),)
     ]
     about = (METRICS[row.metric.partition(".")[0]].description for row in shown)
     meanings = ["", *(sentence(text.replace("`", "")) for text in about)]
@@ -76,24 +77,21 @@ def _status(comparison: Comparison, name: str) -> Cell:
     return Cell(status, LEVELS.get(status, "bad"), share, aside_failed=bool(share))
 
 
-def _cell(comparison: Comparison, row: Row, name: str, digits: int) -> Cell:
-    value, spread, runs = row.values[name], row.spreads[name], len(comparison.runs[name])
+def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: bool) -> Cell:
+    """Return a value with its interval; the median and the worst below it, where asked for."""
+    value, over, runs = row.values[name], row.spreads[name], len(comparison.runs[name])
     ranked = name in comparison.completed
-    half = spread.high - spread.mean
+    half = over.high - over.mean
     text = plus_minus(value, half) if math.isfinite(half) else number(value, digits)
     if row.metric.partition(".")[0] == "settling_time" and math.isnan(value):
         text = "not settled"
-    elif ranked and spread.repeats < runs:
-        text = f"{text} ({spread.repeats} of {runs})"
+    elif ranked and over.repeats < runs:
+        text = f"{text} ({over.repeats} of {runs})"
     elif not ranked and not math.isnan(value):
         text = f"[{text}]" if runs > 1 else f"({text})"
-    aside = f"{number(spread.median)} · {number(spread.worst)}"
-    differ = math.isfinite(spread.median) and spread.median != spread.worst
-    return Cell(
-        text,
-        "best" if name in row.best else "" if ranked else "faint",
-        aside if comparison.repeats > 1 and differ else "",
-    )
+    differ = spread and math.isfinite(over.median) and over.median != over.worst
+    aside = f"{number(over.median)} · {number(over.worst)}" if differ else ""
+    return Cell(text, "best" if name in row.best else "" if ranked else "faint", aside)
 
 
 def _level(at: AtLevel, best: bool) -> Cell:
