@@ -78,10 +78,16 @@ def sampling(loop: Loop) -> Sampling | None:
         moved = held_poles(worst, period, late)
         rate = -max(pole.real for pole in moved)
     return Sampling(
-        period=period, delay=delay, row=worst.row, poles=poles, decay=decay, sampled=moved,
-        sampled_decay=rate, longest=limits[key],
+        period=period,
+        delay=delay,
+        row=worst.row,
+        poles=poles,
+        decay=decay,
+        sampled=moved,
+        sampled_decay=rate,
+        longest=limits[key],
         recommended=longest_period(worst, late, COMFORTABLE * decay),
-    )  # fmt: skip
+    )
 
 
 def held_matrix(error: ErrorPolynomial, period: float, late: float = 0.0) -> Matrix:

@@ -123,9 +123,13 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
         change = np.gradient(needed[:, limited], motion.t, axis=0)
         fastest = np.tile(robot.input_rate_limit[limited], (count, 1))
         rates = uses(
-            [names[i] for i in limited], [f"{units[i]}/s" for i in limited], motion.t, change,
-            -fastest, fastest,
-        )  # fmt: skip
+            [names[i] for i in limited],
+            [f"{units[i]}/s" for i in limited],
+            motion.t,
+            change,
+            -fastest,
+            fastest,
+        )
     velocities, positions = _joints(loop, motion)
     speeds = motion.v if motion.dynamic else np.full_like(motion.v, np.nan)
     used = np.column_stack(
@@ -139,9 +143,16 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
     shown = law if asked else needed
     ground = _ground(loop, motion, shown) if known or asked else ()
     found = Feasibility(
-        inputs=inputs, law=lawful, rates=rates, velocities=velocities, positions=positions,
-        elsewhere=elsewhere, missed=missed, refused=refused, ground=ground,
-    )  # fmt: skip
+        inputs=inputs,
+        law=lawful,
+        rates=rates,
+        velocities=velocities,
+        positions=positions,
+        elsewhere=elsewhere,
+        missed=missed,
+        refused=refused,
+        ground=ground,
+    )
     return found, loads
 
 
@@ -156,9 +167,13 @@ def _joints(loop: Loop, motion: Motion) -> tuple[tuple[Use, ...], tuple[Use, ...
     limit = np.tile(most[fast], (len(motion.t), 1))
     units = robot.dof_units
     velocities = uses(
-        [robot.dofs[i] for i in fast], [units[i] for i in fast], motion.t, motion.v[:, fast],
-        -limit, limit,
-    )  # fmt: skip
+        [robot.dofs[i] for i in fast],
+        [units[i] for i in fast],
+        motion.t,
+        motion.v[:, fast],
+        -limit,
+        limit,
+    )
     if not motion.dynamic:
         velocities = ()
     low, high = robot.q_lower, robot.q_upper
@@ -167,9 +182,14 @@ def _joints(loop: Loop, motion: Motion) -> tuple[tuple[Use, ...], tuple[Use, ...
     held = [i for i in held if i not in turned]
     ones = np.ones((len(motion.t), 1))
     positions = uses(
-        [robot.coordinates[i] for i in held], [robot.coordinate_units[i] for i in held], motion.t,
-        motion.q[:, held], ones * low[held], ones * high[held], True,
-    )  # fmt: skip
+        [robot.coordinates[i] for i in held],
+        [robot.coordinate_units[i] for i in held],
+        motion.t,
+        motion.q[:, held],
+        ones * low[held],
+        ones * high[held],
+        True,
+    )
     return velocities, positions
 
 

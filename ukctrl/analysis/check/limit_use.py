@@ -52,9 +52,15 @@ def uses(
         if not np.isfinite(share).any():
             k = first_largest(np.abs(x), UNUSED)
             use = Use(
-                name=name, unit=unit, value=float(x[k]), t=float(t[k]), limit=None, beyond=0.0,
-                since=None, share=None,
-            )  # fmt: skip
+                name=name,
+                unit=unit,
+                value=float(x[k]),
+                t=float(t[k]),
+                limit=None,
+                beyond=0.0,
+                since=None,
+                share=None,
+            )
         else:
             k = first_largest(share, UNUSED)
             over, under = x - high[:, i], low[:, i] - x
@@ -62,12 +68,15 @@ def uses(
             past = np.maximum(over, under)
             broken = past > TOLERANCE * np.maximum(size, 1e-6)
             use = Use(
-                name=name, unit=unit, value=float(x[k]), t=float(t[k]),
+                name=name,
+                unit=unit,
+                value=float(x[k]),
+                t=float(t[k]),
                 limit=float(high[k, i] if over[k] >= under[k] or share[k] <= UNUSED else low[k, i]),
                 beyond=max(0.0, float(past[k])) if broken.any() else 0.0,
                 since=float(t[int(np.argmax(broken))]) if broken.any() else None,
                 share=float(share[k]),
-            )  # fmt: skip
+            )
         found.append(use)
     return tuple(found)
 

@@ -76,9 +76,10 @@ def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
         return needed, None
     first = int(beyond[0])
     miss = Miss(
-        dof=loop.robot.dofs[int(dof[first_largest(share)])], t=float(motion.t[first]),
+        dof=loop.robot.dofs[int(dof[first_largest(share)])],
+        t=float(motion.t[first]),
         share=float(share.max()),
-    )  # fmt: skip
+    )
     needed[:] = np.nan
     return needed, miss
 

@@ -153,10 +153,12 @@ def _by_law(task: Task, law: Controller) -> Motion:
     if stop is None and len(knots) < len(times):
         t = knots[-1].t
         stop = Stop(
-            t=t, why="law", rows=(),
+            t=t,
+            why="law",
+            rows=(),
             text=f"the motion cannot be continued after t = {t:.4g} s: its steps become ever "
             "smaller.",
-        )  # fmt: skip
+        )
     if not knots:
         return dc.replace(_none(robot.nq, robot.nv, stop.text if stop else ""), stop=stop)
     at, q, v, a, _ = (np.array(column) for column in zip(*knots, strict=True))

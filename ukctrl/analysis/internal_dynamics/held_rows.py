@@ -99,9 +99,15 @@ class Held:
         self.given = (q, v)
         """The start as the scenario has it."""
         task = Task(
-            robot=robot, servo=scenario.servo, q=q, v=v, start=t,
-            duration=scenario.timing.duration, rank=scenario.rank, gains=gains,
-        )  # fmt: skip
+            robot=robot,
+            servo=scenario.servo,
+            q=q,
+            v=v,
+            start=t,
+            duration=scenario.timing.duration,
+            rank=scenario.rank,
+            gains=gains,
+        )
         self._allocator = allocation(scenario).attach(task, self.servo.names)
 
     def stopped(self, t: float) -> Held:

@@ -85,33 +85,51 @@ class InternalDynamics:
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for programs; complex numbers as pairs."""
         return {
-            "scenario": self.scenario, "robot": self.robot, "states": self.states,
-            "reached": self.reached, "dimension": self.dimension,
-            "coordinates": list(self.coordinates), "grip": self.grip, "free": self.free,
-            "path_moves": self.path_moves, "kind": self.kind, "verdict": self.verdict,
+            "scenario": self.scenario,
+            "robot": self.robot,
+            "states": self.states,
+            "reached": self.reached,
+            "dimension": self.dimension,
+            "coordinates": list(self.coordinates),
+            "grip": self.grip,
+            "free": self.free,
+            "path_moves": self.path_moves,
+            "kind": self.kind,
+            "verdict": self.verdict,
             "notes": list(self.notes),
             "rests": [_plain(near) for near in self.rests],
             "along": [_plain(near) for near in self.along],
-            "periodic": None if self.periodic is None else {
+            "periodic": None
+            if self.periodic is None
+            else {
                 "period": self.periodic.period,
                 "multipliers": [[z.real, z.imag] for z in self.periodic.multipliers.tolist()],
             },
-            "motion": None if self.motion is None else {
-                "fate": self.motion.fate, "rate": self.motion.rate,
+            "motion": None
+            if self.motion is None
+            else {
+                "fate": self.motion.fate,
+                "rate": self.motion.rate,
                 "factor": None if math.isnan(self.motion.factor) else self.motion.factor,
                 "ended": self.motion.ended,
             },
-        }  # fmt: skip
+        }
 
 
 def _plain(near: Near) -> dict[str, Any]:
     return {
-        "t": near.t, "q": near.q.tolist(), "v": near.v.tolist(), "u": near.u.tolist(),
-        "states": list(near.states), "kind": near.modes.kind,
+        "t": near.t,
+        "q": near.q.tolist(),
+        "v": near.v.tolist(),
+        "u": near.u.tolist(),
+        "states": list(near.states),
+        "kind": near.modes.kind,
         "poles": [[p.real, p.imag] for p in near.modes.poles.tolist()],
         "zeros": [[z.real, z.imag] for z in near.zeros.tolist()],
-        "free": near.free, "moving": near.moving, "routes": near.routes,
-    }  # fmt: skip
+        "free": near.free,
+        "moving": near.moving,
+        "routes": near.routes,
+    }
 
 
 @one_blas_thread()
@@ -155,11 +173,24 @@ def internal_dynamics(
     if held.robot.nv > LARGEST:
         note = f"robots with more than {LARGEST} velocities are counted, but not looked at closer"
         return InternalDynamics(
-            scenario=name, robot=held.robot.name, states=states, reached=states - dimension,
-            dimension=dimension, coordinates=names, grip=whole, free=free, path_moves=moves,
-            rests=(), families=(), along=(), motion=None, periodic=None, kind=None,
-            verdict=f"{dimension} of {states} states are left to themselves.", notes=(note,),
-        )  # fmt: skip
+            scenario=name,
+            robot=held.robot.name,
+            states=states,
+            reached=states - dimension,
+            dimension=dimension,
+            coordinates=names,
+            grip=whole,
+            free=free,
+            path_moves=moves,
+            rests=(),
+            families=(),
+            along=(),
+            motion=None,
+            periodic=None,
+            kind=None,
+            verdict=f"{dimension} of {states} states are left to themselves.",
+            notes=(note,),
+        )
     rests, families = (
         ((), ()) if whole and not dimension else _rests(held.stopped(t), whole, q, notes)
     )
@@ -187,18 +218,40 @@ def internal_dynamics(
                 else f"the path repeats itself after {period:.4g} s; no motion that does was found."
             )
     facts = Facts(
-        robot=held.robot, q=q, states=states, dimension=dimension, rows=grip.independent,
-        free=free, grip=whole,
-        moves=moves, rests=rests, along=along, motion=run, cycle=cycle,
+        robot=held.robot,
+        q=q,
+        states=states,
+        dimension=dimension,
+        rows=grip.independent,
+        free=free,
+        grip=whole,
+        moves=moves,
+        rests=rests,
+        along=along,
+        motion=run,
+        cycle=cycle,
         prepared=scenario.controller.forgets_growth,
-    )  # fmt: skip
+    )
     kind, said = verdict(facts)
     return InternalDynamics(
-        scenario=name, robot=held.robot.name, states=states, reached=states - dimension,
-        dimension=dimension, coordinates=names, grip=whole, free=free, path_moves=moves,
-        rests=rests, families=families, along=along, motion=run, periodic=cycle, kind=kind,
-        verdict=said, notes=tuple(notes),
-    )  # fmt: skip
+        scenario=name,
+        robot=held.robot.name,
+        states=states,
+        reached=states - dimension,
+        dimension=dimension,
+        coordinates=names,
+        grip=whole,
+        free=free,
+        path_moves=moves,
+        rests=rests,
+        families=families,
+        along=along,
+        motion=run,
+        periodic=cycle,
+        kind=kind,
+        verdict=said,
+        notes=tuple(notes),
+    )
 
 
 def path_moves(held: Held, q: Vector) -> bool:

@@ -110,11 +110,18 @@ def motion(held: Held, q: Vector, v: Vector, x: Coordinates, duration: float) ->
     deviation = size / size[0] if count and size[0] > 0.0 else np.zeros(count)
     fate, rate = judge(times, deviation, size) if x.size and count > 8 else ("stays", 0.0)
     return Motion(
-        times=times, q=own[:, : robot.nq], v=own[:, robot.nq :], coordinates=names, units=units,
+        times=times,
+        q=own[:, : robot.nq],
+        v=own[:, robot.nq :],
+        coordinates=names,
+        units=units,
         moved=travelled[:, x.positions],
-        pushed=(travelled + away)[:, x.positions], deviation=deviation,
-        fate="ended" if ended and count <= 8 else fate, rate=rate, ended=ended,
-    )  # fmt: skip
+        pushed=(travelled + away)[:, x.positions],
+        deviation=deviation,
+        fate="ended" if ended and count <= 8 else fate,
+        rate=rate,
+        ended=ended,
+    )
 
 
 def _travel(held: Held, states: Matrix) -> Matrix:
@@ -144,9 +151,14 @@ def follow(held: Held, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str
     states = [start]
     try:
         step = DOP853(
-            rate, float(times[0]), start, float(times[-1]), rtol=RTOL, atol=ATOL,
+            rate,
+            float(times[0]),
+            start,
+            float(times[-1]),
+            rtol=RTOL,
+            atol=ATOL,
             max_step=float(times[-1] - times[0]) / 20.0,
-        )  # fmt: skip
+        )
         while len(states) < len(times):
             complaint = step.step()
             if step.status == "failed":

@@ -106,10 +106,18 @@ def _near(
     found = modes(A, len(x.positions))
     t, q, v, u = at
     return Near(
-        t=t, q=q, v=v, u=u, states=x.names(held.robot), A=A, modes=found, zeros=cleaned(zeros),
-        free=free, moving=_most(held, q, x.full @ found.mode),
+        t=t,
+        q=q,
+        v=v,
+        u=u,
+        states=x.names(held.robot),
+        A=A,
+        modes=found,
+        zeros=cleaned(zeros),
+        free=free,
+        moving=_most(held, q, x.full @ found.mode),
         routes=apart(zeros, found.poles) if compare else None,
-    )  # fmt: skip
+    )
 
 
 def _seen(
@@ -131,10 +139,18 @@ def _seen(
     left = modes(found.A, 0)  # its coordinates are mixed, and scaled already
     full = linear.full @ found.V[:, found.free :]
     return Near(
-        t=t, q=q, v=v, u=u, states=tuple(linear.states[i] for i in chosen), A=found.A, modes=left,
-        zeros=cleaned(zeros), free=found.free, moving=_most(held, q, full @ left.mode),
+        t=t,
+        q=q,
+        v=v,
+        u=u,
+        states=tuple(linear.states[i] for i in chosen),
+        A=found.A,
+        modes=left,
+        zeros=cleaned(zeros),
+        free=found.free,
+        moving=_most(held, q, full @ left.mode),
         routes=apart(zeros, left.poles),
-    )  # fmt: skip
+    )
 
 
 def _most(held: Held, q: Vector, deviation: NDArray[np.complex128]) -> str:

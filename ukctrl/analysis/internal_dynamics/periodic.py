@@ -139,9 +139,13 @@ def periodic(held: Held, q: Vector, v: Vector, period: float) -> Periodic | None
                 found = np.linalg.eigvals(turned).astype(np.complex128)
                 order = np.argsort(-np.abs(found), kind="stable")
                 return Periodic(
-                    period=period, q=q, v=v, coordinates=own.names(robot), monodromy=turned,
+                    period=period,
+                    q=q,
+                    v=v,
+                    coordinates=own.names(robot),
+                    monodromy=turned,
                     multipliers=found[order],
-                )  # fmt: skip
+                )
             x: Vector = np.asarray(np.linalg.lstsq(np.eye(own.size) - turned, off, rcond=1e-6)[0])
             near = solve_start(held.whole, robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
             q, v = near.q, near.v

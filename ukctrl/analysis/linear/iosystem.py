@@ -51,9 +51,14 @@ def plant_system(scenario: Scenario) -> control.NonlinearIOSystem:
         return plant.seen(t, *plant.state(x))
 
     return control.nlsys(
-        update, outputs, name="plant", dt=0, states=list(plant.states),
-        inputs=list(signals(robot.actuators)), outputs=list(signals(plant.outputs)),
-    )  # fmt: skip
+        update,
+        outputs,
+        name="plant",
+        dt=0,
+        states=list(plant.states),
+        inputs=list(signals(robot.actuators)),
+        outputs=list(signals(plant.outputs)),
+    )
 
 
 def loop_system(scenario: Scenario) -> control.NonlinearIOSystem:
@@ -99,10 +104,14 @@ def loop_system(scenario: Scenario) -> control.NonlinearIOSystem:
     memory = [f"memory {k + 1}" for k in range(len(law.memory))]
     motors = signals(robot.actuators)
     return control.nlsys(
-        rate if period is None else tick, outputs, name="closed_loop", dt=period or 0,
-        states=[*plant.states, *memory], inputs=[f"added_{name}" for name in motors],
+        rate if period is None else tick,
+        outputs,
+        name="closed_loop",
+        dt=period or 0,
+        states=[*plant.states, *memory],
+        inputs=[f"added_{name}" for name in motors],
         outputs=[*signals(plant.outputs), *(f"u_{name}" for name in motors)],
-    )  # fmt: skip
+    )
 
 
 def start_of(scenario: Scenario) -> Vector:

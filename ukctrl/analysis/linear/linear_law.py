@@ -70,6 +70,10 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
     rough = float(np.abs(slopes - finer).max(initial=0.0)) / size
     nu = robot.nu
     return LinearLaw(
-        u=here[:nu], K=slopes[:nu, :k], K_m=slopes[:nu, k:], F=slopes[nu:, :k],
-        F_m=slopes[nu:, k:], rough=rough if rough > SMOOTH else 0.0,
-    )  # fmt: skip
+        u=here[:nu],
+        K=slopes[:nu, :k],
+        K_m=slopes[:nu, k:],
+        F=slopes[nu:, :k],
+        F_m=slopes[nu:, k:],
+        rough=rough if rough > SMOOTH else 0.0,
+    )

@@ -90,9 +90,16 @@ class LinearLoop:
         A, b, c = self.broken_at(motor)
         name = signals(self.inputs)[motor]
         return control.ss(
-            A, b[:, None], c[None], [[0.0]], dt=self.period or 0, name=f"loop_at_{name}",
-            states=list(self.states), inputs=[name], outputs=[f"returned_{name}"],
-        )  # fmt: skip
+            A,
+            b[:, None],
+            c[None],
+            [[0.0]],
+            dt=self.period or 0,
+            name=f"loop_at_{name}",
+            states=list(self.states),
+            inputs=[name],
+            outputs=[f"returned_{name}"],
+        )
 
     def transfers(self) -> control.StateSpace:
         """Return the loop transfer matrix with all motors open, for python-control."""
@@ -101,10 +108,16 @@ class LinearLoop:
         names = signals(self.inputs)
         nu = len(names)
         return control.ss(
-            self.A, self.B, -self.C, np.zeros((nu, nu)), dt=self.period or 0, name="loop",
-            states=list(self.states), inputs=list(names),
+            self.A,
+            self.B,
+            -self.C,
+            np.zeros((nu, nu)),
+            dt=self.period or 0,
+            name="loop",
+            states=list(self.states),
+            inputs=list(names),
             outputs=[f"returned_{name}" for name in names],
-        )  # fmt: skip
+        )
 
     def to_control(self) -> control.StateSpace:
         """Return the closed loop for python-control: from disturbances of the inputs to outputs."""
@@ -114,10 +127,16 @@ class LinearLoop:
         C[:, : self.plant.C.shape[1]] = self.plant.C
         D = np.zeros((len(C), self.B.shape[1]))
         return control.ss(
-            self.closed, self.B, C, D, dt=self.period or 0, name="closed_loop",
-            states=list(self.states), inputs=list(signals(self.inputs)),
+            self.closed,
+            self.B,
+            C,
+            D,
+            dt=self.period or 0,
+            name="closed_loop",
+            states=list(self.states),
+            inputs=list(signals(self.inputs)),
             outputs=list(signals(self.plant.outputs)),
-        )  # fmt: skip
+        )
 
 
 OVER = 1e-8
@@ -227,9 +246,15 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
         law = Block(np.eye(len(F_m)) + period * F_m, period * F, K_m, K, names)
         whole = series(series(body, sensors.block), law)
     return LinearLoop(
-        plant=plant, period=period, delay=delay, A=whole.A, B=whole.B, C=whole.C,
-        states=whole.states, notes=tuple(_notes(scenario, bench, loop.law, found.rough)),
-    )  # fmt: skip
+        plant=plant,
+        period=period,
+        delay=delay,
+        A=whole.A,
+        B=whole.B,
+        C=whole.C,
+        states=whole.states,
+        notes=tuple(_notes(scenario, bench, loop.law, found.rough)),
+    )
 
 
 def _biased(scenario: Scenario, bench: Bench, point: OperatingPoint) -> OperatingPoint:

@@ -84,9 +84,15 @@ class LinearPlant:
         import control
 
         return control.ss(
-            self.A, self.B, self.C, self.D, name=name, states=list(self.states),
-            inputs=list(signals(self.inputs)), outputs=list(signals(self.outputs)),
-        )  # fmt: skip
+            self.A,
+            self.B,
+            self.C,
+            self.D,
+            name=name,
+            states=list(self.states),
+            inputs=list(signals(self.inputs)),
+            outputs=list(signals(self.outputs)),
+        )
 
 
 def linear_plant(
@@ -138,9 +144,12 @@ def linear_plant(
     if repeated:
         raise InputError(f"outputs must have names of their own; '{min(repeated)}' comes twice.")
     return LinearPlant(
-        linear=linear, point=point, C=np.vstack(rows) @ linear.full, outputs=tuple(names),
+        linear=linear,
+        point=point,
+        C=np.vstack(rows) @ linear.full,
+        outputs=tuple(names),
         output_units=tuple(units),
-    )  # fmt: skip
+    )
 
 
 def _output(name: str, linear: Linearization, t: float) -> tuple[Matrix, list[str], list[str]]:

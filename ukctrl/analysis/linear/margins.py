@@ -103,9 +103,16 @@ def margins_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> Marg
     phase, crossing, delay = _phase(L, grid, values)
     alpha, nearest = _disk(lambda w: _off(L(w)), grid, _off_all(values))
     return Margins(
-        motor=loop.inputs[motor], gain_low=low, gain_high=high, gain_frequency=at, phase=phase,
-        phase_frequency=crossing, delay=delay, disk=alpha, disk_frequency=nearest,
-    )  # fmt: skip
+        motor=loop.inputs[motor],
+        gain_low=low,
+        gain_high=high,
+        gain_frequency=at,
+        phase=phase,
+        phase_frequency=crossing,
+        delay=delay,
+        disk=alpha,
+        disk_frequency=nearest,
+    )
 
 
 def disk_margin(loop: LinearLoop, grid: Vector | None = None) -> tuple[float, float]:
@@ -213,9 +220,11 @@ def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple
     low, high = math.log(grid[max(k - 1, 0)]), math.log(grid[min(k + 1, len(grid) - 1)])
     best, at = float(values[k]), float(grid[k])
     found = minimize_scalar(
-        lambda x: -size(math.exp(x)), bounds=(low, high), method="bounded",
+        lambda x: -size(math.exp(x)),
+        bounds=(low, high),
+        method="bounded",
         options={"xatol": 1e-12},
-    )  # fmt: skip
+    )
     if -found.fun > best:
         best, at = float(-found.fun), math.exp(float(found.x))
     return (1.0 / best if best > 0.0 else math.inf), at

@@ -67,10 +67,14 @@ def _solved(P: Matrix, q: Vector, box: Box, proximal: float) -> Vector | None:
         at = np.zeros(0, dtype=np.intp)
     scale = lengths[at]
     x, _, flag, _ = daqp.solve(
-        P, q, np.ascontiguousarray(box.C[at] / scale[:, None]),
+        P,
+        q,
+        np.ascontiguousarray(box.C[at] / scale[:, None]),
         np.clip(box.high[at] / scale, -UNLIMITED, UNLIMITED),
         np.clip(box.low[at] / scale, -UNLIMITED, UNLIMITED),
         np.zeros(len(at), dtype=np.intc),
-        primal_tol=FEASIBLE, eps_prox=proximal, eta_prox=SETTLED,
-    )  # fmt: skip
+        primal_tol=FEASIBLE,
+        eps_prox=proximal,
+        eta_prox=SETTLED,
+    )
     return np.asarray(x, dtype=np.float64) if flag in SOLVED else None

@@ -92,9 +92,18 @@ class _Damped(Allocator):
         d = demand - rows.A @ dynamics.a_free
         u: Vector = self._null_space.preference(dynamics).copy()
         hierarchy_input(
-            H, d, self._ends, self._scale, input_freedoms(self._metric, dynamics), self._near,
-            self._damping, self._rank.servo, u, self._sigma, self._bound,
-        )  # fmt: skip
+            H,
+            d,
+            self._ends,
+            self._scale,
+            input_freedoms(self._metric, dynamics),
+            self._near,
+            self._damping,
+            self._rank.servo,
+            u,
+            self._sigma,
+            self._bound,
+        )
         u = self._null_space.adjust(u, rows.A, self._metric.at(dynamics), dynamics)
         self._miss = H @ u - d
         return u

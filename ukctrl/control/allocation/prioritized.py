@@ -94,9 +94,18 @@ class _Prioritized(Allocator):
         d = b - A @ dynamics.a_free
         u: Vector = self._null_space.preference(dynamics).copy()
         hierarchy_input(
-            H, d, ends, self._scale, input_freedoms(self._metric, dynamics), self._near,
-            self._damping, self._rank.servo, u, self._sigma, self._bound,
-        )  # fmt: skip
+            H,
+            d,
+            ends,
+            self._scale,
+            input_freedoms(self._metric, dynamics),
+            self._near,
+            self._damping,
+            self._rank.servo,
+            u,
+            self._sigma,
+            self._bound,
+        )
         u = self._null_space.adjust(u, rows.A, self._metric.at(dynamics), dynamics)
         miss = H @ u - d
         self._miss[at] = miss

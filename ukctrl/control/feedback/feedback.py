@@ -188,6 +188,8 @@ def _by_row(gain: dict[str, float], rows: list[str], name: str) -> Vector:
         raise GainError(f"gain '{name}' must name every row; '{missing[0]}' is missing.")
     if len(set(rows)) < len(rows):
         twice = next(row for row in rows if rows.count(row) > 1)
-        raise GainError(f"gain '{name}' must tell rows apart; several are named '{twice}'. Give a "
-                        "list with one number a row.")  # fmt: skip
+        raise GainError(
+            f"gain '{name}' must tell rows apart; several are named '{twice}'. Give a "
+            "list with one number a row."
+        )
     return np.array([gain[row] for row in rows], dtype=np.float64)

@@ -159,10 +159,13 @@ class _SwingUp(Law):
         if np.abs(dynamics.acceleration(u)).max() > BALANCED * self._size:
             return
         raise InfeasibleConstraint(
-            ("energy",), (-energy,), 0, 1,
+            ("energy",),
+            (-energy,),
+            0,
+            1,
             "The robot is at rest and balanced, where no input changes its energy at once, and "
             "the law leaves it there. Start it a little off rest, such as with start.spread.",
-        )  # fmt: skip
+        )
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the energy error, and the function that the law lowers."""

@@ -202,9 +202,18 @@ class _ThrustLaw(Law):
             acceleration = np.zeros(3)
         A, b, beta, phi = self._turn
         orientation_rows(
-            body.R, body.J, body.velocity[3:], body.drift[3:],
-            self._wanted[0], rate, acceleration, A[:3], b[:3], beta[:3], phi[:3],
-        )  # fmt: skip
+            body.R,
+            body.J,
+            body.velocity[3:],
+            body.drift[3:],
+            self._wanted[0],
+            rate,
+            acceleration,
+            A[:3],
+            b[:3],
+            beta[:3],
+            phi[:3],
+        )
         A[3] = e @ rows.A
         demand = b - spec.alpha_turn * beta - spec.beta_turn * phi
         demand[3] = e @ (d + rows.A @ dynamics.a_free)

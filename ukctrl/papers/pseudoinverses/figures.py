@@ -13,9 +13,10 @@ from ukctrl.papers.pseudoinverses.rerun import Case, history
 from ukctrl.reports.plot import panels, style
 
 RED, BLUE = style.PALETTE[1], style.PALETTE[0]
-STABILISED = {"alpha = beta = 10": Case(alpha=10.0, beta=10.0),
-              "alpha = 1000, beta = 100, threshold 1e-5":
-                  Case(alpha=1000.0, beta=100.0, threshold=1e-5)}  # fmt: skip
+STABILISED = {
+    "alpha = beta = 10": Case(alpha=10.0, beta=10.0),
+    "alpha = 1000, beta = 100, threshold 1e-5": Case(alpha=1000.0, beta=100.0, threshold=1e-5),
+}
 FREE = {"threshold 1e-3": Case(threshold=1e-3), "threshold = TOL": Case()}
 
 

@@ -187,15 +187,20 @@ def _linkage() -> Iterator[Claim]:
     D = _weighted(math.radians(-45.0))
     ranks = {pinv(D, method).rank for method in METHODS}
     yield Claim(
-        where="Simulation results", what="rank of the Jacobian by all eight methods",
-        printed=11, ours=float(max(ranks)) if len(ranks) == 1 else str(sorted(ranks)),
-    )  # fmt: skip
+        where="Simulation results",
+        what="rank of the Jacobian by all eight methods",
+        printed=11,
+        ours=float(max(ranks)) if len(ranks) == 1 else str(sorted(ranks)),
+    )
     yield Claim(
-        where="Simulation results", what="rank where all links lie on one line",
-        printed=11, ours=float(pinv(_weighted(0.0)).rank), otherwise="differs: claim does not hold",
+        where="Simulation results",
+        what="rank where all links lie on one line",
+        printed=11,
+        ours=float(pinv(_weighted(0.0)).rank),
+        otherwise="differs: claim does not hold",
         note="mobility 2 there; the eleventh singular value of the Jacobian goes to zero as "
         f"{eleventh():.5f} |sin theta|",
-    )  # fmt: skip
+    )
 
 
 def eleventh(theta: float = 1e-4) -> float:

@@ -170,5 +170,5 @@ RUNS = (
         "LS-Householder": Run("Correct", 1.14e-6, 80689071, 58099798, 55.0),
         "LS-Modified GS": Run("Correct", 1.06e-6, 80636983, 58010479, 291.0),
     }),
-)  # fmt: skip
+)  # fmt: skip  # a row a line, as printed
 """Tables 7 to 12."""

@@ -61,14 +61,20 @@ def claims() -> Iterator[Claim]:
             where=where, what="kind of the constraint", printed=printed, ours=found.kind, note=route
         )
     yield Claim(
-        where="eq (11)", what="left side for (12)", printed=0.0,
-        ours=lemma_1("1", "2*y", "1"), within=0.0,
-    )  # fmt: skip
+        where="eq (11)",
+        what="left side for (12)",
+        printed=0.0,
+        ours=lemma_1("1", "2*y", "1"),
+        within=0.0,
+    )
     yield Claim(
-        where="eq (17)", what="left side of (11) for (16)", printed=1.0,
-        ours=lemma_1("1", "2*z", "1"), otherwise="differs: misprint",
+        where="eq (17)",
+        what="left side of (11) for (16)",
+        printed=1.0,
+        ours=lemma_1("1", "2*z", "1"),
+        otherwise="differs: misprint",
         note="alpha = 1 and d beta/dz = 2; still not zero, so the conclusion stands",
-    )  # fmt: skip
+    )
     for where, text, printed in (
         ("eq (13)", EQ_12, "x + y**2 + z"),
         ("eq (15)", EQ_14, "x + y**2 + z - t"),
@@ -77,9 +83,13 @@ def claims() -> Iterator[Claim]:
         names = (*XYZ, "t")
         same = bool(integral) and parse(integral, names) == parse(printed, names)
         yield Claim(
-            where=where, what="integral of the constraint", printed=printed, ours=integral,
-            holds=same, note="integrated by computer algebra; the constant L is left out",
-        )  # fmt: skip
+            where=where,
+            what="integral of the constraint",
+            printed=printed,
+            ours=integral,
+            holds=same,
+            note="integrated by computer algebra; the constant L is left out",
+        )
     for where, text, A, b in (
         ("eq (19)", EQ_12, "1, 2*y, 1", "-2*dy**2"),
         ("eq (19), for (14)", EQ_14, "1, 2*y, 1", "-2*dy**2"),
@@ -87,12 +97,19 @@ def claims() -> Iterator[Claim]:
     ):
         miss = second_order_miss(text, A, b)
         yield Claim(
-            where=where, what="difference of A and b from those derived from the text",
-            printed=0.0, ours=miss, within=EXACT, note="ten random states",
-        )  # fmt: skip
+            where=where,
+            what="difference of A and b from those derived from the text",
+            printed=0.0,
+            ours=miss,
+            within=EXACT,
+            note="ten random states",
+        )
     row = _derived(EQ_12)
     yield Claim(
-        where="eq (18)", what="entries of b for one constraint on three coordinates",
-        printed=3.0, ours=float(len(row.b)), otherwise="differs: misprint",
+        where="eq (18)",
+        what="entries of b for one constraint on three coordinates",
+        printed=3.0,
+        ours=float(len(row.b)),
+        otherwise="differs: misprint",
         note="printed: b in R^n; one entry for each of the m rows",
-    )  # fmt: skip
+    )

@@ -98,46 +98,74 @@ def claims() -> Iterator[Claim]:
     result = run("flexible-joint-arm-links")
     t, beta = result.time, result["beta"][:, 0]
     yield Claim(
-        where="section 8.3", what="beta at the start", printed=0.9, ours=float(beta[0]),
-        within=1e-12, unit="rad/s",
-    )  # fmt: skip
+        where="section 8.3",
+        what="beta at the start",
+        printed=0.9,
+        ours=float(beta[0]),
+        within=1e-12,
+        unit="rad/s",
+    )
     yield Claim(
-        where="section 8.3", what="unit of the rates", printed="m/s", ours="rad/s",
-        otherwise="differs: misprint", note="they are rates of angles",
-    )  # fmt: skip
+        where="section 8.3",
+        what="unit of the rates",
+        printed="m/s",
+        ours="rad/s",
+        otherwise="differs: misprint",
+        note="they are rates of angles",
+    )
     gap = float(np.abs(beta - 0.9 * np.exp(-t / P)).max())
     yield Claim(
-        where="eq (72)", what="difference of beta from 0.9 exp(-t/P)", printed=None, ours=gap,
-        unit="rad/s", holds=gap < ROUTE, note="closed form; P = 0.4 s",
-    )  # fmt: skip
+        where="eq (72)",
+        what="difference of beta from 0.9 exp(-t/P)",
+        printed=None,
+        ours=gap,
+        unit="rad/s",
+        holds=gap < ROUTE,
+        note="closed form; P = 0.4 s",
+    )
     settled = float(t[np.argmax(np.abs(beta) < 0.01 * beta[0])])
     yield Claim(
-        where="Figure 10", what="time until the constraint is met to 1 percent",
-        printed="no more than 2 s", ours=f"{settled:.2f} s", holds=settled <= 2.0,
+        where="Figure 10",
+        what="time until the constraint is met to 1 percent",
+        printed="no more than 2 s",
+        ours=f"{settled:.2f} s",
+        holds=settled <= 2.0,
         note=f"P is not printed; any P up to 2/log(100) = {2.0 / np.log(100.0):.3f} s agrees",
-    )  # fmt: skip
+    )
     arrays = on_links(Arm(), t)
     gap = float(np.abs(arrays - np.column_stack((result["q"], result["v"]))).max())
     yield Claim(
-        where="Figure 11", what="difference of angles and rates from (72) on plain arrays",
-        printed=None, ours=gap, unit="rad, rad/s", holds=gap < ROUTE,
+        where="Figure 11",
+        what="difference of angles and rates from (72) on plain arrays",
+        printed=None,
+        ours=gap,
+        unit="rad, rad/s",
+        holds=gap < ROUTE,
         note="independent route: the printed matrices, without any robot",
-    )  # fmt: skip
+    )
     kind = classify(["v.q2 + v.q4"], ["q2", "q4"])
     yield Claim(
-        where="eq (69)", what="integral of the constraint", printed=None,
-        ours=kind.rows[0].integral, holds=kind.kind == "holonomic",
+        where="eq (69)",
+        what="integral of the constraint",
+        printed=None,
+        ours=kind.rows[0].integral,
+        holds=kind.kind == "holonomic",
         note="a holonomic constraint in the form of one on velocities",
-    )  # fmt: skip
+    )
     yield from _matrices()
     stiff = on_links(Arm(K=3.0), np.linspace(0.0, 4.0, 81), with_K=False)[-1]
     right = on_links(Arm(K=3.0), np.linspace(0.0, 4.0, 81))[-1]
     size, rest = abs(float(stiff[2:].sum())), abs(float(right[2:].sum()))
     yield Claim(
-        where="eqs (71), (72)", what="|beta| after 4 s with K = 3, q1 for K q1 as printed",
-        printed=0.0, ours=size, within=1e-3, otherwise="differs: misprint", unit="rad/s",
+        where="eqs (71), (72)",
+        what="|beta| after 4 s with K = 3, q1 for K q1 as printed",
+        printed=0.0,
+        ours=size,
+        within=1e-3,
+        otherwise="differs: misprint",
+        unit="rad/s",
         note=f"with K q1 it is {rest:.1e}; no effect for the printed K = I",
-    )  # fmt: skip
+    )
 
 
 def _matrices() -> Iterator[Claim]:
@@ -151,9 +179,13 @@ def _matrices() -> Iterator[Claim]:
         bias = C @ v + G + arm.K * q - snapshot.nle
         miss = max(miss, float(np.abs(snapshot.M - D).max()), float(np.abs(bias).max()))
     yield Claim(
-        where="eqs (67), (68)", what="difference of D, C q' + G + K q from Lagrange's", printed=0.0,
-        ours=miss, within=1e-12, note="the printed parameters, for which m1 in c11 does no harm",
-    )  # fmt: skip
+        where="eqs (67), (68)",
+        what="difference of D, C q' + G + K q from Lagrange's",
+        printed=0.0,
+        ours=miss,
+        within=1e-12,
+        note="the printed parameters, for which m1 in c11 does no harm",
+    )
     q, v, h = np.array([0.3, 0.7]), np.array([0.5, -0.8]), 1e-6
     skew = []
     for as_printed in (True, False):
@@ -162,10 +194,15 @@ def _matrices() -> Iterator[Claim]:
         N = (ahead - behind) / (2.0 * h) - 2.0 * heavy.dynamics(q, v)[1]
         skew.append(abs(float(v @ N @ v)))
     yield Claim(
-        where="eq (68)", what="v' (D' - 2 C) v with m1 = 2, c11 as printed", printed=0.0,
-        ours=skew[0], within=1e-6, otherwise="differs: misprint", unit="W",
+        where="eq (68)",
+        what="v' (D' - 2 C) v with m1 = 2, c11 as printed",
+        printed=0.0,
+        ours=skew[0],
+        within=1e-6,
+        otherwise="differs: misprint",
+        unit="W",
         note=f"c11 needs m2 for m1; then it is below {bounded(skew[1], SLOPE)}",
-    )  # fmt: skip
+    )
 
 
 def motor_claims() -> Iterator[Claim]:
@@ -179,26 +216,35 @@ def motor_claims() -> Iterator[Claim]:
         gap = np.linalg.solve(snapshot.M, force) - flexible(Arm(), x, u)
         miss = max(miss, float(np.abs(gap).max()))
     yield Claim(
-        where="eq (66)", what="difference of the accelerations from the elastic robot's",
-        printed=0.0, ours=miss, within=1e-12, unit="rad/s^2",
+        where="eq (66)",
+        what="difference of the accelerations from the elastic robot's",
+        printed=0.0,
+        ours=miss,
+        within=1e-12,
+        unit="rad/s^2",
         note="a Lagrangian of the links with elastic joints added, five random states",
-    )  # fmt: skip
+    )
     snapshot = robot.snapshot(robot.neutral)
     row = np.array([1.0, 1.0, 0.0, 0.0])
     grip = float(np.abs(row @ np.linalg.solve(snapshot.M, snapshot.B)).max())
     yield Claim(
-        where="eq (66)", what="A M^-1 B for the torque of the motors", printed=None, ours=grip,
+        where="eq (66)",
+        what="A M^-1 B for the torque of the motors",
+        printed=None,
+        ours=grip,
         holds=grip == 0.0,
         note="motors act on their own inertia, the links feel the springs: relative degree 3 at "
         "the level of rates, and the one-step formula does not apply",
-    )  # fmt: skip
+    )
     t = np.array([0.0, 1.5, 3.0])
     beta = on_motors(Arm(), t, 0.2)[:, 4:6].sum(axis=1)
     yield Claim(
-        where="eqs (66), (72)", what="if u is applied, the system meets the constraint",
-        printed="meets it within 2 s", otherwise="differs: claim does not hold",
+        where="eqs (66), (72)",
+        what="if u is applied, the system meets the constraint",
+        printed="meets it within 2 s",
+        otherwise="differs: claim does not hold",
         ours=", ".join(f"{value:.2f}" for value in beta) + " rad/s at 0, 1.5 and 3 s",
         holds=bool(abs(beta[-1]) < 0.01 * abs(beta[0])),
         note="P = 0.2 s, all angles zero: as a torque of the motors the law fails, beta oscillates "
         "and grows; it is a force on the links, in place of K q2 in the first row of (66)",
-    )  # fmt: skip
+    )

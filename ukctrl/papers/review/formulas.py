@@ -34,23 +34,35 @@ def claims() -> Iterator[Claim]:
     U, sigma, Vt = (part[..., :2] if k < 2 else part[:2] for k, part in enumerate(np.linalg.svd(W)))
     inverse = Vt.T @ np.diag(1.0 / sigma) @ U.T
     yield Claim(
-        where="eqs (30), (31)", what="difference of V Delta^-1 U' from the pseudoinverse",
-        printed=0.0, ours=float(np.abs(inverse - np.linalg.pinv(W)).max()), within=EXACT,
+        where="eqs (30), (31)",
+        what="difference of V Delta^-1 U' from the pseudoinverse",
+        printed=0.0,
+        ours=float(np.abs(inverse - np.linalg.pinv(W)).max()),
+        within=EXACT,
         note="delta_i and not d_i in (30); a matrix of rank 2",
-    )  # fmt: skip
+    )
     yield Claim(
-        where="Definition 3", what="distance of U U' from the identity", printed=0.0,
-        ours=float(np.abs(U @ U.T - np.eye(5)).max()), within=EXACT, otherwise="differs: misprint",
+        where="Definition 3",
+        what="distance of U U' from the identity",
+        printed=0.0,
+        ours=float(np.abs(U @ U.T - np.eye(5)).max()),
+        within=EXACT,
+        otherwise="differs: misprint",
         note="p x r matrices are not unitary; U and V have orthonormal columns only",
-    )  # fmt: skip
+    )
     misses = [
-        W @ inverse @ W - W, inverse @ W @ inverse - inverse,
-        W @ inverse - (W @ inverse).T, inverse @ W - (inverse @ W).T,
-    ]  # fmt: skip
+        W @ inverse @ W - W,
+        inverse @ W @ inverse - inverse,
+        W @ inverse - (W @ inverse).T,
+        inverse @ W - (inverse @ W).T,
+    ]
     yield Claim(
-        where="eqs (32)-(35)", what="largest miss of the four conditions", printed=0.0,
-        ours=max(float(np.abs(miss).max()) for miss in misses), within=EXACT,
-    )  # fmt: skip
+        where="eqs (32)-(35)",
+        what="largest miss of the four conditions",
+        printed=0.0,
+        ours=max(float(np.abs(miss).max()) for miss in misses),
+        within=EXACT,
+    )
     a = rng.standard_normal((1, 4))
     square = float((a @ a.T).item())
     B, C = rng.standard_normal((2, 3)), rng.standard_normal((3, 2))
@@ -59,15 +71,20 @@ def claims() -> Iterator[Claim]:
     inverses = np.zeros((5, 5))
     inverses[:3, :2], inverses[3:, 2:] = np.linalg.pinv(B), np.linalg.pinv(C)
     pairs = [
-        (np.linalg.pinv(-3.0 * W), np.linalg.pinv(W) / -3.0), (np.linalg.pinv(a), a.T / square),
-        (np.linalg.pinv(a.T), a / square), (np.linalg.pinv(a.T @ a), a.T @ a / square**2),
+        (np.linalg.pinv(-3.0 * W), np.linalg.pinv(W) / -3.0),
+        (np.linalg.pinv(a), a.T / square),
+        (np.linalg.pinv(a.T), a / square),
+        (np.linalg.pinv(a.T @ a), a.T @ a / square**2),
         (np.linalg.pinv(blocks), inverses),
-    ]  # fmt: skip
+    ]
     for number, (ours, theirs) in enumerate(pairs, start=1):
         yield Claim(
-            where=f"Proposition {number}", what="largest miss", printed=0.0,
-            ours=float(np.abs(ours - theirs).max()), within=EXACT,
-        )  # fmt: skip
+            where=f"Proposition {number}",
+            what="largest miss",
+            printed=0.0,
+            ours=float(np.abs(ours - theirs).max()),
+            within=EXACT,
+        )
     yield from _equation(rng)
 
 
@@ -77,43 +94,58 @@ def _equation(rng: np.random.Generator) -> Iterator[Claim]:
     root = (axes * np.sqrt(values)) @ axes.T
     printed = root @ np.linalg.pinv(A @ np.linalg.inv(root)) @ (b - A @ np.linalg.solve(M, F))
     yield Claim(
-        where="eq (36)", what="difference of the printed force from ours", printed=0.0,
-        ours=float(np.abs(printed - uk.constraint_force(M, F, A, b)).max()), within=EXACT,
+        where="eq (36)",
+        what="difference of the printed force from ours",
+        printed=0.0,
+        ours=float(np.abs(printed - uk.constraint_force(M, F, A, b)).max()),
+        within=EXACT,
         note="ours uses a Cholesky factor and no matrix square root",
-    )  # fmt: skip
+    )
     KKT = np.block([[M, -A.T], [A, np.zeros((3, 3))]])
     solution = np.linalg.solve(KKT, np.concatenate((F, b)))
     yield Claim(
-        where="eqs (45)-(48)", what="difference of A' lambda from the force of (36)", printed=0.0,
-        ours=float(np.abs(A.T @ solution[6:] - printed).max()), within=EXACT,
+        where="eqs (45)-(48)",
+        what="difference of A' lambda from the force of (36)",
+        printed=0.0,
+        ours=float(np.abs(A.T @ solution[6:] - printed).max()),
+        within=EXACT,
         note="Lagrange's equation and the constraint solved together",
-    )  # fmt: skip
+    )
     doubled, b_doubled = np.vstack((A, A)), np.concatenate((b, b))
     force = uk.constraint_force(M, F, doubled, b_doubled)
     null = np.linalg.svd(doubled.T)[2][3:]
     yield Claim(
-        where="section 6.2", what="lambda is not unique in general, A' lambda is",
-        printed="A' lambda is unique", ours=f"{len(null)} free multipliers for doubled rows",
+        where="section 6.2",
+        what="lambda is not unique in general, A' lambda is",
+        printed="A' lambda is unique",
+        ours=f"{len(null)} free multipliers for doubled rows",
         holds=bool(np.abs(force - printed).max() < EXACT) and len(null) == 3,
         note="every row twice: the force stays, the multipliers have a null space",
-    )  # fmt: skip
+    )
     forms = [
-        derive_rows([text], form="pfaffian", coordinates=["x", "y"], dofs=["x", "y"],
-                    rates=["v.x", "v.y"])
+        derive_rows(
+            [text], form="pfaffian", coordinates=["x", "y"], dofs=["x", "y"], rates=["v.x", "v.y"]
+        )
         for text in ("2*d.x + 3*d.y + 5*d.t", "2*d.x + 3*d.y - 5*d.t")
-    ]  # fmt: skip
+    ]
     at_rest = [form.evaluate([0.1, 0.2], [0.0, 0.0], 0.0)[3] for form in forms]
     yield Claim(
-        where="eq (40)", what="c of (22) for A q' + c = 0, from A q' = c", printed=at_rest[1],
-        ours=at_rest[0], otherwise="differs: misprint",
+        where="eq (40)",
+        what="c of (22) for A q' + c = 0, from A q' = c",
+        printed=at_rest[1],
+        ours=at_rest[0],
+        otherwise="differs: misprint",
         note="the sign of c in (40) is opposite to (22); for c = 5",
-    )  # fmt: skip
+    )
     robot = catalogued.robot("flexible_arm_links")
     yield Claim(
-        where="eq (49)", what="difference of F from the robot's f - nle", printed=0.0,
-        ours=_bias_miss(robot, rng), within=1e-7,
+        where="eq (49)",
+        what="difference of F from the robot's f - nle",
+        printed=0.0,
+        ours=_bias_miss(robot, rng),
+        within=1e-7,
         note="the two-link arm; derivatives of M by central differences",
-    )  # fmt: skip
+    )
 
 
 def _bias_miss(robot: Robot, rng: np.random.Generator) -> float:
@@ -157,12 +189,21 @@ def body_claims() -> Iterator[Claim]:
             theirs = newton_euler(1.7, c, inertia, v[3:], motion, as_printed)
             miss[at] = max(miss[at], float(np.abs(wrench - theirs).max()))
     yield Claim(
-        where="eq (37)", what="largest miss of the printed force and moment", printed=0.0,
-        ours=float(miss[1]), within=EXACT, otherwise="differs: misprint", unit="N, N m",
+        where="eq (37)",
+        what="largest miss of the printed force and moment",
+        printed=0.0,
+        ours=float(miss[1]),
+        within=EXACT,
+        otherwise="differs: misprint",
+        unit="N, N m",
         note="lower left -m[c]x for +m[c]x, and m[c]x[c]x c (which is zero) for m[w]x[w]x c",
-    )  # fmt: skip
+    )
     yield Claim(
-        where="eq (37), corrected", what="largest miss of force and moment", printed=None,
-        ours=float(miss[0]), holds=bool(miss[0] < EXACT), unit="N, N m",
+        where="eq (37), corrected",
+        what="largest miss of force and moment",
+        printed=None,
+        ours=float(miss[0]),
+        holds=bool(miss[0] < EXACT),
+        unit="N, N m",
         note="against Pinocchio's dynamics of a free body, five random motions",
-    )  # fmt: skip
+    )

@@ -60,16 +60,24 @@ def projectile_claims() -> Iterator[Claim]:
         ]
         miss = max(miss, float(np.abs(ours - printed).max()))
     yield Claim(
-        where="eqs (7), (8)", what="difference of the accelerations from Lagrange's", printed=0.0,
-        ours=miss, within=1e-12, note="ten random states",
-    )  # fmt: skip
+        where="eqs (7), (8)",
+        what="difference of the accelerations from Lagrange's",
+        printed=0.0,
+        ours=miss,
+        within=1e-12,
+        note="ten random states",
+    )
     M = robot.snapshot([2.0, 0.4]).M
     yield Claim(
-        where="eq (9)", what="M_22 / m at r = 2", printed=1.0, ours=float(M[1, 1]),
-        otherwise="differs: misprint", unit="m^2",
+        where="eq (9)",
+        what="M_22 / m at r = 2",
+        printed=1.0,
+        ours=float(M[1, 1]),
+        otherwise="differs: misprint",
+        unit="m^2",
         note="generalised forces need diag(m, m r^2); (9) is right as an equation, its second row "
         "divided by r^2",
-    )  # fmt: skip
+    )
     yield from _single_constraint(robot)
     flight, polar = run("projectile"), run("projectile-polar")
     t = flight.time[:, None]
@@ -77,9 +85,14 @@ def projectile_claims() -> Iterator[Claim]:
     for where, q in (("eq (2)", flight["q"]), ("eq (9)", cartesian(polar["q"]))):
         gap = float(np.abs(q - parabola).max())
         yield Claim(
-            where=where, what="largest distance from the parabola in 2 s", printed=None, ours=gap,
-            unit="m", holds=gap < ROUTE, note="closed form; no numbers are printed",
-        )  # fmt: skip
+            where=where,
+            what="largest distance from the parabola in 2 s",
+            printed=None,
+            ours=gap,
+            unit="m",
+            holds=gap < ROUTE,
+            note="closed form; no numbers are printed",
+        )
 
 
 def _single_constraint(robot: Robot) -> Iterator[Claim]:
@@ -91,11 +104,15 @@ def _single_constraint(robot: Robot) -> Iterator[Claim]:
     paper = free + uk.constraint_force(np.eye(2), free, A, b)
     gap = float(np.abs(paper - ours).max())
     yield Claim(
-        where="eqs (9), (36)", what="difference that M = diag(m, m) makes under one constraint",
-        printed=0.0, ours=gap, otherwise="differs: misprint", unit="m/s^2",
+        where="eqs (9), (36)",
+        what="difference that M = diag(m, m) makes under one constraint",
+        printed=0.0,
+        ours=gap,
+        otherwise="differs: misprint",
+        unit="m/s^2",
         note="r'' + theta'' = 0 at r = 2, theta = 0.4; with two constraints, as in 8.1, A is "
         "invertible and nothing changes",
-    )  # fmt: skip
+    )
 
 
 def spiral_claims() -> Iterator[Claim]:
@@ -109,45 +126,66 @@ def spiral_claims() -> Iterator[Claim]:
     ):
         gap = float(np.abs(q - cartesian(spiral(t))).max())
         yield Claim(
-            where=where, what="largest distance from the closed form in 30 s", printed=None,
-            ours=gap, unit="m", holds=gap < ROUTE,
+            where=where,
+            what="largest distance from the closed form in 30 s",
+            printed=None,
+            ours=gap,
+            unit="m",
+            holds=gap < ROUTE,
             note=f"r = exp(theta/10), theta = 30 - t; {name}",
-        )  # fmt: skip
+        )
     yield Claim(
-        where="Figure 3", what="theta is linear in t", printed="theta = 30 - t",
+        where="Figure 3",
+        what="theta is linear in t",
+        printed="theta = 30 - t",
         ours=f"theta = 30 - t to {bounded(float(np.abs(theta - 30.0 + t).max()), LINEAR)} rad",
         holds=bool(np.abs(theta - 30.0 + t).max() < LINEAR),
-    )  # fmt: skip
+    )
     yield Claim(
-        where="Figure 3", what="r settles to a very small magnitude after t >= 20",
-        printed="very small", ours=f"{r[t >= 20.0][0]:.3f} m at 20 s, {r[-1]:.3f} m at 30 s",
-        holds=bool(r[t >= 20.0].max() < 0.01 * r[0]), otherwise="differs: claim does not hold",
+        where="Figure 3",
+        what="r settles to a very small magnitude after t >= 20",
+        printed="very small",
+        ours=f"{r[t >= 20.0][0]:.3f} m at 20 s, {r[-1]:.3f} m at 30 s",
+        holds=bool(r[t >= 20.0].max() < 0.01 * r[0]),
+        otherwise="differs: claim does not hold",
         note=f"true only beside r(0) = {r[0]:.2f} m; r falls by a factor e in every 10 s and "
         "settles nowhere",
-    )  # fmt: skip
+    )
     for number, level, error in zip((58, 59), ("position", "velocity"), errors(polar), strict=True):
         yield Claim(
-            where=f"Figure 5, eq ({number})", what=f"largest {level} error", printed=None,
-            ours=float(error.max()), unit="1", holds=bool(error.max() < LINEAR),
+            where=f"Figure 5, eq ({number})",
+            what=f"largest {level} error",
+            printed=None,
+            ours=float(error.max()),
+            unit="1",
+            holds=bool(error.max() < LINEAR),
             note="the start is consistent, so the error is that of the integrator; no scale of the "
             "figure is printed",
-        )  # fmt: skip
+        )
     ours = polar["u"] / np.column_stack((np.ones_like(r), r**2))
     gap = float(np.abs(ours - forces(t)).max())
     yield Claim(
-        where="eq (56)", what="difference of the force from its closed form", printed=None,
-        ours=gap, unit="N", holds=gap < ROUTE,
+        where="eq (56)",
+        what="difference of the force from its closed form",
+        printed=None,
+        ours=gap,
+        unit="N",
+        holds=gap < ROUTE,
         note="with the paper's M = I: F_r = -0.99 r + g sin(theta), F_theta = 0.2 + g cos(theta)/r",
-    )  # fmt: skip
+    )
     u = plane["u"]
     across = -u[:, 0] * np.sin(theta) + u[:, 1] * np.cos(theta)
     radial = u[:, 0] * np.cos(theta) + u[:, 1] * np.sin(theta)
     gap = float(np.abs(np.column_stack((radial, across / r)) - forces(t)).max())
     yield Claim(
-        where="eq (56), Cartesian", what="difference of the force from its closed form",
-        printed=None, ours=gap, unit="N", holds=gap < ROUTE,
+        where="eq (56), Cartesian",
+        what="difference of the force from its closed form",
+        printed=None,
+        ours=gap,
+        unit="N",
+        holds=gap < ROUTE,
         note="the same force, found in Cartesian coordinates and turned",
-    )  # fmt: skip
+    )
     yield _linear_drift()
 
 
@@ -156,7 +194,11 @@ def _linear_drift() -> Claim:
     line = result["phi"][0] + np.outer(result.time, result["beta"][0])
     gap = float(np.abs(result["phi"] - line).max())
     return Claim(
-        where="eqs (57)-(59)", what="difference of the errors from a straight line, start off",
-        printed=None, ours=gap, unit="m, rad", holds=gap < ROUTE,
+        where="eqs (57)-(59)",
+        what="difference of the errors from a straight line, start off",
+        printed=None,
+        ours=gap,
+        unit="m, rad",
+        holds=gap < ROUTE,
         note="phi'' = 0: without stabilisation an error at the start grows linearly",
-    )  # fmt: skip
+    )

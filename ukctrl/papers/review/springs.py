@@ -28,15 +28,24 @@ def claims() -> Iterator[Claim]:
     both = [np.column_stack((r["q"][:, :2], r["v"][:, :2])) for r in (links, motors)]
     gap = float(np.abs(both[1] - both[0]).max())
     yield Claim(
-        where="eqs (66), (72)", what="difference of the links' angles and rates from (72) on them",
-        printed=None, ours=gap, unit="rad, rad/s", holds=gap < ROUTE,
+        where="eqs (66), (72)",
+        what="difference of the links' angles and rates from (72) on them",
+        printed=None,
+        ours=gap,
+        unit="rad, rad/s",
+        holds=gap < ROUTE,
         note="flexible-joint-arm-motor beside flexible-joint-arm-links, 3 s",
-    )  # fmt: skip
+    )
     gap = float(np.abs(motors["beta"][:, 0] - 0.9 * np.exp(-t / P)).max())
     yield Claim(
-        where="Figure 10", what="difference of beta from 0.9 exp(-t/P)", printed=None, ours=gap,
-        unit="rad/s", holds=gap < ROUTE, note="closed form; P = 0.4 s, by torques of the motors",
-    )  # fmt: skip
+        where="Figure 10",
+        what="difference of beta from 0.9 exp(-t/P)",
+        printed=None,
+        ours=gap,
+        unit="rad/s",
+        holds=gap < ROUTE,
+        note="closed form; P = 0.4 s, by torques of the motors",
+    )
     miss = 0.0
     for q, v, a, u in zip(*(motors[name] for name in "qvau"), strict=True):
         D, C, G = arm.dynamics(q[:2], v[:2])
@@ -44,16 +53,25 @@ def claims() -> Iterator[Claim]:
         row = np.concatenate((D @ a[:2] + C @ v[:2] + G + spring, a[2:] - spring - u))
         miss = max(miss, float(np.abs(row).max()))
     yield Claim(
-        where="eq (66)", what="largest residual of (66) along the run", printed=0.0, ours=miss,
-        within=1e-9, unit="N m", note="independent route: the printed matrices",
-    )  # fmt: skip
+        where="eq (66)",
+        what="largest residual of (66) along the run",
+        printed=0.0,
+        ours=miss,
+        within=1e-9,
+        unit="N m",
+        note="independent route: the printed matrices",
+    )
     states = np.column_stack((motors["q"][:, :2], motors["v"][:, :2]))
     gap = max(float(np.abs(torque(arm, states[k]) - motors["u"][k]).max()) for k in SAMPLES)
     yield Claim(
-        where="eq (66)", what="difference of u from J q2'' - K (q1 - q2)", printed=None, ours=gap,
-        unit="N m", holds=gap < TORQUE,
+        where="eq (66)",
+        what="difference of u from J q2'' - K (q1 - q2)",
+        printed=None,
+        ours=gap,
+        unit="N m",
+        holds=gap < TORQUE,
         note="independent route: q2 = K^-1 (72), differentiated twice along its own motion",
-    )  # fmt: skip
+    )
 
 
 def torque(arm: Arm, state: Vector) -> Vector:

@@ -40,9 +40,13 @@ def first_order(result: Result, kappa: float) -> Matrix:
     beta = result["beta"][0]
     solved = solve_ivp(
         lambda t, q: downhill(q) + beta * np.exp(-kappa * t),
-        (0.0, float(result.time[-1])), result["q"][0], "DOP853", result.time,
-        rtol=1e-12, atol=1e-13,
-    )  # fmt: skip
+        (0.0, float(result.time[-1])),
+        result["q"][0],
+        "DOP853",
+        result.time,
+        rtol=1e-12,
+        atol=1e-13,
+    )
     return np.asarray(solved.y.T, dtype=np.float64)
 
 
@@ -99,49 +103,73 @@ def claims() -> Iterator[Claim]:
     plain, decaying = run("swarm"), run("swarm-decay")
     size = np.linalg.norm(plain["beta"], axis=1)
     yield Claim(
-        where="eqs (63), (64)", what="change of |beta| in 10 s, relative", printed=None,
-        ours=float(np.ptp(size) / size[0]), holds=bool(np.ptp(size) < 1e-9 * size[0]),
+        where="eqs (63), (64)",
+        what="change of |beta| in 10 s, relative",
+        printed=None,
+        ours=float(np.ptp(size) / size[0]),
+        holds=bool(np.ptp(size) < 1e-9 * size[0]),
         note="(63) and (64) say d beta/dt = 0 exactly",
-    )  # fmt: skip
+    )
     yield Claim(
-        where="Figure 8", what="|beta| falls rapidly to less than 0.01", printed="less than 0.01",
-        ours=f"{size[-1]:.2f} m/s after 10 s, as at the start", unit="m/s",
-        holds=bool(size[-1] < SMALL), otherwise="differs: claim does not hold",
+        where="Figure 8",
+        what="|beta| falls rapidly to less than 0.01",
+        printed="less than 0.01",
+        ours=f"{size[-1]:.2f} m/s after 10 s, as at the start",
+        unit="m/s",
+        holds=bool(size[-1] < SMALL),
+        otherwise="differs: claim does not hold",
         note="it cannot come from (64): some term -kappa beta must have been added",
-    )  # fmt: skip
+    )
     falls = np.linalg.norm(decaying["beta"], axis=1)
     below = float(decaying.time[np.argmax(falls < SMALL)])
     yield Claim(
-        where="Figure 8, with decay", what="time until |beta| is below 0.01 with kappa = 3",
-        printed=None, ours=below, unit="s",
+        where="Figure 8, with decay",
+        what="time until |beta| is below 0.01 with kappa = 3",
+        printed=None,
+        ours=below,
+        unit="s",
         holds=abs(below - np.log(size[0] / SMALL) / KAPPA) <= 0.01,
         note="closed form: log(|beta(0)|/0.01)/kappa, to the recording interval",
-    )  # fmt: skip
+    )
     for name, kappa in (("swarm", 0.0), ("swarm-decay", KAPPA)):
         result = run(name)
         gap = float(np.abs(result["q"] - first_order(result, kappa)).max())
         yield Claim(
-            where="Figure 7", what=f"distance from the first-order motion, {name}", printed=None,
-            ours=gap, unit="m", holds=gap < ROUTE,
+            where="Figure 7",
+            what=f"distance from the first-order motion, {name}",
+            printed=None,
+            ours=gap,
+            unit="m",
+            holds=gap < ROUTE,
             note="independent route: (61) with beta(0) exp(-kappa t) added, integrated by itself",
-        )  # fmt: skip
+        )
     nearest = float(distances(decaying["q"]).min())
     yield Claim(
-        where="Figure 7", what="the robots never collide", printed="never",
-        ours=f"nearest distance {nearest:.3f} m", holds=nearest > 0.0,
+        where="Figure 7",
+        what="the robots never collide",
+        printed="never",
+        ours=f"nearest distance {nearest:.3f} m",
+        holds=nearest > 0.0,
         note="with decay; two robots that nearly touch separate at about 1 m/s",
-    )  # fmt: skip
+    )
     still = run("swarm", *AT_REST)
     yield Claim(
-        where="eq (64)", what="largest displacement from rest in 5 s", printed=None,
-        ours=float(np.abs(still["q"] - still["q"][0]).max()), unit="m",
+        where="eq (64)",
+        what="largest displacement from rest in 5 s",
+        printed=None,
+        ours=float(np.abs(still["q"] - still["q"][0]).max()),
+        unit="m",
         holds=bool(np.abs(still["q"] - still["q"][0]).max() < ROUTE),
         note="phi_i is linear in the velocities: the printed law moves no robot from rest",
-    )  # fmt: skip
+    )
     yield Claim(
-        where="Table 1", what="initial conditions", printed="Table 1", ours="our own",
-        otherwise="not reproducible", note="the table is missing; the catalogue's start is used",
-    )  # fmt: skip
+        where="Table 1",
+        what="initial conditions",
+        printed="Table 1",
+        ours="our own",
+        otherwise="not reproducible",
+        note="the table is missing; the catalogue's start is used",
+    )
 
 
 def _second_order() -> Claim:
@@ -154,10 +182,13 @@ def _second_order() -> Claim:
         miss = max(miss, float(np.abs(rows.b - slope).max()))
         miss = max(miss, float(np.abs(rows.beta - v + downhill(q)).max()))
     return Claim(
-        where="eqs (61)-(63)", what="difference of (63) from the derivative of (61)", printed=0.0,
-        ours=miss, within=1e-6,
+        where="eqs (61)-(63)",
+        what="difference of (63) from the derivative of (61)",
+        printed=0.0,
+        ours=miss,
+        within=1e-6,
         note="(63) lacks a closing brace after its last factor; central differences, five states",
-    )  # fmt: skip
+    )
 
 
 def rest_claims() -> Iterator[Claim]:
@@ -168,32 +199,53 @@ def rest_claims() -> Iterator[Claim]:
     )
     centre = np.ptp(moved.y.reshape(5, 2, -1).mean(axis=0), axis=1)
     yield Claim(
-        where="eq (61)", what="motion of the centre under (61)", printed=None,
-        ours=float(centre.max()), unit="m", holds=bool(centre.max() < ROUTE),
+        where="eq (61)",
+        what="motion of the centre under (61)",
+        printed=None,
+        ours=float(centre.max()),
+        unit="m",
+        holds=bool(centre.max() < ROUTE),
         note="the forces between two robots cancel",
-    )  # fmt: skip
+    )
     pentagon, square = shapes()
     found = float(radii(pentagon).mean())
     yield Claim(
-        where="Figure 7", what="circumradius of the pentagon at rest", printed=None, ours=found,
-        unit="m", holds=abs(found - PENTAGON) < ROUTE, note="closed form 0.1 cot 18 degrees",
-    )  # fmt: skip
+        where="Figure 7",
+        what="circumradius of the pentagon at rest",
+        printed=None,
+        ours=found,
+        unit="m",
+        holds=abs(found - PENTAGON) < ROUTE,
+        note="closed form 0.1 cot 18 degrees",
+    )
     side = float(distances(pentagon[None]).min())
     yield Claim(
-        where="Figure 7", what="side of the pentagon at rest", printed=None, ours=side, unit="m",
+        where="Figure 7",
+        what="side of the pentagon at rest",
+        printed=None,
+        ours=side,
+        unit="m",
         holds=abs(side - 2.0 * PENTAGON * np.sin(np.radians(36.0))) < ROUTE,
         note="closed form 0.2 cot 18 sin 36 degrees",
-    )  # fmt: skip
+    )
     corner = float(radii(square)[1:].mean())
     # one corner: 5 R = k_r (1 + 2/sqrt(2) + 1) with k_r = 0.5
     yield Claim(
-        where="Figure 7", what="centre distance of a square with one robot in its middle",
-        printed=None, ours=corner, unit="m",
+        where="Figure 7",
+        what="centre distance of a square with one robot in its middle",
+        printed=None,
+        ours=corner,
+        unit="m",
         holds=abs(corner - 0.1 * (2.0 + np.sqrt(2.0))) < ROUTE,
         note="closed form 0.1 (2 + sqrt 2): from other starts the swarm rests so",
-    )  # fmt: skip
+    )
     rate = slowest(square)
     yield Claim(
-        where="Figure 7", what="slowest rate of return to that square", printed=None, ours=rate,
-        unit="1/s", holds=rate > 0.0, note="stable, but slow; eigenvalues of the linearised (61)",
-    )  # fmt: skip
+        where="Figure 7",
+        what="slowest rate of return to that square",
+        printed=None,
+        ours=rate,
+        unit="1/s",
+        holds=rate > 0.0,
+        note="stable, but slow; eigenvalues of the linearised (61)",
+    )

@@ -128,14 +128,27 @@ def figures() -> Iterator[Drawing]:
     for name, title, caption, make in (
         ("motion", "Figures 2 and 6: joint motion", WANTED, motion),
         ("path", "Figures 3 and 7: the tool", WANTED, path),
-        ("joint-errors", "Figures 4 and 8: joint errors", "To the nearest configuration on the "
-         "constraints.", joint_errors),
-        ("displacement-errors", "Figures 5 and 9: displacement errors", "Linear in time without "
-         "stabilisation.", displacement_errors),
+        (
+            "joint-errors",
+            "Figures 4 and 8: joint errors",
+            "To the nearest configuration on the constraints.",
+            joint_errors,
+        ),
+        (
+            "displacement-errors",
+            "Figures 5 and 9: displacement errors",
+            "Linear in time without stabilisation.",
+            displacement_errors,
+        ),
         ("torques", "Figure 10: constraint torques", "Of the stabilised motion.", torques),
-        ("coarse", "Figure 5, integrated coarsely", "The drift from (31, -55, 24) degrees, exactly "
-         "and with two integrators at a relative tolerance of 0.001.", coarse),
-    ):  # fmt: skip
+        (
+            "coarse",
+            "Figure 5, integrated coarsely",
+            "The drift from (31, -55, 24) degrees, exactly "
+            "and with two integrators at a relative tolerance of 0.001.",
+            coarse,
+        ),
+    ):
         yield Drawing(name, title, caption, style.styled(make))
 
 

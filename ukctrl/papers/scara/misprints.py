@@ -113,21 +113,37 @@ def formulas() -> Iterator[Claim]:
     M = np.array(model().M)
     at_rest = AT_REST.__getitem__
     yield _entry(
-        "eq (17)", "M", eq_17(lambda j: 0), eq_17(lambda j: j), M,
+        "eq (17)",
+        "M",
+        eq_17(lambda j: 0),
+        eq_17(lambda j: j),
+        M,
         "the product of exponentials in column j starts at joint j, not at joint 1",
-    )  # fmt: skip
+    )
     yield _entry(
-        "eq (24)", "M", eq_24(lambda i: turned(0, i, Q) @ AT_REST[i]), eq_24(at_rest), M,
+        "eq (24)",
+        "M",
+        eq_24(lambda i: turned(0, i, Q) @ AT_REST[i]),
+        eq_24(at_rest),
+        M,
         "the adjoint is that of g_SCi(0), not of g_SCi(q)",
-    )  # fmt: skip
+    )
     yield _entry(
-        "eq (26)", "M", eq_26(reflected_as_printed), eq_26(reflected), M,
+        "eq (26)",
+        "M",
+        eq_26(reflected_as_printed),
+        eq_26(reflected),
+        M,
         "M'_i is Ad^-T M_i Ad^-1 of g_SCi(0), not Ad^T M_i Ad^-1 of g_SCi(q)",
-    )  # fmt: skip
+    )
     yield _entry(
-        "eq (30)", "dM/dq", eq_30(lambda body, k: body), eq_30(lambda body, k: k), slope_of_mass(),
+        "eq (30)",
+        "dM/dq",
+        eq_30(lambda body, k: body),
+        eq_30(lambda body, k: k),
+        slope_of_mass(),
         "the first bracket holds A_ki, not A_li",
-    )  # fmt: skip
+    )
 
 
 def _entry(

@@ -138,11 +138,25 @@ def drawings() -> Iterator[Drawing]:
     """Yield the figures."""
     for name, title, caption, make in (
         ("motion", "Figures 3 to 8: the motion", "Left: from start to top, the bar thick.", motion),
-        ("torques", "Figures 9 to 14: the torques", "Every reading of (71); shaded the range that "
-         "the text gives. The consistent one was plotted.", torques),
-        ("word-by-word", "Steps 1) to 5) word by word", "Left: after 0.8 s, with the computed "
-         "reaction as a force, and on a chain that is really closed.", word_by_word),
-        ("squeeze", "The null-space input s, used to squeeze the bar", "With 20 N, and with the "
-         "force that the least torques happen to give.", squeeze),
-    ):  # fmt: skip
+        (
+            "torques",
+            "Figures 9 to 14: the torques",
+            "Every reading of (71); shaded the range that "
+            "the text gives. The consistent one was plotted.",
+            torques,
+        ),
+        (
+            "word-by-word",
+            "Steps 1) to 5) word by word",
+            "Left: after 0.8 s, with the computed "
+            "reaction as a force, and on a chain that is really closed.",
+            word_by_word,
+        ),
+        (
+            "squeeze",
+            "The null-space input s, used to squeeze the bar",
+            "With 20 N, and with the force that the least torques happen to give.",
+            squeeze,
+        ),
+    ):
         yield Drawing(name, title, caption, style.styled(make))

@@ -55,9 +55,14 @@ def run(closed: bool) -> Run:
         return np.concatenate((x[5:], acceleration(t, x[:5], x[5:], closed)))
 
     solver = DOP853(
-        rates, 0.0, np.concatenate(arms.motion(0.0)[:2]), arms.PERIOD,
-        rtol=CLOSE, atol=CLOSE, max_step=0.02,
-    )  # fmt: skip
+        rates,
+        0.0,
+        np.concatenate(arms.motion(0.0)[:2]),
+        arms.PERIOD,
+        rtol=CLOSE,
+        atol=CLOSE,
+        max_step=0.02,
+    )
     times, states = [0.0], [solver.y.copy()]
     with np.errstate(all="ignore"):
         while solver.status == "running" and np.abs(solver.y[5:]).max() < HOPELESS:

@@ -45,9 +45,13 @@ class Link(NamedTuple):
         across = np.stack((-np.sin(angle), np.cos(angle)), axis=1)
         bend = across * turning[:, None] - along * (rate**2)[:, None]
         return Link(
-            begin, begin + along, begin_acceleration + bend,
-            begin + along / 2, begin_acceleration + bend / 2, turning,
-        )  # fmt: skip
+            begin,
+            begin + along,
+            begin_acceleration + bend,
+            begin + along / 2,
+            begin_acceleration + bend / 2,
+            turning,
+        )
 
     def moment(self, about: Samples) -> Samples:
         """Return the moment that other forces than gravity must have about a point [N m]."""

@@ -67,8 +67,9 @@ class Entry:
             for pair in split_list(rest.rstrip()[:-1], ",", f"entry '{text}'"):
                 key, sign, value = (part.strip() for part in pair.partition("="))
                 if not (key and sign and value):
-                    raise InputError(f"entry '{text}': must have KEY=VALUE in its braces; got "
-                                     f"'{pair.strip()}'.")  # fmt: skip
+                    raise InputError(
+                        f"entry '{text}': must have KEY=VALUE in its braces; got '{pair.strip()}'."
+                    )
                 if key in changes:
                     raise InputError(f"entry '{text}': '{key}' is given twice.")
                 changes[key] = parse_value(value)

@@ -46,8 +46,9 @@ class Levels:
         """Return what a column of these values holds."""
         if all(isinstance(value, bool) for value in self.values):
             return "bool"
-        if any(isinstance(value, bool) or not isinstance(value, int | float)
-               for value in self.values):  # fmt: skip
+        if any(
+            isinstance(value, bool) or not isinstance(value, int | float) for value in self.values
+        ):
             return "text"
         return "int" if all(isinstance(value, int) for value in self.values) else "float"
 

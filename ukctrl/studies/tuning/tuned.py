@@ -65,8 +65,9 @@ class Tuned:
         """Return the tuned controller as the text of a card."""
         table = self.best.to_table().get("controller", {})
         name = self.scenario.name or self.scenario.title
-        return tuned_card(table if isinstance(table, Mapping) else {"use": table},
-                         self.tuning, name)  # fmt: skip
+        return tuned_card(
+            table if isinstance(table, Mapping) else {"use": table}, self.tuning, name
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-able data; numbers that are not finite are None."""

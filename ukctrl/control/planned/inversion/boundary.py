@@ -253,9 +253,12 @@ class Horizon:
         for k in range(self._count):
             try:
                 terms = self._equations.at(
-                    self._t + self._h * (k + 1), self._bases[k], self._xi[k, -1], self._v[k, -1],
+                    self._t + self._h * (k + 1),
+                    self._bases[k],
+                    self._xi[k, -1],
+                    self._v[k, -1],
                     self._u[k, -1],
-                )  # fmt: skip
+                )
             except UkctrlError:
                 continue
             miss = np.abs(np.nan_to_num(terms.row, nan=np.inf))

@@ -206,10 +206,13 @@ class _FlatOutputs:
             t = float(nominal.times[k + 1]) + 0.5 * h
             here = self._solved(t, self._ahead(t - 0.5 * h, knots[k + 1], 0.5 * h))
             q, v = nominal.state(t)
-            off = np.concatenate([
-                self.robot.difference(here.q, q), array.time * (v - here.v),
-                (nominal.input(t) - here.U[0]) / array.push,
-            ])  # fmt: skip
+            off = np.concatenate(
+                [
+                    self.robot.difference(here.q, q),
+                    array.time * (v - here.v),
+                    (nominal.input(t) - here.U[0]) / array.push,
+                ]
+            )
             worst = max(worst, float(np.abs(off).max()))
         return worst
 
