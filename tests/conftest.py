@@ -6,10 +6,12 @@ import signal
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C be heard where the tests were started in the background of a shell.
+    """Let Ctrl-C and a closed terminal be heard where whoever started the tests ignores them.
 
-    Such a shell has its children ignore it, and theirs after them; the tests that stop a run by it
-    would then wait for ever.
+    A shell has what it starts in its background ignore Ctrl-C, `nohup` a closed terminal, and so
+    do the children of these; the tests that stop a run by such a signal would wait for ever.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    heard = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    for number, handler in heard.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
