@@ -44,8 +44,8 @@ WORDS = {
 def found(name: str) -> InternalDynamics | None:
     """Return what a scenario leaves; None where there are no rows, or too many freedoms."""
     scenario = Scenario.load(name)
-    given = scenario.robot
-    robot = Robot.load(given if isinstance(given, str) else given["use"])
+    given = {"use": scenario.robot} if isinstance(scenario.robot, str) else dict(scenario.robot)
+    robot = Robot.load(given.pop("use"), override=given)
     if not scenario.servo or robot.nv > LARGEST:
         return None
     return internal_dynamics(scenario)
