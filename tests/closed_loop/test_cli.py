@@ -290,7 +290,9 @@ def test_a_comparison_with_a_run_that_ends_badly_returns_1(ukctrl, tmp_path):
     )  # fmt: skip
     assert (ended.code, ended.err) == (1, "")
     assert re.search(r"status +drifted +completed", ended.out)
-    assert "servo-exact: phi reached" in ended.out
+    assert "'servo-exact' drifted at t = 18.8 s and is not ranked. Phi reached" in " ".join(
+        ended.out.split()
+    )
 
 
 # Signals
