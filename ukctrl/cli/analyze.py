@@ -78,17 +78,17 @@ def analyze(
     with about(scenario):
         design = None if settling is None else designed(chosen, settling, damping)
         chosen = chosen if design is None else chosen.replace(design.gains)
-        found = equilibria(chosen, hold=hold or ()) if resting else ()
-        result = analyze_scenario(chosen, found[0].point if found else when)
+        rests = equilibria(chosen, hold=hold or ()) if resting else ()
+        result = analyze_scenario(chosen, rests[0].point if rests else when)
         here = result.plant.point
         period = None if keep is None else largest_period(chosen, here, disk=keep)
     if card is not None and design is not None:
         _write_card(card, chosen, design)
-    data = as_table(result, found, design, period, card)
+    data = as_table(result, rests, design, period, card)
     write_analysis(result, data, folder)
     if not quiet:
         terminal.show_analysis(
-            result, folder, as_json, equilibria=found, design=design, period=period, card=card
+            result, folder, as_json, equilibria=rests, design=design, period=period, card=card
         )
     raise typer.Exit(1 if result.stability == "unstable" else 0)
 

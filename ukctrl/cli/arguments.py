@@ -84,8 +84,8 @@ def about(scenario: str) -> Iterator[None]:
 
 def file_name(name: str) -> str:
     """Return a name that stays inside the folder it is written to, whatever a file calls itself."""
-    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-    return kept.strip("-.")[:100] or "run"
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return safe.strip("-.")[:100] or "run"
 
 
 def folder_of(path: Path) -> Path:

@@ -63,13 +63,13 @@ def check(
     from ukctrl.cli import terminal
 
     with about(scenario):
-        found = check_scenario(chosen)
+        outcome = check_scenario(chosen)
     folder = None if out is None else folder_of(out)
     if folder is not None:
-        _write(found, folder)
+        _write(outcome, folder)
     if not quiet:
-        terminal.show_check(found, as_json, folder)
-    raise typer.Exit(0 if found.ok else 1)
+        terminal.show_check(outcome, as_json, folder)
+    raise typer.Exit(0 if outcome.ok else 1)
 
 
 def _write(found: Check, folder: Path) -> None:

@@ -36,6 +36,6 @@ def check_part(
     settings = pairs_of(changes)
     from ukctrl.analysis.conformance.examine import examine_file
 
-    found = examine_file(path, settings, Scenario.load(on or "scara-helix"), trust=trust)
-    terminal.show_conformance(found, as_json)
-    raise typer.Exit(0 if all(each.ok for each in found) else 1)
+    conformance = examine_file(path, settings, Scenario.load(on or "scara-helix"), trust=trust)
+    terminal.show_conformance(conformance, as_json)
+    raise typer.Exit(0 if all(each.ok for each in conformance) else 1)

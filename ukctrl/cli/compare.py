@@ -124,12 +124,12 @@ def _tell(journal: Journal, wanted: int) -> None:
     """Say what is kept of a search that was stopped."""
     from ukctrl.cli import terminal
 
-    told = (
+    notice = (
         f"ukctrl: stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
         f"kept in {journal.path}, and the same command goes on from them."
     )
     if sys.stderr is not None:
-        print(terminal.clean(told), file=sys.stderr)
+        print(terminal.clean(notice), file=sys.stderr)
 
 
 def _entry(text: str, scenario: str) -> Entry:

@@ -26,7 +26,7 @@ def list_catalogue(
     if what is not None and what not in catalog.KINDS:
         raise unknown_name("kind of content", what, catalog.KINDS)
     kinds = [kind for kind in catalog.KINDS if what in (None, kind)]
-    found: dict[str, dict[str, str]] = {}
+    catalogue: dict[str, dict[str, str]] = {}
     for kind in kinds:
         entries: dict[str, str] = {}
         for name in catalog.names(kind):
@@ -35,8 +35,8 @@ def list_catalogue(
                 entries[name] = str(title)
             except InputError as error:  # one broken file must not hide the others
                 entries[name] = f"(cannot be read: {error})"
-        found[kind] = entries
-    terminal.show_catalogue(found, as_json)
+        catalogue[kind] = entries
+    terminal.show_catalogue(catalogue, as_json)
 
 
 def init(

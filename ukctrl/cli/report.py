@@ -104,7 +104,7 @@ def _study(
 
     study = Study.load(folder)
     with terminal.progress("replay", quiet or as_json, "runs") as progress:
-        found = write_study_report(
+        report_files = write_study_report(
             study,
             home,
             cost=cost,
@@ -115,7 +115,7 @@ def _study(
             progress=progress,
         )
     if not quiet:
-        terminal.show_study(found.insight, home, as_json, found.replays)
+        terminal.show_study(report_files.insight, home, as_json, report_files.replays)
 
 
 def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
@@ -137,16 +137,16 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
     """
     from ukctrl.core.files.table_paths import parse_value
 
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for text in require or []:
         name, _, given = (part.strip() for part in text.partition("="))
         value = parse_value(given)
         if not name or isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.")
-        if name in found:
+        if name in limits:
             raise InputError(f"--require gives '{name}' two limits.")
-        found[name] = float(value)
-    return found
+        limits[name] = float(value)
+    return limits
 
 
 def pairs_of(maps: list[str] | None) -> list[tuple[str, str]]:
@@ -155,10 +155,10 @@ def pairs_of(maps: list[str] | None) -> list[tuple[str, str]]:
     Raises:
         InputError: It is not PATH,PATH.
     """
-    found = []
+    pairs = []
     for text in maps or []:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) != 2 or not all(parts):
             raise InputError(f"--map must be two factors, PATH,PATH; got '{text}'.")
-        found.append((parts[0], parts[1]))
-    return found
+        pairs.append((parts[0], parts[1]))
+    return pairs

@@ -46,11 +46,11 @@ def ranks(values: Iterable[float], floor: float = 0.0) -> NDArray[np.intp]:
     """
     array = np.fromiter(values, dtype=np.float64)
     order = np.argsort(array, kind="stable")
-    found = np.zeros(len(array), dtype=np.intp)
+    rank = np.zeros(len(array), dtype=np.intp)
     for before, here in itertools.pairwise(order):
         tolerance = _equal(array[here], floor)
-        found[here] = found[before] + (not array[here] - array[before] <= tolerance)
-    return found
+        rank[here] = rank[before] + (not array[here] - array[before] <= tolerance)
+    return rank
 
 
 def favouring_first(count: int) -> NDArray[np.float64]:

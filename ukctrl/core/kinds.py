@@ -36,7 +36,7 @@ def kinds(package: str, base: type, without: tuple[str, ...] = ()) -> dict[str, 
     Raises:
         TypeError: Two have the same kind.
     """
-    found: dict[str, type] = {}
+    by_kind: dict[str, type] = {}
     for module in modules_of(package, without):
         for value in vars(module).values():
             if not (isinstance(value, type) and issubclass(value, base)):
@@ -44,9 +44,11 @@ def kinds(package: str, base: type, without: tuple[str, ...] = ()) -> dict[str, 
             name = kind_of(value)
             if name is None or not value.__module__.startswith(f"{package}."):
                 continue
-            if found.setdefault(name, value) is not value:
-                raise TypeError(f"kind '{name}' must be one class; {found[name]} and {value} are.")
-    return dict(sorted(found.items()))
+            if by_kind.setdefault(name, value) is not value:
+                raise TypeError(
+                    f"kind '{name}' must be one class; {by_kind[name]} and {value} are."
+                )
+    return dict(sorted(by_kind.items()))
 
 
 def kind_of(part: type) -> str | None:

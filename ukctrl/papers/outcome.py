@@ -43,8 +43,8 @@ class Outcome:
     @property
     def counts(self) -> Mapping[str, int]:
         """Return how many claims have which verdict; verdicts that none has are left out."""
-        found = Counter(claim.verdict for claim in self.claims)
-        return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}
+        count = Counter(claim.verdict for claim in self.claims)
+        return {verdict: count[verdict] for verdict in VERDICTS if count[verdict]}
 
     @property
     def summary(self) -> str:

@@ -215,13 +215,13 @@ def _block_table(result: Result) -> Table | None:
 
 def _audit(provenance: Mapping[str, Any]) -> list[Verdict]:
     """Return what loading the robot found, worst first."""
-    found = []
+    entries = []
     for entry in provenance.get("audit") or []:
         level = _AUDIT_LEVELS.get(str(entry.get("level")), "note")
         subject = str(entry.get("subject") or entry.get("code") or "robot")
-        found.append(Verdict(level, subject, sentence(str(entry.get("message", "")))))
+        entries.append(Verdict(level, subject, sentence(str(entry.get("message", "")))))
     order = ("bad", "warning", "note")
-    return sorted(found, key=lambda verdict: order.index(verdict.level))
+    return sorted(entries, key=lambda verdict: order.index(verdict.level))
 
 
 def _replay(result: Result) -> dict[str, Any] | None:

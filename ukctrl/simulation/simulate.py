@@ -151,10 +151,10 @@ class Simulation(Loop):
             # A trial step had left all bounds; the last sample is near where it began.
             t, q, v = self.t0, self.state.q, self.state.v
             if k := self.recorder.count:
-                kept = self.recorder.arrays
-                t, q, v = self._reached(), kept["q"][k - 1], kept["v"][k - 1]
-        told = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
-        return f" {told}" if told else ""
+                samples = self.recorder.arrays
+                t, q, v = self._reached(), samples["q"][k - 1], samples["v"][k - 1]
+        reason = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
+        return f" {reason}" if reason else ""
 
     def _reached(self) -> float:
         count = self.recorder.count

@@ -23,10 +23,10 @@ def velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, l
     """Classify the rows on velocities, passive and servo; the paths of the task are left out."""
     parts = [*passive.attached, *(part for part in servo.attached if not all(part.holonomic))]
     try:
-        found = classify_parts(parts, servo.robot, closed_form=True)
+        integrability = classify_parts(parts, servo.robot, closed_form=True)
     except InputError as error:
         return None, [f"the velocity rows cannot be classified: {error}"]
-    if found is None:
+    if integrability is None:
         return None, []
     velocity = {
         name
@@ -37,12 +37,12 @@ def velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, l
     notes = [
         f"velocity row '{row.name}' says that {row.integral} stays constant; written as phi it "
         "would hold a value."
-        for row in found.rows
+        for row in integrability.rows
         if row.integral and row.name in velocity
     ]
-    if found.witness:
-        notes.append(f"velocity rows do not all integrate: {found.witness}.")
-    return found, notes
+    if integrability.witness:
+        notes.append(f"velocity rows do not all integrate: {integrability.witness}.")
+    return integrability, notes
 
 
 def integrable(servo: Stack, found: Integrability | None) -> list[bool | None]:

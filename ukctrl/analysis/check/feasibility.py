@@ -142,7 +142,7 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
     loads = Loads(needed=needed, law=law, low=low, high=high, used=used)
     shown = law if asked else needed
     ground = _ground(loop, motion, shown) if known or asked else ()
-    found = Feasibility(
+    demands = Feasibility(
         inputs=inputs,
         law=lawful,
         rates=rates,
@@ -153,7 +153,7 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
         refused=refused,
         ground=ground,
     )
-    return found, loads
+    return demands, loads
 
 
 def _joints(loop: Loop, motion: Motion) -> tuple[tuple[Use, ...], tuple[Use, ...]]:
@@ -206,7 +206,7 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
         dynamics.move(t, motion.q[k], motion.v[k])
         forces[k] = dynamics.reactions(dynamics.passive_force(dynamics.acceleration(u[k]), u[k]))
     most = float(np.abs(forces[:, [row[f"{block}.height"] for block in blocks]]).max())
-    found = []
+    contacts = []
     for block in blocks:
         normal = forces[:, row[f"{block}.height"]]
         along = [row[name] for part in ALONG_THE_GROUND if (name := f"{block}.{part}") in row]
@@ -215,7 +215,7 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
         k = first_smallest(normal)
         needs = float((across[pushes] / normal[pushes]).max(initial=0.0))
         first = float(motion.t[int(np.argmax(pulls))]) if pulls.any() else None
-        found.append(
+        contacts.append(
             Grounded(
                 name=block,
                 least=float(normal[k]),
@@ -224,4 +224,4 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
                 friction=needs,
             )
         )
-    return tuple(found)
+    return tuple(contacts)

@@ -177,10 +177,10 @@ def clash(stack: Stack, q: Vector, t: float) -> Clash:
         step = np.linalg.solve(normal + scale * np.eye(len(normal)), A.T @ phi)
         step /= max(1.0, float(np.abs(step).max()))
         trial = robot.integrate(q, -step)
-        found = errors(trial)
-        if found[1] @ found[1] < phi @ phi:
-            gained = 1.0 - (found[1] @ found[1]) / (phi @ phi)
-            q, (A, phi), damping = trial, found, max(0.1 * damping, 1e-9)
+        trial_errors = errors(trial)
+        if trial_errors[1] @ trial_errors[1] < phi @ phi:
+            gained = 1.0 - (trial_errors[1] @ trial_errors[1]) / (phi @ phi)
+            q, (A, phi), damping = trial, trial_errors, max(0.1 * damping, 1e-9)
             if gained < 1e-10:
                 break
         elif damping > 1e9:

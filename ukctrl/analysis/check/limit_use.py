@@ -94,8 +94,8 @@ def shares(values: Matrix, low: Matrix, high: Matrix, centred: bool) -> Matrix:
         width = np.where(both, high - low, 1.0)
         share = np.where(bound > 0.0, np.abs(away) / bound, 1.0 + np.abs(away) / width)
         share = np.where((bound <= 0.0) & (away == 0.0), 0.0, share)
-    found: Matrix = np.where(np.isfinite(bound), share, np.nan)
-    return found
+    part: Matrix = np.where(np.isfinite(bound), share, np.nan)
+    return part
 
 
 def most(values: Matrix, low: Vector | Matrix, high: Vector | Matrix, centred: bool) -> Vector:

@@ -174,7 +174,7 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     deficit = ranks_A - ranks_H
     at = int(np.argmax(deficit))
     mobility = loop.robot.nv - knots.passive_rank
-    found = Ranks(
+    ranks = Ranks(
         mobility=(int(mobility.min()), int(mobility.max())),
         driven=(int(knots.driven.min()), int(knots.driven.max())),
         passive=_passive(loop, motion, knots),
@@ -185,7 +185,7 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
         unmoved=tuple(name for name, still in zip(names, none, strict=True) if still),
     )
     curves = Curves(t=motion.t, passive=knots.margins[:, 0], servo=servo_sigma, grip=grip_sigma)
-    return found, curves
+    return ranks, curves
 
 
 def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matrix]:
@@ -199,7 +199,7 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matr
         at = first_smallest(last, LOST)
         worst, row = float(last[at]), names[_weakest(U[at], sigma[at], highest)]
     rest = sigma[ranks == highest, highest:] if highest < sigma.shape[1] else np.zeros((1, 1))
-    found = RankAlong(
+    along = RankAlong(
         count=A.shape[1],
         highest=highest,
         lowest=int(ranks[low]),
@@ -209,7 +209,7 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matr
         worst_row=row,
         dropped=float(rest.max(initial=0.0)),
     )
-    return found, sigma
+    return along, sigma
 
 
 def _weakest(U: Matrix, sigma: Vector, rank: int) -> int:

@@ -87,15 +87,15 @@ def motion_of(loop: Loop) -> Motion:
     if not stack.holonomic.all():
         return _by_law(task, law)
     path = _walked(task, scenario.controller)
-    kept = _kept(task, path.yields)
-    if path.stop is not None or _decided(task, kept, path):
+    held = _kept(task, path.yields)
+    if path.stop is not None or _decided(task, held, path):
         return path
     reason = _undriven(task, path)
     own = scenario.controller.row_allocation is not None and robot.elastic is None
     if (own or (reason and scenario.controller.needs_grip)) and _full_grip(loop):
-        made = dc.replace(_by_law(task, law), yields=path.yields)
-        if len(made.t) or not path.yields:  # a law in order may start where rows contradict
-            return made
+        motion = dc.replace(_by_law(task, law), yields=path.yields)
+        if len(motion.t) or not path.yields:  # a law in order may start where rows contradict
+            return motion
     return dc.replace(path, kind="path alone", why=reason) if reason else path
 
 
@@ -175,28 +175,34 @@ def _walked(task: Task, controller: Controller) -> Motion:
     for kept in range(len(levels), 0, -1):
         servo = [part for level in levels[:kept] for part in level]
         stack = Stack((*passive, *servo), robot)
-        found = walk(stack, task.q, times)
-        if best is None or found.end is None:
-            best = stack, found
-        if found.end is None:
+        reached = walk(stack, task.q, times)
+        if best is None or reached.end is None:
+            best = stack, reached
+        if reached.end is None:
             break
     else:
         kept = len(levels)
     assert best is not None  # there is a level at least
-    stack, found = best
+    stack, reached = best
     stop = None
-    if found.end is not None:
-        last = found.q[-1] if len(found.q) else task.q
-        stop = blamed(stack, last, found.end, times[-1], len(Stack(passive, robot)))
+    if reached.end is not None:
+        last = reached.q[-1] if len(reached.q) else task.q
+        stop = blamed(stack, last, reached.end, times[-1], len(Stack(passive, robot)))
     whole = Stack(task.servo, robot)
     held = set(stack.blocks)
     yields = tuple(dict.fromkeys(block for block in whole.blocks if block not in held))
-    if not len(found.t):
+    if not len(reached.t):
         none = _none(robot.nq, robot.nv, stop.text if stop else "")
         return dc.replace(none, stop=stop, yields=yields)
-    moving = rates(stack, found)
+    moving = rates(stack, reached)
     return Motion(
-        kind="joint motion", t=found.t, q=found.q, v=moving.v, a=moving.a, stop=stop, yields=yields
+        kind="joint motion",
+        t=reached.t,
+        q=reached.q,
+        v=moving.v,
+        a=moving.a,
+        stop=stop,
+        yields=yields,
     )
 
 
@@ -217,12 +223,12 @@ def _levels(task: Task, controller: Controller) -> list[list[Constraint]]:
 def _kept(task: Task, yields: tuple[str, ...]) -> Stack:
     """Return the passive rows, and those of the task that a motion keeps."""
     servo = Stack(task.servo, task.robot)
-    kept = [
+    held = [
         constraint
         for part, constraint in zip(servo.attached, task.servo, strict=True)
         if part.block not in yields
     ]
-    return Stack((*passive_constraints(task.robot), *kept), task.robot)
+    return Stack((*passive_constraints(task.robot), *held), task.robot)
 
 
 def _decided(task: Task, stack: Stack, path: Motion) -> bool:

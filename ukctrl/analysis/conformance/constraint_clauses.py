@@ -42,12 +42,12 @@ class _Motion(NamedTuple):
 def _motions(robot: Robot) -> list[_Motion]:
     rng = np.random.default_rng(7)
     home = robot.neutral if robot.home is None else robot.home
-    found = []
+    states = []
     for _ in range(STATES):
         q = np.ascontiguousarray(robot.integrate(home, rng.uniform(-0.4, 0.4, robot.nv)))
         v, a = rng.uniform(-1.0, 1.0, (2, robot.nv))
-        found.append(_Motion(float(rng.uniform(0.0, 1.0)), q, v, a))
-    return found
+        states.append(_Motion(float(rng.uniform(0.0, 1.0)), q, v, a))
+    return states
 
 
 def _rows(stack: Stack, motion: _Motion, h: float = 0.0) -> Rows:

@@ -132,15 +132,15 @@ def names_its_signals(trial: Trial) -> None:
     law = trial.law(place)
     shapes: dict[str, tuple[int, ...]] | None = None
     for dynamics in place.states():
-        found = law.signals(dynamics, law.memory)
-        taken = [name for name in found if name in FIELDS]
+        signals = law.signals(dynamics, law.memory)
+        taken = [name for name in signals if name in FIELDS]
         require(
             not taken, f"signals must not be called {quoted(taken)}, which a result has already."
         )
-        for name, signal in found.items():
+        for name, signal in signals.items():
             require(bool(signal.long_name), f"signal '{name}' must say in words what it is.")
             require(isinstance(signal.units, str), f"signal '{name}' must name its unit.")
-        now = {name: np.shape(signal.value) for name, signal in found.items()}
+        now = {name: np.shape(signal.value) for name, signal in signals.items()}
         require(shapes in (None, now), f"signals must stay the same; got {shapes} and {now}.")
         shapes = now
 

@@ -55,8 +55,8 @@ def examine_file(
         raise InputError(
             f"'{path.name}' is Python code, which is not run unasked; read it, then say --trust."
         )
-    found = _parts(path, settings)
-    return tuple(_examined(part, on, name) for name, part in found.items())
+    parts = _parts(path, settings)
+    return tuple(_examined(part, on, name) for name, part in parts.items())
 
 
 def _parts(path: Path, settings: Mapping[str, object]) -> dict[str, Any]:

@@ -132,10 +132,10 @@ def depends_on_its_arguments_alone(feedback: Feedback) -> None:
 def answers_what_verdicts_ask(feedback: Feedback) -> None:
     """The equation of its errors has one entry a row, or is not linear; gains are its fields."""
     for at in _asked(feedback):
-        found = at.bound.error_polynomials(at.situation.stack)
-        names = [each.row for each in found]
+        polynomials = at.bound.error_polynomials(at.situation.stack)
+        names = [each.row for each in polynomials]
         require(
-            not found or names == list(at.situation.stack.names),
+            not polynomials or names == list(at.situation.stack.names),
             f"error_polynomials must have one entry a row, or none; got {names}.",
         )
     gains = feedback.gains_for(1.0, 1.0) or {}

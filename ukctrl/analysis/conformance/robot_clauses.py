@@ -109,8 +109,8 @@ def frames_move_as_their_jacobians_say(robot: Robot) -> None:
         ahead, behind = (robot.snapshot(robot.integrate(q, h * v), v) for h in (STEP, -STEP))
         for name in robot.frames:
             rate = (ahead.frame(name).position - behind.frame(name).position) / (2.0 * STEP)
-            told = here.frame(name).velocity[:3]
-            require_close(f"the velocity of frame '{name}'", told, rate, DIFFERENCED)
+            velocity = here.frame(name).velocity[:3]
+            require_close(f"the velocity of frame '{name}'", velocity, rate, DIFFERENCED)
 
 
 @ROBOT.clause

@@ -122,8 +122,8 @@ class Held:
         Raises:
             StartError: No state near it keeps them.
         """
-        found = solve_start(self.whole, *self.given, self.scenario.start.t)
-        return found.q, found.v
+        start = solve_start(self.whole, *self.given, self.scenario.start.t)
+        return start.q, start.v
 
     def input(self, t: float, q: Vector, v: Vector) -> Vector:
         """Return the input that holds the rows at a state, shape ``(nu,)``.

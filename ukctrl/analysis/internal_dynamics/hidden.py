@@ -55,10 +55,10 @@ def unseen(A: Matrix, B: Matrix, C: Matrix, positions: int) -> Unseen:
     while V.shape[1]:
         allowed = orth(np.hstack([V, inputs]), rcond=NOTHING)
         moved = scaled @ V
-        kept = _kernel(moved - allowed @ (allowed.T @ moved), small)
-        if kept.shape[1] == V.shape[1]:
+        invariant = _kernel(moved - allowed @ (allowed.T @ moved), small)
+        if invariant.shape[1] == V.shape[1]:
             break
-        V = V @ kept
+        V = V @ invariant
     moved, leaving = scaled @ V, inputs - V @ (V.T @ inputs)
     u = -np.linalg.lstsq(leaving, moved - V @ (V.T @ moved), rcond=NOTHING)[0]
     inside = V.T @ (moved + inputs @ u)

@@ -270,7 +270,7 @@ def _rests(
     held: Held, grip: bool, q: Vector, notes: list[str]
 ) -> tuple[tuple[Near, ...], tuple[int, ...]]:
     """Return the states of rest, one of each family, and how many of each were found."""
-    found: list[Near] = []
+    kinds: list[Near] = []
     count: list[int] = []
     for rest in Search(held).all(q) if grip else _anywhere(held):
         try:
@@ -278,25 +278,25 @@ def _rests(
         except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
             notes.append(f"a state of rest could not be looked at: {error}")
             continue
-        for k, other in enumerate(found):
+        for k, other in enumerate(kinds):
             if _alike(near, other):
                 count[k] += 1
                 break
         else:
-            found.append(near)
+            kinds.append(near)
             count.append(1)
-    if len(found) > KEPT:
-        notes.append(f"{len(found)} different states of rest were found; the nearest are told.")
-    return tuple(found[:KEPT]), tuple(count[:KEPT])
+    if len(kinds) > KEPT:
+        notes.append(f"{len(kinds)} different states of rest were found; the nearest are told.")
+    return tuple(kinds[:KEPT]), tuple(count[:KEPT])
 
 
 def _anywhere(held: Held) -> list[Rest]:
     """Return where some input holds the robot with its rows met."""
     try:
-        found = equilibria(held.scenario, guesses=GUESSES)
+        rests = equilibria(held.scenario, guesses=GUESSES)
     except InputError:
         return []
-    return [Rest(each.point.q, each.point.u) for each in found]
+    return [Rest(each.point.q, each.point.u) for each in rests]
 
 
 def _alike(near: Near, other: Near) -> bool:
@@ -315,14 +315,14 @@ def _along(
     if run is not None:
         picks = np.unique(np.linspace(0, len(run.times) - 1, MOMENTS).astype(int)).tolist()
         states = [(float(run.times[k]), run.q[k], run.v[k]) for k in picks]
-    found = []
+    poles = []
     for t, q_t, v_t in states:
         try:
-            found.append(near_motion(held, t, q_t, v_t))
+            poles.append(near_motion(held, t, q_t, v_t))
         except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
             notes.append(f"the motion could not be looked at where t = {t:.4g} s: {error}")
             break
-    return tuple(found)
+    return tuple(poles)
 
 
 def _counted(held: Held, states: int, q: Vector, v: Vector) -> tuple[int, int, tuple[str, ...]]:

@@ -77,13 +77,13 @@ def near_rest(held: Held, grip: bool, q: Vector, u: Vector) -> Near:
     t, still = held.frozen or 0.0, np.zeros(held.robot.nv)
     linear = held.linearizer.at(t, q, still, u)
     C = output_matrix(held.servo, linear, t) @ linear.full
-    found = unseen(linear.A, linear.B, C, len(linear.positions))
+    hidden = unseen(linear.A, linear.B, C, len(linear.positions))
     zeros = invariant_zeros(linear.A, linear.B, C, np.zeros((len(C), held.robot.nu)))
     if not grip:
-        return _seen(held, linear, found, zeros, (t, q, still, u))
+        return _seen(held, linear, hidden, zeros, (t, q, still, u))
     x = held.coordinates(t, q, still)
     A = held.linear(t, q, still, x)
-    return _near(held, x, A, (t, q, still, u), zeros, found.free)
+    return _near(held, x, A, (t, q, still, u), zeros, hidden.free)
 
 
 def near_motion(held: Held, t: float, q: Vector, v: Vector) -> Near:
@@ -103,7 +103,7 @@ def _near(
     free: int,
     compare: bool = True,
 ) -> Near:
-    found = modes(A, len(x.positions))
+    motion = modes(A, len(x.positions))
     t, q, v, u = at
     return Near(
         t=t,
@@ -112,11 +112,11 @@ def _near(
         u=u,
         states=x.names(held.robot),
         A=A,
-        modes=found,
+        modes=motion,
         zeros=cleaned(zeros),
         free=free,
-        moving=_most(held, q, x.full @ found.mode),
-        routes=apart(zeros, found.poles) if compare else None,
+        moving=_most(held, q, x.full @ motion.mode),
+        routes=apart(zeros, motion.poles) if compare else None,
     )
 
 

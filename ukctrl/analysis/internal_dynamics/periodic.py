@@ -136,15 +136,15 @@ def periodic(held: Held, q: Vector, v: Vector, period: float) -> Periodic | None
             off = later(np.zeros(own.size))
             turned = jacobian(later, own.size, STEP)
             if np.abs(off).max(initial=0.0) < CLOSED:
-                found = np.linalg.eigvals(turned).astype(np.complex128)
-                order = np.argsort(-np.abs(found), kind="stable")
+                multipliers = np.linalg.eigvals(turned).astype(np.complex128)
+                order = np.argsort(-np.abs(multipliers), kind="stable")
                 return Periodic(
                     period=period,
                     q=q,
                     v=v,
                     coordinates=own.names(robot),
                     monodromy=turned,
-                    multipliers=found[order],
+                    multipliers=multipliers[order],
                 )
             x: Vector = np.asarray(np.linalg.lstsq(np.eye(own.size) - turned, off, rcond=1e-6)[0])
             near = solve_start(held.whole, robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)

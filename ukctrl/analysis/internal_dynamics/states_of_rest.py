@@ -63,13 +63,13 @@ class Search:
 
     def all(self, q: Vector) -> list[Rest]:
         """Return the states of rest that are found, from the nearest to ``q`` to the farthest."""
-        found: list[Rest] = []
+        rests: list[Rest] = []
         for start in self._starts(q):
             rest = self._from(start)
-            if rest and not any(_same(self._robot, rest.q, other.q) for other in found):
-                found.append(rest)
+            if rest and not any(_same(self._robot, rest.q, other.q) for other in rests):
+                rests.append(rest)
         return sorted(
-            found, key=lambda rest: float(np.linalg.norm(self._robot.difference(q, rest.q)))
+            rests, key=lambda rest: float(np.linalg.norm(self._robot.difference(q, rest.q)))
         )
 
     def _starts(self, q: Vector) -> Iterator[Vector]:

@@ -78,7 +78,7 @@ class LinearAnalysis:
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data for programs; complex numbers as pairs."""
         plant, loop = self.plant, self.loop
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "scenario": self.scenario,
             "robot": self.robot,
             "controller": self.controller,
@@ -104,14 +104,14 @@ class LinearAnalysis:
             "notes": list(self.notes),
         }
         if loop is not None:
-            found["loop"] = {
+            record["loop"] = {
                 **_system(loop.A, loop.B, loop.C, loop.states, loop.inputs, loop.inputs),
                 "period": loop.period,
                 "delay": loop.delay,
                 "poles": _pairs(loop.poles()),
                 "rates": _pairs(loop.rates()),
             }
-        return found
+        return record
 
 
 @one_blas_thread()

@@ -90,20 +90,20 @@ def equilibria(
         InputError: There is none within reach of the guesses, or a name is no freedom's.
     """
     search = _Search(scenario, hold, on_task)
-    found: list[Equilibrium] = []
+    rests: list[Equilibrium] = []
     best: _Miss | None = None
     for guess in search.guesses(guesses, seed):
         answer = search.run(guess)
         if isinstance(answer, _Miss):
             best = answer if best is None or answer.left < best.left else best
-        elif not any(search.same(answer, other) for other in found):
-            found.append(answer)
+        elif not any(search.same(answer, other) for other in rests):
+            rests.append(answer)
             if answer.family == search.freedoms:
                 break
-    if not found:
+    if not rests:
         raise InputError(search.refusal(best, guesses))
-    order = np.argsort(ranks(each.distance for each in found), kind="stable")
-    return tuple(found[k] for k in order)
+    order = np.argsort(ranks(each.distance for each in rests), kind="stable")
+    return tuple(rests[k] for k in order)
 
 
 class _Miss(NamedTuple):

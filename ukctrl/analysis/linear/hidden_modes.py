@@ -47,7 +47,7 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
     poles = invariant_zeros(A, B, np.zeros((0, n)), np.zeros((0, m)))
     size = max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
     poles = np.where(np.abs(poles) < SAME * size, 0.0, poles)
-    found = []
+    modes = []
     left = list(poles[poles.imag >= 0.0])
     while left:
         pole = complex(left[0])
@@ -57,9 +57,9 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
         beyond = sigma <= max(GRIP * sigma[0], sigma[-1])  # at least what is nearest
         weights = np.linalg.norm(U[:, beyond], axis=1)
         twice = 2 if abs(pole.imag) > SAME * size else 1
-        found.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))
-    order = np.argsort(ranks((-mode.pole.real for mode in found), SAME * size), kind="stable")
-    return tuple(found[k] for k in order)
+        modes.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))
+    order = np.argsort(ranks((-mode.pole.real for mode in modes), SAME * size), kind="stable")
+    return tuple(modes[k] for k in order)
 
 
 def unseen_modes(A: Matrix, C: Matrix, states: Sequence[str]) -> tuple[HiddenMode, ...]:

@@ -184,10 +184,10 @@ def _look(place: int) -> tuple[str, str]:
 
 def _unwrapped(values: Complex) -> Array:
     """Return the phase without jumps, between -270 and 90 degrees where it begins."""
-    found = np.unwrap(np.angle(np.nan_to_num(values)))
-    begin = found[0] if found.size else 0.0
+    unwrapped = np.unwrap(np.angle(np.nan_to_num(values)))
+    begin = unwrapped[0] if unwrapped.size else 0.0
     turns = np.round((begin + 0.5 * np.pi) / (2.0 * np.pi))
-    phase: Array = found - 2.0 * np.pi * turns
+    phase: Array = unwrapped - 2.0 * np.pi * turns
     return phase
 
 

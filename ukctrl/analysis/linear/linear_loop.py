@@ -234,9 +234,9 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     u = loop.conditions.applied(point.t, loop.conditions.accept(point.t, u, rate), rate)
     plant = linear_plant(scenario, dc.replace(point, u=u))
     sensors = measured(scenario.effect, plant.linear, bench)
-    found = linear_law(loop.law, loop.belief, seen, sensors.full)
-    names = tuple(f"memory {k + 1}" for k in range(len(found.F_m)))
-    K, K_m, F, F_m = found.K, found.K_m, found.F, found.F_m
+    linear = linear_law(loop.law, loop.belief, seen, sensors.full)
+    names = tuple(f"memory {k + 1}" for k in range(len(linear.F_m)))
+    K, K_m, F, F_m = linear.K, linear.K_m, linear.F, linear.F_m
     delay = loop.conditions.delay
     if period is None:
         body = Block(plant.A, plant.B, np.eye(len(plant.A)), np.zeros(plant.B.shape), plant.states)
@@ -253,7 +253,7 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
         B=whole.B,
         C=whole.C,
         states=whole.states,
-        notes=tuple(_notes(scenario, bench, loop.law, found.rough)),
+        notes=tuple(_notes(scenario, bench, loop.law, linear.rough)),
     )
 
 

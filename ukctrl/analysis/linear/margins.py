@@ -146,8 +146,8 @@ def _off(L: complex) -> float:
 
 
 def _off_all(values: Complex) -> Vector:
-    found = np.array([_off(complex(value)) for value in values])
-    return np.where(np.isnan(found), 0.5, found)
+    exponents = np.array([_off(complex(value)) for value in values])
+    return np.where(np.isnan(exponents), 0.5, exponents)
 
 
 def _gain(
@@ -201,15 +201,15 @@ def _crossings(f: Callable[[float], float], grid: Vector, values: Vector) -> lis
     """Return where a function crosses zero, not where it jumps through a pole."""
     from scipy.optimize import brentq
 
-    found = []
+    crossings = []
     with np.errstate(invalid="ignore"):
         signs = np.sign(values)
     for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0).tolist():
         w = float(brentq(f, float(grid[k]), float(grid[k + 1]), xtol=1e-14, rtol=1e-13))
         if abs(f(w)) <= max(abs(values[k]), abs(values[k + 1])):
-            found.append(w)
-    found += [float(w) for w in grid[signs == 0.0]]
-    return found
+            crossings.append(w)
+    crossings += [float(w) for w in grid[signs == 0.0]]
+    return crossings
 
 
 def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple[float, float]:
@@ -219,12 +219,12 @@ def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple
     k = first_largest(values)
     low, high = math.log(grid[max(k - 1, 0)]), math.log(grid[min(k + 1, len(grid) - 1)])
     best, at = float(values[k]), float(grid[k])
-    found = minimize_scalar(
+    peak = minimize_scalar(
         lambda x: -size(math.exp(x)),
         bounds=(low, high),
         method="bounded",
         options={"xatol": 1e-12},
     )
-    if -found.fun > best:
-        best, at = float(-found.fun), math.exp(float(found.x))
+    if -peak.fun > best:
+        best, at = float(-peak.fun), math.exp(float(peak.x))
     return (1.0 / best if best > 0.0 else math.inf), at

@@ -26,15 +26,17 @@ class Measured(NamedTuple):
 def measured(effects: Sequence[Effect], linear: Linearization, bench: Bench) -> Measured:
     """Return the linear part of a scenario's sensors; noise and rounding have none."""
     n = len(linear.A)
-    found = Measured(_straight(n), linear.full)
+    measurement = Measured(_straight(n), linear.full)
     for _, part in readings(effects, bench):
         if part is not None and part.late:
             ticks = round(part.late / (bench.period or 1.0))
-            found = found._replace(block=series(found.block, _delay(ticks, found)))
+            measurement = measurement._replace(
+                block=series(measurement.block, _delay(ticks, measurement))
+            )
         if part is not None and part.differentiates:
             assert bench.period is not None  # it acts at the ticks
-            found = _differentiated(part, found, linear, bench.period)
-    return found
+            measurement = _differentiated(part, measurement, linear, bench.period)
+    return measurement
 
 
 def readings(

@@ -41,13 +41,13 @@ class Response:
 
     def along(self, frequencies: Vector) -> Complex:
         """Return the values at several, shape ``(k, outputs, inputs)``; NaN at a pole."""
-        found = np.full((len(frequencies), len(self.C), self.B.shape[1]), np.nan + 0j)
+        response = np.full((len(frequencies), len(self.C), self.B.shape[1]), np.nan + 0j)
         for k, w in enumerate(frequencies.tolist()):
             try:
-                found[k] = self.at(w)
+                response[k] = self.at(w)
             except np.linalg.LinAlgError:
                 continue
-        return found
+        return response
 
 
 def response_at(loop: LinearLoop, motor: int) -> Response:

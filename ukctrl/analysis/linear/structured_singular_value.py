@@ -32,10 +32,10 @@ def structured(M: Complex) -> float:
         return float(sigma[0]), slope[1:]
 
     begin = balanced(M)
-    found = minimize(
+    least = minimize(
         height, begin[1:] - begin[0], jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS}
     )
-    return min(float(found.fun), bound(M, begin), bound(M, np.zeros(n)))
+    return min(float(least.fun), bound(M, begin), bound(M, np.zeros(n)))
 
 
 def balanced(M: Complex) -> Vector:

@@ -74,8 +74,8 @@ def show_analysis(
     if found.margins:
         lines += ["", *_margins(found.margins)]
     if period is not None:
-        kept = f"a disk margin of {period.disk:g}" if period.disk else "stability"
-        text = f"{period.period:.6g} s keeps {kept}; beyond it is lost"
+        margin = f"a disk margin of {period.disk:g}" if period.disk else "stability"
+        text = f"{period.period:.6g} s keeps {margin}; beyond it is lost"
         lines += hanging(f"  {'longest hold':<14}", text, "cyan")
     if design is not None:
         lines += _design(design, card)

@@ -45,18 +45,18 @@ def show_study(
     from ukctrl.studies.insight.study_tables import short_metric_table
 
     if as_json:
-        found = to_dict(insight, replays or (), folder)
-        write_json({"folder": str(folder), "finished": insight.study.finished, **found})
+        record = to_dict(insight, replays or (), folder)
+        write_json({"folder": str(folder), "finished": insight.study.finished, **record})
         return
     study, runs = insight.study, insight.runs
     done = int(runs.completed.sum())
     whole = done == len(runs) and study.finished
     style = "bold green" if whole else "bold yellow" if done else "bold red"
     left = study.about.plan.count - len(runs)
-    told = f"{done} of {len(runs)} samples completed" + (
+    headline = f"{done} of {len(runs)} samples completed" + (
         f", {left} are still to run" if left else ""
     )
-    lines: list[Line] = [[Part(_name(study), "bold"), ": ", Part(told, style)]]
+    lines: list[Line] = [[Part(_name(study), "bold"), ": ", Part(headline, style)]]
     lines += hanging("  ", _design(insight), text_style="dim")
     metrics = short_metric_table(insight, SHOWN)
     lines += table_lines(metrics) if metrics.rows else []
@@ -76,8 +76,8 @@ def show_unstarted(study: Study, as_json: bool) -> None:
             {"finished": False, "samples": {"planned": study.about.plan.count, "finished": 0}}
         )
         return
-    told = Part("no sample is finished", "bold yellow")
-    show([[Part(_name(study), "bold"), ": ", told], [RESUME]])
+    state = Part("no sample is finished", "bold yellow")
+    show([[Part(_name(study), "bold"), ": ", state], [RESUME]])
 
 
 def _name(study: Study) -> str:

@@ -86,8 +86,8 @@ def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]
         speed.see(now, tally.done)
         if now - began < QUIET_SECONDS:
             return
-        told = ", ".join(part for part in (_counted(tally), speed.text(tally.total)) if part)
-        bar.update(task, completed=tally.done, total=tally.total, told=told)
+        progress = ", ".join(part for part in (_counted(tally), speed.text(tally.total)) if part)
+        bar.update(task, completed=tally.done, total=tally.total, told=progress)
         if not bar.live.is_started:
             bar.start()
 
@@ -106,8 +106,10 @@ def _in_lines(speed: _Speed) -> Callable[[Tally], None]:
         speed.see(now, tally.done)
         if now - last >= LINE_SECONDS:
             last = now
-            told = ", ".join(part for part in (_counted(tally), speed.text(tally.total)) if part)
-            print(f"ukctrl: {told}", file=sys.stderr, flush=True)
+            progress = ", ".join(
+                part for part in (_counted(tally), speed.text(tally.total)) if part
+            )
+            print(f"ukctrl: {progress}", file=sys.stderr, flush=True)
 
     return write_line
 

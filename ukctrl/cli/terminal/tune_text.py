@@ -88,5 +88,5 @@ def show_fuzzy(choice: FuzzyChoice, folder: Path, as_json: bool) -> None:
         for line in choice.to_dict()["prices"]
     ]
     lines += table_lines(Table([Column(head) for head in heads], rows))
-    made = [("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png")]
-    show([*lines, *files(folder, *made, ("card", f"{choice.name}.toml"))])
+    written = [("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png")]
+    show([*lines, *files(folder, *written, ("card", f"{choice.name}.toml"))])

@@ -160,13 +160,13 @@ class _Bounded(Allocator):
         R, u0 = self._metric.at(dynamics), self._null_space.preference(dynamics)
         u: Vector = np.empty(self._nu)
         miss = np.empty(len(demand))
-        found = self._solve(A, demand, a_free, G, R, u0, self._rank.servo, u, miss)
-        if found < 0:
+        rank_or_failure = self._solve(A, demand, a_free, G, R, u0, self._rank.servo, u, miss)
+        if rank_or_failure < 0:
             raise GainError(REDUNDANT)
-        if found < len(demand) and self._levels is None:
-            raise_if_missed(A, demand, a_free, miss, found, self._rank, self._names)
+        if rank_or_failure < len(demand) and self._levels is None:
+            raise_if_missed(A, demand, a_free, miss, rank_or_failure, self._rank, self._names)
         rounding = self._rank.reach * (1.0 + np.abs(demand).max(initial=0.0))
-        served = found == len(demand) or np.abs(miss).max() <= rounding
+        served = rank_or_failure == len(demand) or np.abs(miss).max() <= rounding
         if served and (u >= low).all() and (u <= high).all():
             self._account = _Account(1.0, self._none, miss)
             return u
@@ -174,10 +174,10 @@ class _Bounded(Allocator):
         d = demand - A @ a_free
         S, scale = input_freedoms(self._metric, dynamics), 1.0
         if self._levels is None:
-            u, scale = scaled(Problem(H, S, u0, low, high, found), u, dynamics)
+            u, scale = scaled(Problem(H, S, u0, low, high, rank_or_failure), u, dynamics)
         else:
             at = self._levels.rows
-            problem = Problem(H[at], S, u0, low, high, found)
+            problem = Problem(H[at], S, u0, low, high, rank_or_failure)
             u = relaxed(problem, d[at], self._levels.ends, self._scale, self._rank)
         self._account = _Account(scale, _sides(u, low, high), H @ u - d)
         return u
@@ -186,14 +186,14 @@ class _Bounded(Allocator):
         """Return which motors were at their limits, and what that cost."""
         account, names = self._account, self._limits.names
         words = "limits: upper 1, lower -1"
-        told = {
+        signals = {
             "binding": Signal(account.binding, "1", words, names),
             "row_miss": row_miss(account.miss, self._names, self._unit),
         }
         if self._levels is None:
             share = Signal(account.scale, "1", "share of the demand served")
-            told["task_scale"] = share
-        return told
+            signals["task_scale"] = share
+        return signals
 
 
 def _sides(u: Vector, low: Vector, high: Vector) -> Vector:

@@ -68,19 +68,19 @@ class _Chen(Allocator):
         grip[np.linalg.norm(grip, axis=1) <= self._rank.servo * could] = 0.0  # rounding, not grip
         d = demand - rows.A @ a_free
         mu, miss, still = self._mu, self._miss, self._still
-        found = kernels.servo_input(
+        rank_or_failure = kernels.servo_input(
             grip, d, still, self._each, uk.NO_METRIC, still, self._rank.servo, mu, miss
         )
-        if found < len(demand):
+        if rank_or_failure < len(demand):
             raise_if_missed(
                 rows.A,
                 demand,
                 a_free,
                 miss,
-                found,
+                rank_or_failure,
                 self._rank,
                 self._names,
-                advice=OTHERWISE if uk.rank_report(H).rank > found else None,
+                advice=OTHERWISE if uk.rank_report(H).rank > rank_or_failure else None,
             )
         u: Vector = u0 + N @ mu
         return self._null_space.adjust(u, rows.A, uk.NO_METRIC, dynamics)

@@ -159,12 +159,19 @@ class BoundInternalForce:
         metric = free.T @ R @ free if R.size else R
         share: Vector = np.empty(free.shape[1])
         still, miss = np.zeros(len(u)), np.empty(len(gap))
-        found = kernels.servo_input(
+        rank_or_failure = kernels.servo_input(
             Lam, gap, still, free, metric, np.zeros(len(share)), dynamics.rank.servo, share, miss
         )
-        if found < len(gap):
+        if rank_or_failure < len(gap):
             raise_if_missed(
-                Lam, gap, still, miss, found, dynamics.rank, self._names, advice=NOTHING_LEFT
+                Lam,
+                gap,
+                still,
+                miss,
+                rank_or_failure,
+                dynamics.rank,
+                self._names,
+                advice=NOTHING_LEFT,
             )
         total: Vector = u + free @ share
         return total

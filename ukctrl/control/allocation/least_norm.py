@@ -98,12 +98,12 @@ class _LeastNorm(Allocator):
             u0 = u0 + self._feedback_input(rows, demand, self._feedback.at(dynamics), dynamics)
         u: Vector = np.empty(len(u0))
         miss = self._miss
-        found = self._solve(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
-        if found < 0:
+        rank_or_failure = self._solve(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
+        if rank_or_failure < 0:
             raise GainError(REDUNDANT)
-        if found < len(b):
+        if rank_or_failure < len(b):
             if self._raise:
-                raise_if_missed(A, b, a_free, miss, found, self._rank, self._names)
+                raise_if_missed(A, b, a_free, miss, rank_or_failure, self._rank, self._names)
             else:
                 d = b - A @ a_free - A @ G @ u0
                 u = u0 + uk.least_squares_input(A @ G, d, R if R.size else None, self._rank)

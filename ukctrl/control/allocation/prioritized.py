@@ -110,10 +110,8 @@ class _Prioritized(Allocator):
         miss = H @ u - d
         self._miss[at] = miss
         n = ends[0]
-        found = uk.rank_report(H[:n], rtol=self._rank.servo).rank if not self._sigma[0] else n
-        raise_if_missed(
-            A[:n], b[:n], dynamics.a_free, miss[:n], int(found), self._rank, self._first
-        )
+        rank = uk.rank_report(H[:n], rtol=self._rank.servo).rank if not self._sigma[0] else n
+        raise_if_missed(A[:n], b[:n], dynamics.a_free, miss[:n], int(rank), self._rank, self._first)
         return u
 
     def signals(self) -> Mapping[str, Signal]:

@@ -86,15 +86,15 @@ class _Linearised(ThroughSpringsLaw):
         torque_rate = K * self.stretch_rate(dynamics)
         jerk: Vector = np.asarray(np.linalg.solve(M, torque_rate - load_rate))
         motion = links.bent(motion, jerk, h)
-        found = self._along(motion, a, jerk, A.shape)
+        derivatives = self._along(motion, a, jerk, A.shape)
 
-        e, e_dot = a - wanted.a, jerk - found.a_rate
+        e, e_dot = a - wanted.a, jerk - derivatives.a_rate
         e_ddot = -self._alpha * e_dot - self._beta * e
-        torque_bend = M @ (found.a_bend + e_ddot) + found.load_bend
+        torque_bend = M @ (derivatives.a_bend + e_ddot) + derivatives.load_bend
         push = joints.inertia * (a + torque_bend / K) - s.f[joints.motors]
         u = self.motors.input(s, push)
         # The rows' own error is rho = A e, whose second derivative is not A e_ddot alone.
-        beside = found.A_bend @ e + found.A_rate @ (2.0 * e_dot + self._alpha * e)
+        beside = derivatives.A_bend @ e + derivatives.A_rate @ (2.0 * e_dot + self._alpha * e)
         through = (K / joints.inertia)[:, None] * s.B[joints.motors]
         H = A @ np.linalg.solve(M, through)
         u += uk.least_squares_input(H, -beside, None, self.task.rank)

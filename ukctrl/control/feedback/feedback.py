@@ -122,13 +122,13 @@ class StateFeedback(abc.ABC):
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         """Return what is worth recording: the promise, error and bound."""
-        found = self.promise(dynamics.snapshot.t, rows, memory)
+        promise = self.promise(dynamics.snapshot.t, rows, memory)
         rate, at = self.units
         return {
-            "surface_error": Signal(found.surface_error, rate, "error on the law's surface"),
-            "surface_bound": Signal(found.surface_bound, rate, "bound promised for it"),
-            "position_error": Signal(found.position_error, at, "error of position level"),
-            "position_bound": Signal(found.position_bound, at, "bound promised for it"),
+            "surface_error": Signal(promise.surface_error, rate, "error on the law's surface"),
+            "surface_bound": Signal(promise.surface_bound, rate, "bound promised for it"),
+            "position_error": Signal(promise.position_error, at, "error of position level"),
+            "position_bound": Signal(promise.position_bound, at, "bound promised for it"),
         }
 
 

@@ -111,8 +111,8 @@ class _Lyapunov(StateFeedback):
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         row, size = self._row(rows)
         grip = _grip(row, dynamics) if size > 0.0 else np.nan
-        found = Signal(grip, "1", "grip of the inputs on the row of V' = -w")
-        return {"grip": found, **super().signals(rows, memory, dynamics)}
+        signal = Signal(grip, "1", "grip of the inputs on the row of V' = -w")
+        return {"grip": signal, **super().signals(rows, memory, dynamics)}
 
 
 _NO_PHI: Vector = np.full(1, np.nan)

@@ -99,5 +99,5 @@ class ModelError:
     def _answer(self, demand: Vector) -> Vector:
         """Return the true acceleration of the rows that a demand comes to."""
         u = self._allocator.input(self._stack.rows, demand, self._belief)
-        found: Vector = self._stack.rows.A @ self._truth.acceleration(u)
-        return found
+        row_a: Vector = self._stack.rows.A @ self._truth.acceleration(u)
+        return row_a

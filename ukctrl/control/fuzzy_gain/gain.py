@@ -67,12 +67,12 @@ class FuzzyGain:
         """Return the optimal gain and the parts of its cost for several prices, one a line."""
         lines = []
         for price in prices:
-            found = dc.replace(self, price=price)
-            transient, steady, effort = found.parts(found.kappa)
+            priced = dc.replace(self, price=price)
+            transient, steady, effort = priced.parts(priced.kappa)
             lines.append(
                 {
                     "price": price,
-                    "kappa": found.kappa,
+                    "kappa": priced.kappa,
                     "cost": transient + steady + effort,
                     "transient": transient,
                     "steady": steady,
@@ -128,15 +128,15 @@ def fuzzy_gain(
         )
     grip = 1.0 - law.mismatch
     begun, size = start.average(2), uncertainty.average(2)
-    found = FuzzyGain(
+    choice = FuzzyGain(
         transient=begun / (2.0 * grip) if layered else begun / grip,
         layer=0.25 * horizon * law.epsilon * size if layered else 0.0,
         linear=0.0 if layered else horizon * size / grip**2,
         price=price,
     )
-    if not found.kappa > 0.0:
+    if not choice.kappa > 0.0:
         raise InputError("start or uncertainty must be above zero, or every gain is too large.")
-    return found
+    return choice
 
 
 GIVEN = ("start", "uncertainty", "horizon", "price")
@@ -148,15 +148,15 @@ def read_fuzzy_gain(text: str, law: ChenRobust) -> FuzzyGain:
     Raises:
         InputError: It is no such text, or `fuzzy_gain` refuses it.
     """
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if name not in GIVEN:
             raise unknown_name("key of --fuzzy", name, GIVEN)
-        if not equals or not value or name in found:
+        if not equals or not value or name in parts:
             raise InputError(f"--fuzzy must give '{name}' once, as {name}=VALUE; got '{text}'.")
-        found[name] = value
-    missing = [name for name in GIVEN if name not in found]
+        parts[name] = value
+    missing = [name for name in GIVEN if name not in parts]
     if missing:
         raise InputError(
             f"--fuzzy must give {', '.join(GIVEN)}; '{missing[0]}' is missing. Such as "
@@ -164,10 +164,10 @@ def read_fuzzy_gain(text: str, law: ChenRobust) -> FuzzyGain:
         )
     return fuzzy_gain(
         law,
-        start=Fuzzy.parse(found["start"]),
-        uncertainty=Fuzzy.parse(found["uncertainty"]),
-        horizon=_plain("horizon", found["horizon"]),
-        price=_plain("price", found["price"]),
+        start=Fuzzy.parse(parts["start"]),
+        uncertainty=Fuzzy.parse(parts["uncertainty"]),
+        horizon=_plain("horizon", parts["horizon"]),
+        price=_plain("price", parts["price"]),
     )
 
 

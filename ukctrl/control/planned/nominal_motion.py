@@ -110,9 +110,9 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
     u = []
     for k, t in enumerate(times.tolist()):
         dynamics.move(t, q[k], v[k])
-        found = np.linalg.lstsq(dynamics.G, a[k] - dynamics.a_free, rcond=None)[0]
-        u.append(found)
-        miss = np.abs(dynamics.acceleration(found) - a[k])
+        u_k = np.linalg.lstsq(dynamics.G, a[k] - dynamics.a_free, rcond=None)[0]
+        u.append(u_k)
+        miss = np.abs(dynamics.acceleration(u_k) - a[k])
         size = np.abs(a[k]).max() + np.abs(dynamics.a_free).max() + 1.0
         if miss.max() > DRIVEN * size:
             worst = robot.dofs[first_largest(miss)]
@@ -155,11 +155,12 @@ def by_law(task: Task, controller: Controller, step: float) -> Nominal:
         robot, (t, q, v) = task.robot, (task.start, task.q, task.v)
         if knots:
             t, q, v, *_ = knots[-1]
-        told = explain(
+        reason = explain(
             Dynamics(robot, task.rank, task.gains), Stack(task.servo, robot), error.rows, t, q, v
         )
         raise InputError(
-            f"controller.along must be a law that keeps the rows; near t = {t:.4g} s {error} {told}"
+            f"controller.along must be a law that keeps the rows; near t = {t:.4g} s {error} "
+            f"{reason}"
         ) from None
     if len(knots) < len(times):
         ends = f"at t = {knots[-1].t:.6g} s" if knots else "where it begins"

@@ -100,12 +100,12 @@ def asked(n: int, B: Matrix, settling: float, damping: float) -> NDArray[np.comp
         if pair[0] - pair[1] == 0.0:
             pair = (complex(-1.0 + APART), complex(-1.0 - APART))
     motors = int(np.linalg.matrix_rank(B))
-    found: list[complex] = []
+    spread_poles: list[complex] = []
     for k in range((n + 1) // 2):
-        found += [w * QUICKER ** (k // motors) * pole for pole in pair]
+        spread_poles += [w * QUICKER ** (k // motors) * pole for pole in pair]
     if n % 2:  # the last is alone, and real
-        found = [*found[: n - 1], complex(-abs(found[-1]))]
-    return np.array(found, dtype=np.complex128)
+        spread_poles = [*spread_poles[: n - 1], complex(-abs(spread_poles[-1]))]
+    return np.array(spread_poles, dtype=np.complex128)
 
 
 def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[str, ...]) -> Matrix:
@@ -129,8 +129,8 @@ def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[st
     with warnings.catch_warnings():  # that the gains could be a little more robust
         warnings.simplefilter("ignore", UserWarning)
         K: Matrix = np.asarray(place_poles(A, B, poles).gain_matrix)
-    found = np.linalg.eigvals(A - B @ K)
-    off = max(float(np.abs(found - pole).min() / abs(pole)) for pole in poles)
+    placed_poles = np.linalg.eigvals(A - B @ K)
+    off = max(float(np.abs(placed_poles - pole).min() / abs(pole)) for pole in poles)
     if not off < MISSED:
         raise GainError(
             f"no gains are found that place the poles; one is off by {off:.1%}. Ask for another "

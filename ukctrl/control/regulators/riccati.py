@@ -88,19 +88,19 @@ def weight(
         return np.diag(spread(given, names, f"entry of '{what}'", 0.0, groups))
     if not isinstance(given, tuple):
         return given * np.eye(n)
-    found = np.array(given, dtype=np.float64)
-    if found.shape == (n,):
-        return np.diag(found)
-    if found.shape != (n, n):
+    weights = np.array(given, dtype=np.float64)
+    if weights.shape == (n,):
+        return np.diag(weights)
+    if weights.shape != (n, n):
         raise GainError(
             f"{what} must be a number, a table, a list of {n} numbers or a matrix of {n} rows and "
-            f"columns, for {', '.join(names)}; got shape {found.shape}."
+            f"columns, for {', '.join(names)}; got shape {weights.shape}."
         )
-    if not np.array_equal(found, found.T) or np.linalg.eigvalsh(found)[0] < -1e-12 * np.abs(
-        found
+    if not np.array_equal(weights, weights.T) or np.linalg.eigvalsh(weights)[0] < -1e-12 * np.abs(
+        weights
     ).max(initial=0.0):
         raise GainError(f"{what} must be symmetric positive semidefinite; it is not.")
-    return found
+    return weights
 
 
 def deviation_weight(given: Weight, what: str, linear: Linearization) -> Matrix:

@@ -46,12 +46,12 @@ def error_polynomial(alpha: float, beta: float, degree: int) -> Vector:
     Returns:
         Coefficients of 1, s, ..., s^r, shape ``(degree + 1,)``; the last is 1.
     """
-    found = np.ones(1)
+    coefficients = np.ones(1)
     for _ in range(degree // 2):
-        found = np.convolve(found, [beta, alpha, 1.0])
+        coefficients = np.convolve(coefficients, [beta, alpha, 1.0])
     if degree % 2:
-        found = np.convolve(found, [np.sqrt(beta), 1.0])
-    return found
+        coefficients = np.convolve(coefficients, [np.sqrt(beta), 1.0])
+    return coefficients
 
 
 @spec
@@ -123,32 +123,32 @@ class _IoLaw(Law):
             )
         unknown = [one for one in alone if one.value is None]
         if unknown or whole.orders is None:
-            told = " ".join(f"Row '{one.name}': {one.sentence}" for one in unknown)
+            reasons = " ".join(f"Row '{one.name}': {one.sentence}" for one in unknown)
             raise InputError(
                 "servo rows must have a relative degree at the start for kind = "
                 f'"io_linearisation"; that of {quoted(one.name for one in unknown)} is not '
-                f"certain. {told} Start beside this state."
+                f"certain. {reasons} Start beside this state."
             )
         return whole, list(whole.orders)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         s = dynamics.snapshot
         if self._jets is None:
-            found = at_once(self.stack, dynamics)
+            reached = at_once(self.stack, dynamics)
         else:
-            found = decoupling(self._jets, self._own, s.t, s.q, s.v, self.degrees)
-        wanted = -(self._gains * found.drift[: len(self._gains)]).sum(axis=0)
-        demand = wanted - found.last
-        scale = np.abs(found.E).max(axis=1)
+            reached = decoupling(self._jets, self._own, s.t, s.q, s.v, self.degrees)
+        wanted = -(self._gains * reached.drift[: len(self._gains)]).sum(axis=0)
+        demand = wanted - reached.last
+        scale = np.abs(reached.E).max(axis=1)
         scale = np.where(scale > 0.0, scale, 1.0)
-        H, d = found.E / scale[:, None], demand / scale
+        H, d = reached.E / scale[:, None], demand / scale
         u = uk.least_squares_input(H, d, None, self.task.rank)
         miss = np.abs(H @ u - d)
-        usual = np.abs(H) @ (np.abs(u) + found.push)
-        bad = ~(miss <= MISSED * (np.abs(d) + np.abs(found.last) / scale + usual))  # NaN is bad
+        usual = np.abs(H) @ (np.abs(u) + reached.push)
+        bad = ~(miss <= MISSED * (np.abs(d) + np.abs(reached.last) / scale + usual))  # NaN is bad
         if bad.any():
             rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
-            rank = decoupled(found.E)
+            rank = decoupled(reached.E)
             raise InfeasibleConstraint(
                 rows, (miss * scale)[bad].tolist(), rank, len(miss), self._lost(rank)
             )

@@ -62,16 +62,16 @@ def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
 
 def names(kind: Kind, beside: Path | None = None) -> tuple[str, ...]:
     """Return the names that `find` knows, sorted."""
-    found: set[str] = set()
+    stems: set[str] = set()
     for folder in _folders(kind, beside):
         if not folder.is_dir():
             continue
         if kind == "robots":
             files = filter(_is_file, folder.glob("*/robot.toml"))
-            found.update(path.parent.name for path in files)
+            stems.update(path.parent.name for path in files)
         elif folder.name == kind:
-            found.update(path.stem for path in filter(_is_file, folder.glob("*.toml")))
-    return tuple(sorted(found))
+            stems.update(path.stem for path in filter(_is_file, folder.glob("*.toml")))
+    return tuple(sorted(stems))
 
 
 def _folder(beside: Path | None) -> Path:

@@ -211,12 +211,12 @@ class _Fields:
         allowed, last = self._allowed(x), self.new(level, x)
         along = {i: self._derivative(allowed[:, i], x, level) for i in {i for i, _ in pairs}}
         across = {j: self._derivative(last[:, j], x, 0) for j in {j for _, j in pairs}}
-        found = []
+        brackets = []
         for i, j in pairs:
             bracket = along[i][:, j] - across[j][:, i]
             own = self.space.turned(x, allowed[:, i], last[:, j])
-            found.append(((i, j), bracket if own is None else bracket + own))
-        return found
+            brackets.append(((i, j), bracket if own is None else bracket + own))
+        return brackets
 
     def _derivative(self, direction: Numbers, x: Any, level: int) -> Numbers:
         """Return the derivative of a level's fields along a direction."""

@@ -83,16 +83,16 @@ def _answer(
     forms = [[*row.A[0], row.beta[0].xreplace(at_rest)] for row in derived]
     forms = [[sympy.nsimplify(entry, rational=True) for entry in form] for form in forms]
     linear = [not any(entry.has(*velocities) for entry in form) for form in forms]
-    found = []
+    forms_found = []
     for row, form, usable, known in zip(derived, forms, linear, integrable, strict=True):
         if row.phi:
-            found.append(("1", str(row.phi[0])))
+            forms_found.append(("1", str(row.phi[0])))
         elif usable and known and sum(entry.count_ops() for entry in form) <= MOST_OPERATIONS:
-            found.append(_integrate(form, variables))
+            forms_found.append(_integrate(form, variables))
         else:
-            found.append(("", ""))
+            forms_found.append(("", ""))
     witness = _witness(forms, variables) if all(linear) else ""
-    return found, witness
+    return forms_found, witness
 
 
 def _curl(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol], i: int, j: int) -> Any:
@@ -149,16 +149,16 @@ def _factors(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> list[Any]
     """
     import sympy
 
-    found: list[Any] = [sympy.Integer(1)]
+    factors: list[Any] = [sympy.Integer(1)]
     for k, variable in enumerate(x):
         for j in range(len(x)):
             if j == k or form[j] == 0:
                 continue
             rate = sympy.simplify(_curl(form, x, j, k) / form[j])
             if rate != 0 and rate.free_symbols <= {variable}:
-                found.append(sympy.exp(sympy.integrate(rate, variable)))
+                factors.append(sympy.exp(sympy.integrate(rate, variable)))
             break
-    return found
+    return factors
 
 
 def _potential(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> Any:

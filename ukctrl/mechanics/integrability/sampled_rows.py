@@ -95,11 +95,11 @@ class Sampled(Space):
         """Return ``[A beta - A v]``: at rest, beta is the part without velocities."""
         q, t = x
         self._snapshot.move(q, v, t)
-        found = []
+        stacked = []
         for part, rows in zip(self.parts, self._tables, strict=True):
             part.write(self._snapshot, rows)
-            found.append(np.column_stack((rows.A, rows.beta - rows.A @ v)))
-        return np.vstack(found)
+            stacked.append(np.column_stack((rows.A, rows.beta - rows.A @ v)))
+        return np.vstack(stacked)
 
     def moved(self, x: tuple[Vector, float], direction: Numbers, h: float) -> tuple[Vector, float]:
         q, t = x

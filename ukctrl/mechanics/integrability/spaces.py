@@ -39,7 +39,7 @@ def read_rows(
     from ukctrl.core.expression.rows import Form
 
     known = Vocabulary(coordinates, dofs, (*dofs, "t"))
-    found = []
+    rows = []
     for text in texts:
         used = check(text, known)
         spaces = {name.partition(".")[0] for name in used if "." in name}
@@ -50,10 +50,8 @@ def read_rows(
         form: Form = (
             "pfaffian" if spaces == {"d"} else "nonholonomic" if spaces == {"v"} else "holonomic"
         )
-        found.append(
-            derive_rows([text], form=form, coordinates=coordinates, dofs=dofs, rates=rates)
-        )
-    return found
+        rows.append(derive_rows([text], form=form, coordinates=coordinates, dofs=dofs, rates=rates))
+    return rows
 
 
 def many_digits(space: Texts) -> Scheme:
@@ -130,9 +128,9 @@ class Frame:
             return result
 
         change = slope(first) @ second[:-1] - slope(second) @ first[:-1]
-        found = np.full(len(first), mpmath.mpf(0), dtype=object)
-        found[:-1] = solve(X.T @ X, (X.T @ change)[:, None])[:, 0]
-        return found
+        solution = np.full(len(first), mpmath.mpf(0), dtype=object)
+        solution[:-1] = solve(X.T @ X, (X.T @ change)[:, None])[:, 0]
+        return solution
 
 
 class Texts(Space):

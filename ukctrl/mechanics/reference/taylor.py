@@ -49,10 +49,10 @@ def composed(outer: Series, inner: Series) -> Series:
     """
     step = inner.copy()
     step[0] = 0.0
-    found = np.zeros(outer.shape)
+    series = np.zeros(outer.shape)
     power = np.zeros(len(inner))
     power[0] = 1.0
     for coefficient in outer:
-        found += power[:, None] * coefficient[None, :]
+        series += power[:, None] * coefficient[None, :]
         power = product(power, step)
-    return found
+    return series

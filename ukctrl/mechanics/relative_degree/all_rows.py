@@ -177,16 +177,16 @@ def _static(
 
 def _dynamic(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Together:
     """Differentiate until nothing more is fixed, at a state nearby that is not special."""
-    found = _search(dynamics, servo, t, q, v)
-    ranks = found.ranks
+    search = _search(dynamics, servo, t, q, v)
+    ranks = search.ranks
     return Together(
         names=servo.names,
-        channels=found.channels,
-        orders=found.orders,
+        channels=search.channels,
+        orders=search.orders,
         fixed=ranks.states - ranks.passive,
         states=2 * dynamics.robot.nv - ranks.passive,
         inputs=dynamics.robot.nu,
-        determined=found.orders is not None,
+        determined=search.orders is not None,
     )
 
 

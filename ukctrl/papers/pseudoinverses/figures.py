@@ -51,8 +51,8 @@ def violation() -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, cases in ((left, FREE), (right, STABILISED)):
         for (label, case), color in zip(cases.items(), (BLUE, RED), strict=True):
-            found = history(case)
-            axes.semilogy(found.t[1:], found.violation[1:], color=color, label=label, lw=1.2)
+            past = history(case)
+            axes.semilogy(past.t[1:], past.violation[1:], color=color, label=label, lw=1.2)
         axes.set(xlabel="time [s]", xlim=(0.0, 20.0))
         axes.legend(loc="upper left")
     left.set(title="a) without stabilisation", ylabel="violation [m]", ylim=(1e-12, 10.0))
@@ -67,10 +67,10 @@ def rank() -> Figure:
     figure = Figure(figsize=(9.0, 3.4), facecolor="white", layout="constrained")
     axes = figure.subplots()
     for (label, case), color in zip(FREE.items(), (BLUE, RED), strict=True):
-        found = history(case)
-        axes.semilogy(found.t[1:], found.twelfth[1:], color=color, label=label, lw=1.2)
+        past = history(case)
+        axes.semilogy(past.t[1:], past.twelfth[1:], color=color, label=label, lw=1.2)
         axes.axhline(case.threshold or case.tolerance, color=color, lw=0.9, ls="--")
-    axes.plot(found.t[-1], found.twelfth[-1], "o", color=RED, label="stalls")
+    axes.plot(past.t[-1], past.twelfth[-1], "o", color=RED, label="stalls")
     axes.set(
         xlabel="time [s]", ylabel="twelfth singular value of D", xlim=(0.0, 20.0), ylim=(1e-13, 0.1)
     )

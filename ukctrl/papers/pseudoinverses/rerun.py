@@ -146,12 +146,12 @@ def history(case: Case) -> History:
     states = [(0.0, equation.start.copy())]
     with contextlib.suppress(Stalled, UnresolvedRank):
         states += ((t, y.copy()) for t, y in _moving(case, equation))
-    found = []
+    residuals = []
     for t, y in states:
         A, _ = parallelogram.rows(y[:12], y[12:])
         sigma = np.linalg.svd(A / root, compute_uv=False)
-        found.append((t, float(np.linalg.norm(parallelogram.positions(y[:12]))), sigma[11]))
-    return History(*np.array(found).T)
+        residuals.append((t, float(np.linalg.norm(parallelogram.positions(y[:12]))), sigma[11]))
+    return History(*np.array(residuals).T)
 
 
 def _error(case: Case, t: float, y: Vector) -> float:

@@ -83,15 +83,15 @@ def opening(sigma: float) -> Vector:
     s, s_dot, _ = three_rrr.path(0.0)
     at = three_rrr.state(s, s_dot)
     y = np.concatenate([at.q, at.v])
-    found = [_gap(y)]
+    openings = [_gap(y)]
     for _ in range(round(UNTIL / STEP)):
         k1 = _rate(y, sigma)
         k2 = _rate(y + 0.5 * STEP * k1, sigma)
         k3 = _rate(y + 0.5 * STEP * k2, sigma)
         k4 = _rate(y + STEP * k3, sigma)
         y = y + STEP / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
-        found.append(_gap(y))
-    return np.array(found)
+        openings.append(_gap(y))
+    return np.array(openings)
 
 
 def _rate(y: Vector, sigma: float) -> Vector:

@@ -36,11 +36,11 @@ def projections() -> Iterator[Claim]:
     }
     for name, S in operators.items():
         stacked = np.vstack([S.T @ drawn.M, A])
-        found = np.linalg.lstsq(stacked, np.append(S.T @ drawn.Q, b), rcond=1e-10)[0]
+        stacked_a = np.linalg.lstsq(stacked, np.append(S.T @ drawn.Q, b), rcond=1e-10)[0]
         yield _same(
             f"prop. 3.1 {name}",
             "(3.4) with this operator, difference from the Lagrange equations",
-            found - exact,
+            stacked_a - exact,
             DRAWN,
         )
     for redundant in (False, True):
@@ -131,8 +131,8 @@ def _redundant() -> Iterator[Claim]:
     )
     A, b = np.vstack(drawn.A), np.concatenate(drawn.b)
     exact = motion.acceleration(drawn.M, drawn.Q, A, b, form="null_space")
-    found = root @ _levels(H, drawn.b, a_0).a
-    yield _same("(4.14)", "with K = (H P)+ where rows are redundant", found - exact)
+    redundant_a = root @ _levels(H, drawn.b, a_0).a
+    yield _same("(4.14)", "with K = (H P)+ where rows are redundant", redundant_a - exact)
     hierarchy = Hierarchy.module(drawn.M, drawn.Q)
     for k, (rows, right) in enumerate(zip(drawn.A, drawn.b, strict=True), start=1):
         hierarchy = hierarchy.enforce(Level(f"level {k}", rows, right))

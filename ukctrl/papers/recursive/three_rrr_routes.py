@@ -64,13 +64,13 @@ def accelerations() -> Iterator[Claim]:
         estimate = Estimate(a_0, np.eye(18))
         for rows in (slice(0, 9), slice(9, 15)):
             estimate = step(estimate, H[rows], b[rows])
-        found = {
+        misses = {
             "path": robot.a[robot.columns["platform"]] - s_ddot,
             "reduced": robot.a - three_rrr.reduced(at, u),
             "stroke": robot.a - motion.acceleration(robot.M, robot.Q, A, b),
             "printed": robot.a - root @ estimate.a,
         }
-        for name, miss in found.items():
+        for name, miss in misses.items():
             worst[name] = max(worst[name], float(np.abs(miss).max()))
     what = {
         "path": "platform acceleration under the torques that the path needs",

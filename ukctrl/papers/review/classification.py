@@ -56,9 +56,13 @@ def claims() -> Iterator[Claim]:
         ("eq (14)", EQ_14, "holonomic"),
         ("eq (16)", EQ_16, "nonholonomic"),
     ):
-        found = classify([text], XYZ, closed_form=False)
+        constraint = classify([text], XYZ, closed_form=False)
         yield Claim(
-            where=where, what="kind of the constraint", printed=printed, ours=found.kind, note=route
+            where=where,
+            what="kind of the constraint",
+            printed=printed,
+            ours=constraint.kind,
+            note=route,
         )
     yield Claim(
         where="eq (11)",

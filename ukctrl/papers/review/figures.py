@@ -60,10 +60,10 @@ def spiral_trajectory() -> Figure:
     plane.plot(x[0], y[0], "o", color=RED, ms=5)
     plane.text(x[0] + 0.8, y[0] - 0.4, "G, the start", color=RED)
     plane.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    found = polar["u"] / np.column_stack((np.ones_like(r), r**2))
+    run_force = polar["u"] / np.column_stack((np.ones_like(r), r**2))
     exact = forces(t)
     for k, (color, label) in enumerate(((BLUE, "F_r [N]"), (RED, "F_theta [rad/s²]"))):
-        force.plot(t, found[:, k], color=color, label=label)
+        force.plot(t, run_force[:, k], color=color, label=label)
         wanted(force, t, exact[:, k], "closed form" if k else "")
     force.set(xlabel="time [s]", ylabel="force per unit mass")
     force.legend()

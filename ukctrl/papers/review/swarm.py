@@ -55,8 +55,8 @@ def at_rest(seed: int) -> Vector:
     """Return where five robots come to rest under (61) from random places: (61), then Newton."""
     start = np.random.default_rng(seed).uniform(-1.0, 1.0, 10)
     moved = solve_ivp(lambda _, q: downhill(q), (0.0, 150.0), start, "LSODA", rtol=1e-9, atol=1e-11)
-    found = root(downhill, moved.y[:, -1], method="lm", tol=1e-15)
-    return np.asarray(found.x, dtype=np.float64)
+    rest = root(downhill, moved.y[:, -1], method="lm", tol=1e-15)
+    return np.asarray(rest.x, dtype=np.float64)
 
 
 def radii(q: Vector) -> Vector:
@@ -208,14 +208,14 @@ def rest_claims() -> Iterator[Claim]:
         note="the forces between two robots cancel",
     )
     pentagon, square = shapes()
-    found = float(radii(pentagon).mean())
+    radius = float(radii(pentagon).mean())
     yield Claim(
         where="Figure 7",
         what="circumradius of the pentagon at rest",
         printed=None,
-        ours=found,
+        ours=radius,
         unit="m",
-        holds=abs(found - PENTAGON) < ROUTE,
+        holds=abs(radius - PENTAGON) < ROUTE,
         note="closed form 0.1 cot 18 degrees",
     )
     side = float(distances(pentagon[None]).min())

@@ -156,15 +156,15 @@ def stabilised() -> Iterator[Claim]:
     yield _leaves(STABILISED, formulas.decay, "Figures 6 to 10")
     result = run(STABILISED)
     A, _ = formulas.rows(result["q"][0], result["v"][0])
-    found = A @ result["a"][0]
+    row_a = A @ result["a"][0]
     wanted = formulas.stabilised(result["q"][0], result["v"][0])
     yield Claim(
         where="eq (54)",
         what="right-hand side, row x, at the start of the stabilised run",
         printed=float(wanted[0]),
-        ours=float(found[0]),
+        ours=float(row_a[0]),
         unit="m/s^2",
-        holds=bool(np.abs(found - wanted).max() < CLOSED_FORM),
+        holds=bool(np.abs(row_a - wanted).max() < CLOSED_FORM),
         note="ours is A q'' of the simulation; all rows agree",
     )
     slowest, miss = 0.0, 0.0

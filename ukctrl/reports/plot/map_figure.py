@@ -156,11 +156,11 @@ def _edges(ticks: Ticks) -> Array:
     log = ticks.log and not ticks.named and bool((ticks.edges > 0.0).all())
     at = np.log(ticks.edges) if log else ticks.edges
     if len(at) == 1:
-        found = np.array([at[0] - 0.5, at[0] + 0.5])
+        edges = np.array([at[0] - 0.5, at[0] + 0.5])
     else:
         half = 0.5 * np.diff(at)
-        found = np.concatenate([at[:1] - half[:1], at[:-1] + half, at[-1:] + half[-1:]])
-    return np.exp(found) if log else found
+        edges = np.concatenate([at[:1] - half[:1], at[:-1] + half, at[-1:] + half[-1:]])
+    return np.exp(edges) if log else edges
 
 
 def _paint_failures(axes: Axes, x: Ticks, y: Ticks, values: Array) -> None:

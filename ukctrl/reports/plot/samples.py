@@ -284,8 +284,8 @@ def _band(x: Array, merit: Array, named: bool) -> tuple[Array, Array, Array, Arr
     rows = []
     for part in parts:
         ordered = np.sort(merit[part])
-        found = [ordered[round(level * (len(ordered) - 1))] for level in (0.05, 0.5, 0.95)]
-        rows.append([value if np.isfinite(value) else np.nan for value in found])
+        percentiles = [ordered[round(level * (len(ordered) - 1))] for level in (0.05, 0.5, 0.95)]
+        rows.append([value if np.isfinite(value) else np.nan for value in percentiles])
     low, half, high = np.array(rows).T
     # A band without an upper end goes on to the largest value that is known.
     known = merit[np.isfinite(merit)]

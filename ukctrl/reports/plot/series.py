@@ -216,10 +216,10 @@ def signals(result: Result) -> Figure:
 
 def _groups(units: Sequence[str]) -> dict[str, list[int]]:
     """Return each unit with the columns that have it, in order of appearance."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for i, unit in enumerate(units):
-        found.setdefault(unit, []).append(i)
-    return found
+        places.setdefault(unit, []).append(i)
+    return places
 
 
 _TITLES = {"rad": "angles", "m": "positions", "1": "orientation", "rad/s": "angular velocities"}

@@ -207,9 +207,9 @@ class Conditions:
     def bounds(self, rate: Vector) -> Bounds | None:
         """Return the bounds of the input in force; None where there are none."""
         for named in (*self._at_ticks, *self._always):
-            found = named.drive.bounds(rate)
-            if found is not None:
-                return found
+            bounds = named.drive.bounds(rate)
+            if bounds is not None:
+                return bounds
         return None
 
     def ticks(self, times: Sequence[float], stop: float) -> Sequence[float]:
@@ -218,10 +218,10 @@ class Conditions:
             if isinstance(effect, ClockEffect):
                 with blaming(f"effect[{number}]"):
                     rng = self._numbers(label)
-                    made = effect.ticks(np.asarray(times), self._bench, rng)
-                    if not len(made) or made[0] != times[0] or not (np.diff(made) > 0.0).all():
+                    ticks = effect.ticks(np.asarray(times), self._bench, rng)
+                    if not len(ticks) or ticks[0] != times[0] or not (np.diff(ticks) > 0.0).all():
                         raise InputError("ticks must increase, and the first one must stay.")
-                times = made[made < stop].tolist()
+                times = ticks[ticks < stop].tolist()
         return times
 
     def _plants(self) -> Iterator[Plant]:
@@ -258,7 +258,7 @@ class Conditions:
 
     def facts(self) -> list[dict[str, Any]]:
         """Return which effects there were, and what was drawn for them."""
-        found = []
+        moments = []
         end = self._bench.start + self._bench.duration
         for label, effect in self._effects:
             entry: dict[str, Any] = {"name": label, "kind": kind_of(effect)}
@@ -268,8 +268,8 @@ class Conditions:
                 instants = effect.instants()
                 if instants and min(instants) >= end:
                     entry["never"] = f"it begins at {min(instants):g} s, after the run."
-            found.append(entry)
-        return found
+            moments.append(entry)
+        return moments
 
 
 def _refuse_past(effect: PlantEffect, start: float) -> None:

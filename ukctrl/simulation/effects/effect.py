@@ -216,15 +216,15 @@ def labels(effects: Sequence[Effect]) -> tuple[str, ...]:
     >>> labels((Noise(std=1.0), Bias(offset=0.1), Noise(std=2.0), Noise(std=3.0, name="gyro")))
     ('noise', 'bias', 'noise_2', 'gyro')
     """
-    found: list[str] = []
+    names: list[str] = []
     count: dict[str, int] = {}
     for effect in effects:
         kind = kind_of(effect)
         if not effect.name:
             count[kind] = count.get(kind, 0) + 1
         number = count.get(kind, 1)
-        found.append(effect.name or (kind if number == 1 else f"{kind}_{number}"))
-    return tuple(found)
+        names.append(effect.name or (kind if number == 1 else f"{kind}_{number}"))
+    return tuple(names)
 
 
 def generator(seed: int, label: str) -> np.random.Generator:

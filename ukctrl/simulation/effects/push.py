@@ -143,7 +143,7 @@ class Applied(PlantEffect):
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
         scale = self.course()(snapshot.t) if self.lasts(since) else 0.0
-        found = {}
+        places = {}
         if self.joint is not None:
             unit = snapshot.robot.dof_units[snapshot.robot.structure.dof(self.joint)]
             effort = scale * (self.effort or 0.0)
@@ -152,8 +152,8 @@ class Applied(PlantEffect):
         for name, units, given in (("force", "N", self.force), ("torque", "N m", self.torque)):
             if any(given or ()):
                 text = f"{name} at '{self.frame}'"
-                found[name] = Signal(scale * np.array(given), units, text, ("x", "y", "z"))
-        return found
+                places[name] = Signal(scale * np.array(given), units, text, ("x", "y", "z"))
+        return places
 
 
 @final

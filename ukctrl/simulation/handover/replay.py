@@ -27,8 +27,10 @@ class Replay(NamedTuple):
     def __str__(self) -> str:
         """Return it as a sentence."""
         same = "every input is the simulated one, bit for bit"
-        told = same if self.worst == 0.0 else f"inputs differ by {self.worst:.3g} at {self.at:g} s"
-        return f"{self.ticks} ticks: {told}; {self.mean_us:.0f} us a step."
+        agreement = (
+            same if self.worst == 0.0 else f"inputs differ by {self.worst:.3g} at {self.at:g} s"
+        )
+        return f"{self.ticks} ticks: {agreement}; {self.mean_us:.0f} us a step."
 
 
 def replay(runtime: Runtime, motion: str | Path) -> Replay:

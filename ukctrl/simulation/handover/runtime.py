@@ -100,13 +100,13 @@ class Runtime:
                     "Call restart() to begin the task anew."
                 )
             memory = memory + (t - self._at) * self._rate
-        found = self._law.command(t, q, v, memory)
-        u = np.array(found.u, dtype=np.float64)
+        command = self._law.command(t, q, v, memory)
+        u = np.array(command.u, dtype=np.float64)
         if not np.isfinite(u).all():  # of a law of one's own
             raise NotFinite(
                 f"the controller must return finite inputs; got {u} at t = {t:.6g} s. "
                 "Check the measured state."
             )
-        self._memory = memory if found.memory is None else found.memory
-        self._rate, self._at = np.array(found.memory_rate), t
+        self._memory = memory if command.memory is None else command.memory
+        self._rate, self._at = np.array(command.memory_rate), t
         return u

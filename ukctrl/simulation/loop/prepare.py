@@ -248,15 +248,15 @@ class Loop:
 
     def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
         """Return the start on the law's own motion, and how far that is from the given state."""
-        found = self.law.planned_state(self.t0)
-        if found is None:
+        planned = self.law.planned_state(self.t0)
+        if planned is None:
             raise InputError(
                 "start.planned: the controller must follow a motion that is worked out before the "
                 f"run; '{law_name(self.scenario.controller)}' has none. Use kind = 'tvlqr' or "
                 "'feedforward', or give the state."
             )
-        moved = Start(*found, self.robot.difference(q, found[0]), found[1] - v)
-        return *found, moved.moved(self.robot)
+        moved = Start(*planned, self.robot.difference(q, planned[0]), planned[1] - v)
+        return *planned, moved.moved(self.robot)
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""

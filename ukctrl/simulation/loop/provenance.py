@@ -88,13 +88,13 @@ def _passive(
 
 @functools.cache  # they take as long to look up as a short run
 def _versions() -> Mapping[str, str]:
-    found = {}
+    versions = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return MappingProxyType(found)
+            versions[package] = "not installed"
+    return MappingProxyType(versions)
 
 
 def beyond_limits(robot: Robot, time: Vector, q: Matrix, v: Matrix) -> list[str]:

@@ -194,10 +194,10 @@ class Recorder:
         if self._grip is not None and size:
             d = self._demand[:size] - np.einsum("kij,kj->ki", A, a_free)
             H = servo_matrix(A, self._G[:size], self.truth.rank)
-            found = _grip(H, d, self.truth.rank)
-            for name, values in found.items():
+            quantities = _grip(H, d, self.truth.rank)
+            for name, values in quantities.items():
                 self._grip[name][first:last] = values
-            self._grip = self._grip if found else None
+            self._grip = self._grip if quantities else None
         self._worked_out = last
 
     def rows_demanded(self) -> bool | None:
@@ -261,20 +261,22 @@ def _grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
         kernels_large.rows_are_separate(each) for each in H
     ):
         sigma = np.linalg.norm(H, axis=2)
-        kept = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+        counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
         return {
-            "rank": kept.sum(axis=1).astype(np.float64),
-            "sigma_min": np.where(kept.any(axis=1), np.where(kept, sigma, np.inf).min(axis=1), 0.0),
-            "reach": np.linalg.norm(np.where(kept, 0.0, d), axis=1),
+            "rank": counts.sum(axis=1).astype(np.float64),
+            "sigma_min": np.where(
+                counts.any(axis=1), np.where(counts, sigma, np.inf).min(axis=1), 0.0
+            ),
+            "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
         }
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
-    kept = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
-    found = kept.sum(axis=1)
-    along = np.einsum("kij,ki->kj", U, d) * kept
+    counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+    ranks = counts.sum(axis=1)
+    along = np.einsum("kij,ki->kj", U, d) * counts
     residual = d - np.einsum("kij,kj->ki", U, along)
-    last = np.maximum(found - 1, 0)
+    last = np.maximum(ranks - 1, 0)
     return {
-        "rank": found.astype(np.float64),
-        "sigma_min": np.where(found > 0, sigma[np.arange(n), last], 0.0),
+        "rank": ranks.astype(np.float64),
+        "sigma_min": np.where(ranks > 0, sigma[np.arange(n), last], 0.0),
         "reach": np.linalg.norm(residual, axis=1),
     }

@@ -209,12 +209,12 @@ def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
     if "reaction" not in samples or not len(samples):
         return ()
     row = {name: i for i, name in enumerate(labels.passive_rows)}
-    found = []
+    peaks = []
     for block in dict.fromkeys(labels.passive_row_blocks):
         height = row.get(f"{block}.height")
         if height is not None:
             names = (f"{block}.{name}" for name in ALONG_THE_GROUND)
             across = [row[name] for name in names if name in row]
             size = np.linalg.norm(samples["reaction"][:, across], axis=1)
-            found.append(GroundForce(block, samples["reaction"][:, height], size))
-    return tuple(found)
+            peaks.append(GroundForce(block, samples["reaction"][:, height], size))
+    return tuple(peaks)

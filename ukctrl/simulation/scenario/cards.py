@@ -127,13 +127,13 @@ def _resolve_modes(controller: Table, path: Path, label: str) -> Table:
     modes = controller.get("modes")
     if not isinstance(modes, list):
         return controller
-    found = []
+    completed_modes = []
     for number, mode in enumerate(modes):
         law = mode.get("law") if isinstance(mode, dict) else None
         if isinstance(law, dict):
             mode = {**mode, "law": resolve_card(law, path, f"{label}: controller.modes[{number}]")}
-        found.append(mode)
-    return {**controller, "modes": found}
+        completed_modes.append(mode)
+    return {**controller, "modes": completed_modes}
 
 
 def resolve_card(table: Table, path: Path, label: str) -> Table:
@@ -203,8 +203,8 @@ def _coded(table: Any, path: Path, label: str, trust: bool, base: type[T], key: 
     """Return what a user's Python file defines for one key, or what stands there unchanged."""
     kind = table.get("kind") if isinstance(table, dict) else None
     if not (isinstance(kind, str) and ".py:" in kind):
-        kept: Table = table
-        return kept
+        plain: Table = table
+        return plain
     file, _, name = kind.rpartition(":")
     if not trust:
         raise InputError(
@@ -214,9 +214,9 @@ def _coded(table: Any, path: Path, label: str, trust: bool, base: type[T], key: 
     from ukctrl.core.files.plugins import load_class
 
     with blaming(f"{label}: {key}.kind"):
-        made = load_class((path.parent / file).resolve(), name, base)
+        kind_class = load_class((path.parent / file).resolve(), name, base)
     rest = {name: value for name, value in table.items() if name != "kind"}
-    return read_spec(made, rest, path, label=label, key=key)
+    return read_spec(kind_class, rest, path, label=label, key=key)
 
 
 def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
@@ -234,6 +234,8 @@ def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
         return
     if not isinstance(value, str):
         return
-    found = catalog.find("robots", value, path).resolve()
-    if not zoo.is_zoo(value) and not found.is_relative_to((catalog.root() / "robots").resolve()):
-        table[head] = str(found)
+    path_of_robot = catalog.find("robots", value, path).resolve()
+    if not zoo.is_zoo(value) and not path_of_robot.is_relative_to(
+        (catalog.root() / "robots").resolve()
+    ):
+        table[head] = str(path_of_robot)

@@ -128,7 +128,7 @@ def _ordered(result: Result) -> Verdict | None:
 
 def _promised(result: Result) -> Verdict | None:
     """Judge whether errors stayed within the bounds that the feedback promises."""
-    signals, kept = result.samples.signals, None
+    signals, verdict = result.samples.signals, None
     for level in ("surface", "position"):
         if f"{level}_error" not in signals or f"{level}_bound" not in signals:
             continue
@@ -147,14 +147,14 @@ def _promised(result: Result) -> Verdict | None:
                 "limited or held too long.",
             )
         if np.isfinite(bound[-1]) and bound[-1] > 0.0:
-            kept = Verdict(
+            verdict = Verdict(
                 "note",
                 "promise",
                 f"Errors stayed within the bounds that the law promises. At the end the error of "
                 f"{level} is {quantity(float(error[-1]), unit)}, its bound "
                 f"{quantity(float(bound[-1]), unit)}.",
             )
-    return kept
+    return verdict
 
 
 def _error(result: Result, during: NDArray[np.bool_]) -> str:

@@ -99,11 +99,11 @@ def cards(comparison: Comparison) -> dict[str, str]:
     """Return the tuned controllers as the texts of cards, by the names of their files."""
     texts = {}
     for name, folder in comparison.folders().items():
-        found = comparison.tunings.get(name)
-        if found is None or not found.gains:
+        tuning = comparison.tunings.get(name)
+        if tuning is None or not tuning.gains:
             continue
         controller = _card(comparison.results[name].scenario.get("controller"))
-        texts[folder] = tuned_card(controller, found, comparison.first.names["scenario"])
+        texts[folder] = tuned_card(controller, tuning, comparison.first.names["scenario"])
     return texts
 
 
@@ -119,10 +119,10 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
     if labels.rows and labels.actuators:
         units = [metrics.unit_in(name, labels) for name in (comparison.error, "effort")]
         draw["compare_tradeoff"] = lambda: figures.tradeoff(points(comparison), *units)
-    found = comparison.robustness
-    if found is not None:
+    robustness = comparison.robustness
+    if robustness is not None:
         draw["compare_mismatch"] = lambda: figures.mismatch(
-            found.levels, courses(found), found.metric, found.unit
+            robustness.levels, courses(robustness), robustness.metric, robustness.unit
         )
     if labels.actuators:
         draw["compare_inputs"] = lambda: overlay.inputs(shown)

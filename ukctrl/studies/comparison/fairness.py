@@ -111,15 +111,15 @@ def facts(
     """Return every condition, whether it was equal for all, and where the gains come from."""
     known = {key for keys in _CONDITIONS.values() for key in keys} | set(_FREE)
     others = sorted({key for run in results.values() for key in run.scenario} - known)
-    found = []
+    differing = []
     for subject, keys in {**_CONDITIONS, **{key: (key,) for key in others}}.items():
         parts = {
             name: {key: run.scenario[key] for key in keys if key in run.scenario}
             for name, run in results.items()
         }
         if any(parts.values()) or subject in _ABSENT:
-            found.append(_fact(subject, parts))
-    return (*found, _limits(results), _same_start(results), _gains(results, tunings))
+            differing.append(_fact(subject, parts))
+    return (*differing, _limits(results), _same_start(results), _gains(results, tunings))
 
 
 def belief_alone_differs(facts: Sequence[Fact]) -> bool:
@@ -134,12 +134,12 @@ def _limits(results: Mapping[str, Result]) -> Fact:
         return Fact("limits", False, "the runs do not have the same motors")
     labels = next(iter(results.values())).labels
     entries = zip(labels.actuators, labels.effort_limit, labels.actuator_units, strict=True)
-    told = [
+    limits = [
         f"{name} {number(limit)} {unit_text(unit)}".rstrip()
         for name, limit, unit in entries
         if 0.0 < limit < math.inf
     ]
-    text = "none known" if not told else _shortened(", ".join(told))
+    text = "none known" if not limits else _shortened(", ".join(limits))
     return Fact("limits", True, text)
 
 
@@ -226,8 +226,8 @@ def _effects(part: Mapping[str, Any]) -> str:
 
 
 def _belief(part: Mapping[str, Any]) -> str:
-    told = changed_belief(part.get("believed"))
-    return _brief({"": told}) if told else _ABSENT["belief"]
+    change = changed_belief(part.get("believed"))
+    return _brief({"": change}) if change else _ABSENT["belief"]
 
 
 def changed_belief(believed: object) -> dict[str, Any]:

@@ -24,15 +24,15 @@ def _bands(runs: Sequence[Outcome]) -> dict[str, Band]:
     known = [run.curves for run in runs if run.curves is not None]
     if not known:
         return {}
-    found = {}
+    bands_by_key = {}
     for key in known[0].norms:
         values = np.array([curves.norms[key] for curves in known])
         alive = np.isfinite(values).any(axis=0)
         edges = np.full((3, values.shape[1]), np.nan)
         if alive.any():
             edges[:, alive] = np.nanquantile(values[:, alive], [BAND[0], 0.5, BAND[1]], axis=0)
-        found[key] = Band(known[0].time, *edges)
-    return found
+        bands_by_key[key] = Band(known[0].time, *edges)
+    return bands_by_key
 
 
 def points(comparison: Comparison) -> dict[str, Point]:

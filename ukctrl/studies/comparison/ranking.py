@@ -122,11 +122,11 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
 
 
 def _pairs(values: Mapping[str, Array], unit: str) -> tuple[Pair, ...]:
-    found = []
+    pairs = []
     for one, other in itertools.combinations(values, 2):
         lower, higher = sorted((one, other), key=lambda key: float(np.mean(values[key])))
-        found.append((lower, higher, paired_difference(values[higher], values[lower])))
-    corrected = holm([difference.p for _, _, difference in found])
+        pairs.append((lower, higher, paired_difference(values[higher], values[lower])))
+    corrected = holm([difference.p for _, _, difference in pairs])
     return tuple(
         Pair(
             lower,
@@ -135,7 +135,7 @@ def _pairs(values: Mapping[str, Array], unit: str) -> tuple[Pair, ...]:
             p,
             p < 1.0 - CONFIDENCE and difference.mean > _tie(float(np.mean(values[lower])), unit),
         )
-        for (lower, higher, difference), p in zip(found, corrected, strict=True)
+        for (lower, higher, difference), p in zip(pairs, corrected, strict=True)
     )
 
 

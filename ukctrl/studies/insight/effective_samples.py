@@ -17,8 +17,8 @@ def families(runs: Runs) -> Family:
     """Return which samples share values: the blocks of a Saltelli design, and repeats."""
     if runs.design == "saltelli":
         rows = -(-int(runs.point.max() + 1) // (len(runs.axes) + 2))
-        found: NDArray[np.intp] = runs.point % rows
-        return found
+        family: NDArray[np.intp] = runs.point % rows
+        return family
     return runs.point if runs.repeats > 1 else None
 
 

@@ -74,8 +74,8 @@ def separations(
     most = int(np.clip(len(good) // LEAST_IN_BIN, 2, MOST_BINS))
     cut = [(axis, bins_of(axis, most)) for axis in axes]
     looked_at = sum(bins.size for _, bins in cut)
-    found = [_separation(axis, bins, good, family, looked_at) for axis, bins in cut]
-    return tuple(sorted(found, key=lambda one: (not one.clear, -one.score)))
+    judged = [_separation(axis, bins, good, family, looked_at) for axis, bins in cut]
+    return tuple(sorted(judged, key=lambda one: (not one.clear, -one.score)))
 
 
 def _separation(axis: Axis, bins: Bins, good: Flags, family: Family, looked_at: int) -> Separation:

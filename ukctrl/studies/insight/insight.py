@@ -115,8 +115,8 @@ class Insight:
             else np.full(len(self.runs), np.nan)
             for name, weight in self.cost.weights.items()
         ]
-        found: Array = np.sum(parts, axis=0)
-        return np.where(np.isfinite(found), found, np.nan)
+        total: Array = np.sum(parts, axis=0)
+        return np.where(np.isfinite(total), total, np.nan)
 
     @functools.cached_property
     def merit(self) -> Array:
@@ -126,11 +126,11 @@ class Insight:
     @functools.cached_property
     def good(self) -> NDArray[np.bool_]:
         """Which samples succeeded: completed, and within every requirement, shape `(n,)`."""
-        found = self.runs.completed.copy()
+        good = self.runs.completed.copy()
         for name, most in self.require.items():
             with np.errstate(invalid="ignore"):
-                found &= self.runs.metric(name) <= most
-        return found
+                good &= self.runs.metric(name) <= most
+        return good
 
     @property
     def unit(self) -> str:
@@ -157,9 +157,9 @@ class Insight:
         return self._share(self.good)
 
     def _share(self, chosen: NDArray[np.bool_]) -> Estimate:
-        found = share(chosen, families(self.runs))
+        rate = share(chosen, families(self.runs))
         # The points of a grid are chosen, not drawn.
-        return found._replace(low=np.nan, high=np.nan) if self.runs.design == "grid" else found
+        return rate._replace(low=np.nan, high=np.nan) if self.runs.design == "grid" else rate
 
     @functools.cached_property
     def overall(self) -> Summary:
@@ -169,8 +169,8 @@ class Insight:
     @functools.cached_property
     def summaries(self) -> tuple[Summary, ...]:
         """Every metric over the samples, without those that no sample has."""
-        found = (summarise(self.runs, name) for name in self.runs.metrics)
-        return tuple(one for one in found if one.known)
+        summaries = (summarise(self.runs, name) for name in self.runs.metrics)
+        return tuple(one for one in summaries if one.known)
 
     @functools.cached_property
     def reasons(self) -> tuple[Reason, ...]:
@@ -217,11 +217,11 @@ class Insight:
         By the shares of the cost's rank, in which what failed is last; of too few samples by rank
         correlation.
         """
-        found = self.sensitivities.get("rank") or self.sensitivities.get("success")
+        sensitivity = self.sensitivities.get("rank") or self.sensitivities.get("success")
         strength = (
             {path: abs(rho.value) for path, rho in self.correlations.items()}
-            if found is None
-            else found.strength
+            if sensitivity is None
+            else sensitivity.strength
         )
         strength = {path: float(np.nan_to_num(value)) for path, value in strength.items()}
         return tuple(sorted(self.runs.varied, key=lambda axis: -strength[axis.path]))

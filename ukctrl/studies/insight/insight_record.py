@@ -28,7 +28,7 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
     A percentile that lies among failed samples is None, with `failed` true.
     """
     study, runs = insight.study, insight.runs
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "headline": headline(insight),
         "scenario": _named(study.scenario),
         "design": runs.design,
@@ -83,7 +83,7 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
         "verdicts": [verdict._asdict() for verdict in verdicts(insight, replays)],
         "versions": dict(study.about.versions),
     }
-    plain: dict[str, Any] = finite_or_none(found)
+    plain: dict[str, Any] = finite_or_none(record)
     return plain
 
 

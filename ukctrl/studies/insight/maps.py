@@ -84,10 +84,10 @@ def _medians(cell: NDArray[np.intp], merit: Array, count: NDArray[np.intp]) -> A
     """
     ordered = merit[np.lexsort((merit, cell))]
     first = np.cumsum(count) - count
-    found = np.full(len(count), np.nan)
+    medians = np.full(len(count), np.nan)
     used = count > 0
-    found[used] = ordered[(first + count // 2)[used]]
-    return found
+    medians[used] = ordered[(first + count // 2)[used]]
+    return medians
 
 
 def _side(axis: Axis, bins: Bins) -> Side:

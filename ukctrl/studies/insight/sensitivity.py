@@ -123,8 +123,8 @@ def ranks(merit: Array) -> Array:
     """Return the ranks of values from 0 to 1; equal ones, such as all that failed, share theirs."""
     from scipy.stats import rankdata
 
-    found: Array = (rankdata(merit) - 0.5) / len(merit)
-    return found
+    rank: Array = (rankdata(merit) - 0.5) / len(merit)
+    return rank
 
 
 def rank_correlation(axis: Axis, merit: Array) -> Estimate:
@@ -167,8 +167,8 @@ class _Points:
 
     def means(self, values: Array) -> Array:
         """Return the mean of every point's samples."""
-        found: Array = np.bincount(self.of_sample, values) / np.bincount(self.of_sample)
-        return found
+        mean: Array = np.bincount(self.of_sample, values) / np.bincount(self.of_sample)
+        return mean
 
     @property
     def rows(self) -> int:
@@ -185,8 +185,8 @@ class _Points:
     @property
     def cells(self) -> Indices:
         """Which combination of levels every point is."""
-        found: Indices = np.ravel_multi_index([a.places() for a in self.axes], self.shape)
-        return found
+        cell: Indices = np.ravel_multi_index([a.places() for a in self.axes], self.shape)
+        return cell
 
     @property
     def full(self) -> bool:
@@ -205,9 +205,9 @@ def _saltelli(points: _Points, y: Array, intervals: bool) -> tuple[Shares, Share
 
     def indices(chosen: Array) -> Array:
         f_A, f_B, f_AB = chosen[:, 0], chosen[:, 1], chosen[:, 2:].swapaxes(0, 1)
-        found = sobol_indices(func={"f_A": f_A, "f_B": f_B, "f_AB": f_AB}, n=n)
+        indices = sobol_indices(func={"f_A": f_A, "f_B": f_B, "f_AB": f_AB}, n=n)
         shape = (len(rows), d)
-        return np.array([found.first_order.reshape(shape), found.total_order.reshape(shape)])
+        return np.array([indices.first_order.reshape(shape), indices.total_order.reshape(shape)])
 
     middle = indices(blocks)
     draws = _draws(n, intervals)
@@ -236,8 +236,8 @@ def _half_width(resampled: Array) -> Array:
     """Return the half-widths of the intervals: normal, with the bootstrap's deviation."""
     from scipy.special import ndtri
 
-    found: Array = float(ndtri(0.5 + 0.5 * CONFIDENCE)) * np.std(resampled, axis=0, ddof=1)
-    return found
+    half: Array = float(ndtri(0.5 + 0.5 * CONFIDENCE)) * np.std(resampled, axis=0, ddof=1)
+    return half
 
 
 def _estimate(middle: float, half: float) -> Estimate:
@@ -267,15 +267,15 @@ def _binned(points: _Points, y: Array, intervals: bool) -> Shares:
     n = len(points.first)
     most = int(np.clip(round(n ** (1.0 / 3.0)), 2, MOST_BINS))
     draws = _draws(n, intervals)
-    found: Shares = [{} for _ in y]
+    explained: Shares = [{} for _ in y]
     for axis in points.axes:
         bins = bins_of(axis, most)
-        for shares, row in zip(found, y, strict=True):
+        for shares, row in zip(explained, y, strict=True):
             middle = _explained(bins.place, row, bins.size)
             again = np.array([_explained(bins.place[d], row[d], bins.size) for d in draws])
             half = float(_half_width(again)) if len(draws) else float("nan")
             shares[axis.path] = _estimate(middle, half)
-    return found
+    return explained
 
 
 def _explained(place: NDArray[np.intp], y: Array, bins: int) -> float:

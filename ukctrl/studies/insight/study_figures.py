@@ -66,14 +66,14 @@ def _wanted(insight: Insight) -> Iterator[Wanted]:
                 [samples.Cloud(axis.path, axis.values, axis.names, axis.log) for axis in strongest],
             ),
         )
-    found = list(insight.sensitivities.values())
-    if found:
+    sensitivities = list(insight.sensitivities.values())
+    if sensitivities:
         yield (
             NAMES[2],
             "Which factors matter",
-            f"{_capital(METHODS[found[0].method])}. "
-            f"{_interval_words(found[0])}{_rank_words(found)}",
-            lambda: shares.bars([(_title(one, cost), _bars(one)) for one in found]),
+            f"{_capital(METHODS[sensitivities[0].method])}. "
+            f"{_interval_words(sensitivities[0])}{_rank_words(sensitivities)}",
+            lambda: shares.bars([(_title(one, cost), _bars(one)) for one in sensitivities]),
         )
     if insight.separations:
         yield (
@@ -120,7 +120,7 @@ def _amounts(insight: Insight) -> list[samples.Amount]:
         for name in BESIDE
         if name in named and name != insight.cost.text and named[name].best < named[name].worst
     ]
-    found = []
+    maps = []
     for one in chosen[:4]:
         of_cost = one is insight.overall
         values = insight.values if of_cost else insight.runs.metric(one.metric)
@@ -131,7 +131,7 @@ def _amounts(insight: Insight) -> list[samples.Amount]:
         )
         reason = "failed" if one.failed else "none"
         reason = "failed or none" if one.failed and one.without else reason
-        found.append(
+        maps.append(
             samples.Amount(
                 one.metric,
                 insight.unit_of(one.metric),
@@ -141,7 +141,7 @@ def _amounts(insight: Insight) -> list[samples.Amount]:
                 marks,
             )
         )
-    return found
+    return maps
 
 
 def _bars(one: Sensitivity) -> list[shares.Bar]:

@@ -76,8 +76,8 @@ def write_study_report(
         write_atomically(home / SCENARIO, toml_text(study.scenario).encode())
         replays = _replays(insight, home, trust, progress) if again else ()
         web_page.write_pictures(images, home, [old.stem for old in home.glob("study_*.png")])
-        told = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
-        write_atomically(home / SUMMARY, f"{told}\n".encode())
+        text = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
+        write_atomically(home / SUMMARY, f"{text}\n".encode())
         write_atomically(home / PAGE, html(insight, images, replays, home).encode())
     return StudyReport(home / PAGE, insight, replays)
 
@@ -91,19 +91,19 @@ def _replays(
     failed = [place for place in range(len(runs)) if not runs.completed[place]]
     ran = [place for place in failed if runs.status[place] in STATUSES]
     chosen += [("failed", place) for place in (ran or failed)[:1]]
-    kept = {f"{role}-{int(runs.number[place])}" for role, place in chosen}
+    wanted = {f"{role}-{int(runs.number[place])}" for role, place in chosen}
     for role in ("worst", "failed"):
         for old in home.glob(f"{role}-*"):
-            if old.is_dir() and old.name not in kept and (old / "result.nc").is_file():
+            if old.is_dir() and old.name not in wanted and (old / "result.nc").is_file():
                 shutil.rmtree(old)
-    found = []
+    replays = []
     for count, (role, place) in enumerate(chosen):
         if progress is not None:
             progress(count, len(chosen))
-        found.append(replay(insight.study, runs, place, role, home, trust))
+        replays.append(replay(insight.study, runs, place, role, home, trust))
     if progress is not None and chosen:
         progress(len(chosen), len(chosen))
-    return tuple(found)
+    return tuple(replays)
 
 
 def html(
@@ -195,16 +195,16 @@ def _tiles(insight: Insight) -> list[dict[str, str]]:
     ]
     if insight.require:
         value = number(100.0 * insight.succeeded.value)
-        told = ", ".join(f"{name} ≤ {number(most)}" for name, most in insight.require.items())
-        tiles.append({"name": "as required", "value": value, "unit": "%", "aside": told})
-    found = insight.overall
-    if found.known:
+        limits = ", ".join(f"{name} ≤ {number(most)}" for name, most in insight.require.items())
+        tiles.append({"name": "as required", "value": value, "unit": "%", "aside": limits})
+    overall = insight.overall
+    if overall.known:
         entries = [
-            ("median", found.percentile(0.5).value),
-            ("95 % have at most", found.percentile(0.95).value),
-            ("worst that completed", found.worst),
+            ("median", overall.percentile(0.5).value),
+            ("95 % have at most", overall.percentile(0.95).value),
+            ("worst that completed", overall.worst),
         ]
-        for name, at in entries if found.known + found.failed > 1 else entries[:1]:
+        for name, at in entries if overall.known + overall.failed > 1 else entries[:1]:
             factor, unit = prefixed(abs(at), insight.unit)
             text = "failed" if math.isinf(at) else number(factor * at)
             aside = insight.cost.text if text != "failed" else "too many failed for a bound"

@@ -67,8 +67,8 @@ class Axis:
 
     def places(self) -> Indices:
         """Return the place of every sample's value among the levels."""
-        found: Indices = np.searchsorted(self.levels, self.values)
-        return found
+        places: Indices = np.searchsorted(self.levels, self.values)
+        return places
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -165,10 +165,10 @@ class Runs:
         Raises:
             UnknownName: There is no such factor.
         """
-        found = {axis.path: axis for axis in self.axes}
-        if path not in found:
-            raise unknown_name("factor", path, found)
-        return found[path]
+        axes = {axis.path: axis for axis in self.axes}
+        if path not in axes:
+            raise unknown_name("factor", path, axes)
+        return axes[path]
 
     def metric(self, name: str) -> Array:
         """Return a metric of the completed samples; NaN in the others, however far they came.
@@ -178,8 +178,8 @@ class Runs:
         """
         if name not in self.metrics:
             raise unknown_name("metric", name, self.metrics, limit=40)
-        found: Array = np.where(self.completed, self.metrics[name], np.nan)
-        return found
+        values: Array = np.where(self.completed, self.metrics[name], np.nan)
+        return values
 
     def merit(self, name: str) -> Array:
         """Return a metric with infinity for what is worst: a sample that failed or has none."""
@@ -188,8 +188,8 @@ class Runs:
 
 def worst_where_none(values: Array) -> Array:
     """Return the values with infinity for what is not finite: no merit is the worst merit."""
-    found: Array = np.where(np.isfinite(values), values, np.inf)
-    return found
+    merit: Array = np.where(np.isfinite(values), values, np.inf)
+    return merit
 
 
 def _number(value: object) -> float | None:

@@ -120,23 +120,23 @@ def percentiles(merit: Array, runs: Runs) -> tuple[Percentile, ...]:
     """
     ordered = np.sort(merit)
     family = families(runs)
-    found = []
+    levels = []
     for level in LEVELS:
         value = quantile(ordered, level)
         low = high = float("nan")
         if runs.design != "grid" and len(ordered) > 1:
             low, high = quantile_interval(ordered, level, worth(merit <= value, family))
-        found.append(Percentile(level, Estimate(value, low, high)))
-    return tuple(found)
+        levels.append(Percentile(level, Estimate(value, low, high)))
+    return tuple(levels)
 
 
 def reasons(runs: Runs) -> tuple[Reason, ...]:
     """Return why samples failed, the commonest first; messages that differ in numbers are one."""
-    found: dict[tuple[str, str], list[int]] = {}
+    by_reason: dict[tuple[str, str], list[int]] = {}
     for place in np.flatnonzero(~runs.completed):
         key = (runs.status[place], _without_numbers(runs.message[place]))
-        found.setdefault(key, []).append(int(place))
-    ordered = sorted(found.items(), key=lambda entry: -len(entry[1]))
+        by_reason.setdefault(key, []).append(int(place))
+    ordered = sorted(by_reason.items(), key=lambda entry: -len(entry[1]))
     return tuple(
         Reason(status, runs.message[places[0]], len(places), int(runs.number[places[0]]))
         for (status, _), places in ordered

@@ -50,9 +50,9 @@ class FuzzyChoice:
                 f"--fuzzy chooses the gain of feedback 'chen_robust'; '{law_name(law)}' has none. "
                 "Use -c servo-chen-robust, or tune by simulation."
             )
-        found = read_fuzzy_gain(text, feedback)
+        choice = read_fuzzy_gain(text, feedback)
         given = " ".join(text.split())
-        return FuzzyChoice(scenario=scenario, given=given, found=found, before=feedback.kappa)
+        return FuzzyChoice(scenario=scenario, given=given, found=choice, before=feedback.kappa)
 
     @property
     def kappa(self) -> float:

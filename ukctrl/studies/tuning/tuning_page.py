@@ -42,8 +42,8 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
 
 def card_name(tuned: Tuned) -> str:
     """Return the name of the card's file, without its ending."""
-    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in tuned.tuning.entry)
-    return kept.strip("-.")[:100] or "controller"
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in tuned.tuning.entry)
+    return safe.strip("-.")[:100] or "controller"
 
 
 def write_tuned(tuned: Tuned, folder: str | Path) -> Path:
@@ -148,10 +148,12 @@ def conditions(tuned: Tuned) -> list[tuple[str, str]]:
         ("seed", f"{tuning.seed}, which no repeat of a comparison has"),
     ]
     if plants.count > 1 or plants.held_out:
-        told = [f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"]
-        told = told if plants.mismatch else []
-        told += [f"{factor.path} varied" for factor in plants.vary]
-        facts.append(("plants", "; ".join([*told, "a seed of noise and start for each"])))
+        differences = [
+            f"masses, inertias or parameters off by up to {number(100.0 * plants.mismatch)} %"
+        ]
+        differences = differences if plants.mismatch else []
+        differences += [f"{factor.path} varied" for factor in plants.vary]
+        facts.append(("plants", "; ".join([*differences, "a seed of noise and start for each"])))
     if plants.count > 1:
         rule = "that of the worst" if plants.aggregate == "worst" else "the average"
         facts.append(("cost of a candidate", f"{rule} over the plants"))

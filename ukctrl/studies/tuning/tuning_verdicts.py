@@ -74,9 +74,11 @@ def _limits(tuning: Tuning) -> Verdict:
     if not tuning.best.feasible:
         tips = "Allow more, widen the ranges (--over), spend more (--budget), or try another law."
         return Verdict("note", "constraints", tips)
-    kept = sum(trial.feasible for trial in tuning.trials)
+    feasible = sum(trial.feasible for trial in tuning.trials)
     where = f" on all {tuning.plants} plants" if tuning.plants > 1 else ""
-    text = f"{kept} of {len(tuning.trials)} candidates keep to {', '.join(tuning.limits)}{where}."
+    text = (
+        f"{feasible} of {len(tuning.trials)} candidates keep to {', '.join(tuning.limits)}{where}."
+    )
     return Verdict("good", "constraints", text)
 
 

@@ -60,14 +60,14 @@ class Horizon:
     def creeping(self, q: Matrix, u: Matrix) -> list[Stages]:
         """Return steps through states of rest, one at each step's start and one at the end."""
         robot, nodes = self._equations.robot, self._scheme.nodes[:, None]
-        found = []
+        steps = []
         for k in range(len(q) - 1):
             way = robot.difference(q[k], q[k + 1])
             xi = np.append(0.0, self._scheme.nodes)[:, None] * way
             v = np.tile(way / self._h, (self._s + 1, 1))
             inputs = (1.0 - nodes) * u[k] + nodes * u[k + 1]
-            found.append(Stages(self._t + k * self._h, q[k], xi, v, inputs))
-        return found
+            steps.append(Stages(self._t + k * self._h, q[k], xi, v, inputs))
+        return steps
 
     def marched(self, q: Vector, u: Vector, count: int) -> list[Stages]:
         """Return steps forwards in time, from rest.
@@ -79,9 +79,13 @@ class Horizon:
         marcher = Marcher(self._equations, self._scheme, h, "controller.along.step")
         guess, found = marcher.constant(t, q, v, u), list[Stages]()
         for k in range(count):
-            made = marcher.step(t + k * h, q, v, guess)
-            found.append(made)
-            q, v, guess = robot.integrate(q, made.xi[-1]), made.v[-1], marcher.extrapolated(made)
+            stages = marcher.step(t + k * h, q, v, guess)
+            found.append(stages)
+            q, v, guess = (
+                robot.integrate(q, stages.xi[-1]),
+                stages.v[-1],
+                marcher.extrapolated(stages),
+            )
         return found
 
     def solve(self, guess: list[Stages], ends: tuple[End, End]) -> list[Stages]:
@@ -242,11 +246,11 @@ class Horizon:
         return rest, (k * self._size, np.eye(2 * n)), (end, -turn)
 
     def _steps(self) -> list[Stages]:
-        found = []
+        blocks = []
         for k in range(self._count):
             t = self._t + k * self._h
-            found.append(Stages(t, self._bases[k], self._xi[k], self._v[k], self._u[k]))
-        return found
+            blocks.append(Stages(t, self._bases[k], self._xi[k], self._v[k], self._u[k]))
+        return blocks
 
     def _failed(self, why: str = "") -> InputError:
         stack, worst, at = self._equations.stack, -1.0, (0.0, 0)
@@ -276,7 +280,7 @@ def _between(robot: Robot, base: Vector, xi: Vector, other: Vector, there: Vecto
     """Return how a tangent step about another base changes with the one about this base."""
     if robot.is_euclidean:
         return np.eye(robot.nv)
-    found = np.linalg.solve(
+    jacobian = np.linalg.solve(
         robot.integrate_jacobian(other, there), robot.integrate_jacobian(base, xi)
     )
-    return np.asarray(found)
+    return np.asarray(jacobian)

@@ -134,10 +134,10 @@ def _fitted(
             break
         last = left
         U, sigma, Vt = np.linalg.svd(whole, full_matrices=True)
-        kept = whole.shape[1] - count
-        step = -(Vt[:kept].T / sigma[:kept]) @ (U[:, :kept].T @ rest)
+        rank = whole.shape[1] - count
+        step = -(Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T @ rest)
         off = np.concatenate([xi[0], h * (w[0] - v)]) + step[: 2 * n]
-        loose = Vt[kept:].T
+        loose = Vt[rank:].T
         step -= loose @ np.linalg.lstsq(loose[: 2 * n], off, rcond=None)[0]
         change = step[:states].reshape(-1, 2 * n)
         xi += change[:, :n]
@@ -147,8 +147,8 @@ def _fitted(
     row, unit = equations.stack.names[k], equations.stack.units[k]
     worst = f"row '{row}' is off by {np.abs(c[:, k]).max():.1e} {unit}, the equations by {left:.1e}"
     start = equations.robot.integrate(q, xi[0])
-    found = Begin(start, w[0].copy(), inputs[0].copy(), h, nodes, xi, q, w, spread @ inputs)
-    return found, left, worst
+    beginning = Begin(start, w[0].copy(), inputs[0].copy(), h, nodes, xi, q, w, spread @ inputs)
+    return beginning, left, worst
 
 
 def _linearised(

@@ -100,12 +100,12 @@ class Equations:
         def terms(d: Vector) -> Vector:
             return np.concatenate(self.at(t, base, xi + d[:n], v + d[n:], u))
 
-        found = np.zeros((2 * n + 2 * m, 2 * n + m))
-        found[:, : 2 * n] = rough_jacobian(terms, 2 * n)
+        jacobian = np.zeros((2 * n + 2 * m, 2 * n + m))
+        jacobian[:, : 2 * n] = rough_jacobian(terms, 2 * n)
         here = self.at(t, base, xi, v, u)
-        found[n : 2 * n, 2 * n :] = self.dynamics.G
-        found[2 * n : 2 * n + m, 2 * n :] = self.stack.rows.A @ self.dynamics.G
-        return here, found
+        jacobian[n : 2 * n, 2 * n :] = self.dynamics.G
+        jacobian[2 * n : 2 * n + m, 2 * n :] = self.stack.rows.A @ self.dynamics.G
+        return here, jacobian
 
     def projection(self) -> Matrix:
         """Return ``D' M`` where `at` was last, shape ``(n - m, n)``; ``D`` is orthonormal.
@@ -120,8 +120,8 @@ class Equations:
                 f"the task's rows must be independent; at t = {self.dynamics.snapshot.t:.4g} s "
                 f"{quoted(self.stack.names)} are not. Drop the ones that repeat others."
             )
-        found: Matrix = Vt[self.m :] @ self.dynamics.snapshot.M
-        return found
+        projection: Matrix = Vt[self.m :] @ self.dynamics.snapshot.M
+        return projection
 
     def left(self, h: float, terms: Terms, slopes: Matrix, P: Matrix) -> Vector:
         """Return what a stage leaves of the projected equations, shape ``(2 n + m,)``.
@@ -143,5 +143,5 @@ class Equations:
         """
         n, m = self.n, self.m
         rate, a, row, c = np.split(by, [n, 2 * n, 2 * n + m])
-        found: Matrix = np.vstack([-h * rate, -h * (P @ a), h * row, c])
-        return found
+        residual: Matrix = np.vstack([-h * rate, -h * (P @ a), h * row, c])
+        return residual

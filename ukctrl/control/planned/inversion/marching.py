@@ -65,10 +65,10 @@ class Marcher:
         """
         robot = self._equations.robot
         try:
-            found = self._newton(t, q, v, guess)
+            stages = self._newton(t, q, v, guess)
         except InputError:
-            found = self._newton(t, q, v, self.constant(t, q, v, guess.u[-1]))
-        far = np.abs(found.xi[-1])
+            stages = self._newton(t, q, v, self.constant(t, q, v, guess.u[-1]))
+        far = np.abs(stages.xi[-1])
         if far.max() > LEAP:
             k = first_largest(far)
             worst, unit = robot.dofs[k], robot.dof_units[k].removesuffix("/s")
@@ -77,7 +77,7 @@ class Marcher:
                 f"'{worst}' moves by {far.max():.2g} {unit} within {self._h:g} s from t = {t:.4g} "
                 's on. Use kind = "stable_inversion", or let the rows hold another point.'
             )
-        return found
+        return stages
 
     def constant(self, t: float, q: Vector, v: Vector, u: Vector) -> Stages:
         """Return the step at constant velocity and input."""

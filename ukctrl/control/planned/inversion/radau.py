@@ -45,8 +45,8 @@ def differentiation(nodes: Vector) -> Matrix:
     D = weights / weights[:, None] / gaps
     np.fill_diagonal(D, 0.0)
     np.fill_diagonal(D, -D.sum(axis=1))
-    found: Matrix = D
-    return found
+    derivative: Matrix = D
+    return derivative
 
 
 def interpolation(nodes: Vector, places: Vector) -> Matrix:
@@ -55,10 +55,10 @@ def interpolation(nodes: Vector, places: Vector) -> Matrix:
     gaps = places[:, None] - nodes
     hits = np.abs(gaps) < 1e-14
     at_node = hits.any(axis=1)
-    found: Matrix = hits.astype(np.float64)
+    weight: Matrix = hits.astype(np.float64)
     terms = weights / gaps[~at_node]
-    found[~at_node] = terms / terms.sum(axis=1, keepdims=True)
-    return found
+    weight[~at_node] = terms / terms.sum(axis=1, keepdims=True)
+    return weight
 
 
 def barycentric(nodes: Vector) -> Vector:

@@ -112,8 +112,8 @@ def side(task: Task, t: float, q: Vector, u: Vector, where: str) -> Side:
     """
     n = task.robot.nv
     system = about(task, t, q, np.zeros(n), u)
-    found = internal(system.A, system.B, system.C)
-    scaled = found.eigenvalues
+    left = internal(system.A, system.B, system.C)
+    scaled = left.eigenvalues
     near = np.abs(scaled.real) <= AXIS * np.maximum(np.abs(scaled), AXIS)
     values = scaled / system.clock
     if near.any():
@@ -127,7 +127,7 @@ def side(task: Task, t: float, q: Vector, u: Vector, where: str) -> Side:
         )
     scale = np.ones(len(system.A))
     scale[len(system.linear.positions) :] = 1.0 / system.clock
-    unstable = system.linear.full @ (scale[:, None] * found.part(unstable=True))
+    unstable = system.linear.full @ (scale[:, None] * left.part(unstable=True))
     dual = internal(system.A.T, system.C.T, system.B.T).part(unstable=True)
     watched = np.zeros((dual.shape[1], 2 * n))
     chosen = np.concatenate([system.linear.positions, n + system.linear.velocities])

@@ -87,14 +87,14 @@ def marched(
     marcher = Marcher(equations, scheme, step, "controller.along.step")
     robot, t, q, v = task.robot, task.start, first.q, first.v
     guess = marcher.constant(t, q, v, first.u)
-    found: list[Stages] = []
+    steps: list[Stages] = []
     for k in range(max(1, int(np.ceil(task.duration / step - 1e-9)))):
         t = task.start + k * step
-        made = marcher.step(t, q, v, guess)
-        found.append(made)
-        q, v = robot.integrate(q, made.xi[-1]), made.v[-1]
-        guess = marcher.extrapolated(made)
-    return found
+        step_stages = marcher.step(t, q, v, guess)
+        steps.append(step_stages)
+        q, v = robot.integrate(q, step_stages.xi[-1]), step_stages.v[-1]
+        guess = marcher.extrapolated(step_stages)
+    return steps
 
 
 def dense(

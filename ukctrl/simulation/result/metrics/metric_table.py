@@ -43,8 +43,8 @@ def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
 def _added() -> dict[str, Metric]:
     """Return the `METRIC`, by the file's name, of every other module beside this one."""
     modules = modules_of("ukctrl.simulation.result.metrics", without=("metric_table",))
-    found = {module.__name__.rpartition(".")[2]: vars(module).get("METRIC") for module in modules}
-    return {name: metric for name, metric in found.items() if metric is not None}
+    metrics = {module.__name__.rpartition(".")[2]: vars(module).get("METRIC") for module in modules}
+    return {name: metric for name, metric in metrics.items() if metric is not None}
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(

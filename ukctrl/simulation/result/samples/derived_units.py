@@ -10,9 +10,9 @@ def per_second(unit: str) -> str:
     """Return the unit of a time derivative: `rad` gives `rad/s`, `m/s` `m/s^2`, `J s` `J`."""
     if unit.endswith(" s"):
         return unit.removesuffix(" s")
-    found = re.fullmatch(r"(.+)/s(?:\^(\d+))?", unit)
-    if found:
-        return f"{found[1]}/s^{int(found[2] or 1) + 1}"
+    match = re.fullmatch(r"(.+)/s(?:\^(\d+))?", unit)
+    if match:
+        return f"{match[1]}/s^{int(match[2] or 1) + 1}"
     return f"{unit or '1'}/s"
 
 

@@ -213,10 +213,10 @@ def _write_netcdf(record: Record, path: Path) -> None:
 
 
 def _read(source: Any) -> Record:
-    found = source.attrs.get("ukctrl_format")
-    if found is None or int(found) > FORMAT:
+    version = source.attrs.get("ukctrl_format")
+    if version is None or int(version) > FORMAT:
         raise InputError(
-            f"the result must have ukctrl_format {FORMAT} or less; got {found}. "
+            f"the result must have ukctrl_format {FORMAT} or less; got {version}. "
             "Read it with the version of ukctrl that wrote it."
         )
     table = source.variables
