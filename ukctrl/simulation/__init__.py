@@ -9,7 +9,7 @@ The way of a scenario from ``ukctrl run`` to its page, in twelve files:
     simulation/loop/prepare.py      robots, start and law made ready; the loop's right-hand side
     control/servo.py                the law: rows to a demand (feedback), demand to an input
     mechanics/dynamics.py           the robot at a state: a = a_free + G u, passive rows kept
-    mechanics/integrate/adaptive.py from one output time to the next
+    mechanics/integrate/adaptive.py from one event to the next, output times in between
     simulation/loop/recorder.py     what is kept of each sample
     simulation/result/result.py     arrays, metrics, status, provenance; saved and loaded
     simulation/verdicts/__init__.py the result judged in sentences

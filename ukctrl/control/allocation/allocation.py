@@ -84,8 +84,8 @@ class Allocator(abc.ABC):
         """Take the memory as it is now, for the next `input`."""
 
     def memory_rate(self, u: Vector, memory: Vector) -> Vector:
-        """Return the time derivative of the memory, where ``u`` is applied."""
-        return memory
+        """Return the time derivative of the memory, where ``u`` is applied; none by itself."""
+        return np.zeros(len(memory))
 
     def signals(self) -> Mapping[str, Signal]:
         """Return what is worth recording of the last `input`."""

@@ -207,7 +207,7 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
 
     The square root is never formed: any factor of ``M`` gives the same force, because the
-    pseudoinverse only needs the mass-weighted length. Returns as `affine_answer` does.
+    pseudoinverse only needs the mass-weighted length. Returns as `passive_answer` does.
     """
     n = Q.shape[0]
     L = np.empty((n, n))
