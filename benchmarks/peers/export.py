@@ -30,7 +30,8 @@ from ukctrl.mechanics.dynamics import GAINS, passive_constraints
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.source import read
 from ukctrl.robot.schema import RobotFile
-from ukctrl.simulation.loop.prepare import start_state, true_robot
+from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.start_state import start_state
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 NAMES = ("scara", "panda", "two_arms", "a1", "humanoid")

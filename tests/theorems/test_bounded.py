@@ -9,7 +9,7 @@ from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, P
 from ukctrl.control.allocation.box import Box, highest, least_squares, nearest
 from ukctrl.control.allocation.relaxed import relaxed
 from ukctrl.control.allocation.scaled import Problem, carrying_input
-from ukctrl.core.algebra.answer_checks import RANK
+from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.errors import GainError, InputError, UnknownName
 from ukctrl.mechanics.constraints import Expression, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics

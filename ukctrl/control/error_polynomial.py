@@ -42,7 +42,7 @@ def measured_polynomials(
     stack: Stack,
     memory: Vector,
     demand: Callable[[Rows, Vector], Vector],
-    memory_rate: Callable[[Rows], Vector],
+    memory_rate: Callable[[Rows, Vector], Vector],
 ) -> tuple[ErrorPolynomial, ...]:
     """Return the equation of each row's error; empty where they are not linear, or mix rows.
 
@@ -50,8 +50,8 @@ def measured_polynomials(
         stack: The rows.
         memory: The feedback's memory at the start, either none or one number a row.
         demand: Its demand.
-        memory_rate: Time derivative of its memory, which must be ``phi`` of a holonomic row and
-            ``beta`` of another, for the memory to be their integral.
+        memory_rate: Time derivative of its memory, which must be ``phi`` of a holonomic row,
+            ``beta`` of another and nothing else, for the memory to be their integral.
     """
     m, holonomic = len(stack), stack.holonomic
     nothing = Rows.zeros(m, stack.robot.nv)
@@ -71,7 +71,7 @@ def measured_polynomials(
             past = size
         rows = nothing._replace(beta=beta, phi=phi)
         with np.errstate(all="ignore"):
-            return -np.asarray(demand(rows, past)), np.asarray(memory_rate(rows))
+            return -np.asarray(demand(rows, past)), np.asarray(memory_rate(rows, past))
 
     levels = ("memory", "phi", "beta") if len(memory) else ("phi", "beta")
     gains: dict[str, Vector] = {}

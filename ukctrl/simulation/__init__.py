@@ -6,7 +6,7 @@ The way of a scenario from ``ukctrl run`` to its page, in twelve files:
     simulation/scenario/scenario.py the schema of the file, and what it must not say together
     simulation/scenario/cards.py    the controller's card, --set, user code: one whole table
     simulation/simulate.py          from sample to sample, tick to tick, until the end or a stop
-    simulation/loop/prepare.py      robots, start and law made ready; the loop's right-hand side
+    simulation/loop/closed_loop.py      robots, start and law made ready; the loop's right-hand side
     control/servo.py                the law: rows to a demand (feedback), demand to an input
     mechanics/dynamics.py           the robot at a state: a = a_free + G u, passive rows kept
     mechanics/integrate/adaptive.py from one event to the next, output times in between

@@ -16,10 +16,9 @@ from ukctrl.core.files.plugins import blame
 from ukctrl.mechanics.integrate import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects.records import Met
-from ukctrl.simulation.loop.drift_limits import Drifted
+from ukctrl.simulation.effects.records import MeasuredAndCommanded
+from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
-from ukctrl.simulation.loop.prepare import Loop, grid
 from ukctrl.simulation.loop.provenance import beyond_limits, provenance
 from ukctrl.simulation.loop.spans import SAME, Span, spans
 from ukctrl.simulation.result.result import Result, Status
@@ -301,7 +300,7 @@ class Simulation(Loop):
     ) -> None:
         recorder = self.recorder
         if self.scenario.effect:
-            recorder.trail.met = Met(*seen, command.u, self._plants.since)
+            recorder.trail.met = MeasuredAndCommanded(*seen, command.u, self._plants.since)
             command = command._replace(u=self._applied(t, accepted))
         recorder.keep(t, state, command, self.belief)
         progress(t - self.t0, self.t1 - self.t0)

@@ -9,7 +9,7 @@ from ukctrl.control.regulators.pole_placement import asked
 from ukctrl.control.settling_time import SETTLED, natural_frequency
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.robot import Lagrangian
-from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FRACTION
+from ukctrl.simulation.result.metrics.metric_table import SETTLED_FRACTION
 
 pytestmark = pytest.mark.portable
 

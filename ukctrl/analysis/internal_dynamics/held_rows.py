@@ -28,7 +28,7 @@ from ukctrl.mechanics.linearise import FreeDirections, Linearizer
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.plants_over_time import passive_gains
-from ukctrl.simulation.loop.prepare import start_state
+from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
 RATE = 20.0

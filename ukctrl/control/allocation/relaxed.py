@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control.allocation.box import Box, least_squares, nearest
 from ukctrl.control.allocation.scaled import Problem
-from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control.feedback.chen_robust import Growth, growth, robust_demand
-from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
+from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow, Promise
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
@@ -84,13 +84,13 @@ class AdaptiveRobust(Feedback):
         left = self.epsilon / 4.0 + self.leak * alpha**2 / (2.0 * self.growth)
         return Decay(float(np.sqrt(2.0 * grip / c * left)), c / 2.0, self.rate)
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         require_grip(self.mismatch)
         return _AdaptiveRobust(self, stack)
 
 
 @final
-class _AdaptiveRobust(StateFeedback):
+class _AdaptiveRobust(ModelFeedback):
     """Its memory is the estimate, and the start as constants: time, ``|z|``, weighed ``|phi|``."""
 
     def __init__(self, spec: AdaptiveRobust, stack: Stack) -> None:

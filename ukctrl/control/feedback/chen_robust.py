@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema
 
-from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
+from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow, Promise
 from ukctrl.control.feedback.surface import Decay, Surface, require_grip, weighed_error
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Vector
@@ -85,13 +85,13 @@ class ChenRobust(Feedback):
         radius = float(np.sqrt(self.epsilon / (4.0 * self.kappa)))
         return Decay(radius, self.kappa * (1.0 - self.mismatch), self.rate)
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         require_grip(self.mismatch)
         return _ChenRobust(self, stack)
 
 
 @final
-class _ChenRobust(StateFeedback):
+class _ChenRobust(ModelFeedback):
     """Its memory is the start, as constants: time, ``|z|`` and the weighed ``|phi|``."""
 
     def __init__(self, spec: ChenRobust, stack: Stack) -> None:

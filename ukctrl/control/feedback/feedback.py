@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from ukctrl.control.error_polynomial import ErrorPolynomial, measured_polynomials
-from ukctrl.control.task import Signal
+from ukctrl.control.task import NO_MEMORY, Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
@@ -55,16 +55,16 @@ class BoundFeedback(abc.ABC):
 
     names: tuple[str, ...] = ()
     """The rows that it asks for; none: those of the task."""
-    memory: Vector
-    """Memory at the start of a run."""
+    memory: Vector = NO_MEMORY
+    """Memory at the start of a run; empty unless it remembers."""
 
     @abc.abstractmethod
     def demand(self, rows: Rows, memory: Vector) -> Vector:
         """Return the row acceleration to ask for, shape ``(m,)``."""
 
-    @abc.abstractmethod
-    def memory_rate(self, rows: Rows) -> Vector:
-        """Return the time derivative of the memory, of its shape."""
+    def memory_rate(self, rows: Rows, memory: Vector) -> Vector:
+        """Return the time derivative of the memory, of its shape; none by itself."""
+        return np.zeros(len(memory))
 
     def begin(self, t: float, rows: Rows) -> Vector:
         """Return the memory at the start of a run."""
@@ -82,7 +82,7 @@ class BoundFeedback(abc.ABC):
                 f"feedback '{type(self).__name__}' must return a demand of shape {rows.b.shape}; "
                 f"got {demand.shape}."
             )
-        return Ask(rows, demand, self.memory_rate(rows))
+        return Ask(rows, demand, self.memory_rate(rows, memory))
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         """Return what is worth recording."""
@@ -93,7 +93,7 @@ class BoundFeedback(abc.ABC):
         return measured_polynomials(stack, self.memory, self.demand, self.memory_rate)
 
 
-class StateFeedback(abc.ABC):
+class ModelFeedback(abc.ABC):
     """A feedback bound to rows that also needs the believed robot, and promises a bound.
 
     What it knows of the start of the run stands in its memory.
@@ -140,7 +140,7 @@ class Feedback(abc.ABC):
     """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
 
     @abc.abstractmethod
-    def attach(self, stack: Stack) -> BoundFeedback | StateFeedback:
+    def attach(self, stack: Stack) -> BoundFeedback | ModelFeedback:
         """Bind to the rows of a task.
 
         Raises:

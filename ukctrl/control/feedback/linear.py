@@ -43,10 +43,10 @@ class LinearFeedback(BoundFeedback):
         _demand(b, beta, phi, memory, self._gains, demand)
         return demand
 
-    def memory_rate(self, rows: Rows) -> Vector:
+    def memory_rate(self, rows: Rows, memory: Vector) -> Vector:
         """Return what the memory integrates: ``phi``, or ``beta`` of a nonholonomic row."""
         if not self.memory.size:
-            return self.memory
+            return memory
         return np.where(self._holonomic, rows.phi, rows.beta)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
+from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow, Promise
 from ukctrl.control.feedback.surface import Decay, Surface
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
@@ -65,12 +65,12 @@ class Lyapunov(Feedback):
         """Return what the law promises."""
         return Decay(max(self.tube, self.uncertainty / self.kappa), self.kappa, self.rate)
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         return _Lyapunov(self, stack)
 
 
 @final
-class _Lyapunov(StateFeedback):
+class _Lyapunov(ModelFeedback):
     """Its memory is the start, as constants: time, ``|z|`` and the weighed ``|phi|``."""
 
     def __init__(self, spec: Lyapunov, stack: Stack) -> None:

@@ -10,11 +10,11 @@ from ukctrl.control.feedback.exact_error import Error, NominalError
 from ukctrl.control.feedback.feedback import (
     Ask,
     Feedback,
+    ModelFeedback,
     NonNegativePerRow,
     PositivePerRow,
     Promise,
     RateGain,
-    StateFeedback,
     StiffnessGain,
     spread,
 )
@@ -75,12 +75,12 @@ class Sliding(Feedback):
     function: AnyOddFunction | Annotated[OddFunction, Instance()] = Tanh()
     """How the push grows with the error."""
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         return BoundSliding(self, stack)
 
 
 @final
-class BoundSliding(StateFeedback):
+class BoundSliding(ModelFeedback):
     """The sliding law on the rows of a task.
 
     Its memory is the start, as constants: time, position errors and velocity errors.

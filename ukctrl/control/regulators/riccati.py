@@ -46,7 +46,7 @@ Weight = Annotated[
 
 MARGIN = 1e-7
 """A mode that decays slower than this fraction of the quickest one counts as not decaying."""
-GRIP = 1e-9
+UNREACHED = 1e-9
 """A mode is beyond the inputs when its part of ``[A - s I, B]`` is this small a fraction."""
 QUICKEST = 8.0
 """Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
@@ -293,7 +293,7 @@ def unreached_mode(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
     """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one."""
     whole = np.hstack([shifted, B])
     U, sigma, _ = np.linalg.svd(whole)
-    if sigma[-1] > GRIP * sigma[0]:
+    if sigma[-1] > UNREACHED * sigma[0]:
         return None
     mode: Vector = np.abs(U[:, -1])
     return mode

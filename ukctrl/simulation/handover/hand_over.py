@@ -18,8 +18,8 @@ from ukctrl.simulation.handover.motion_table import (
 from ukctrl.simulation.handover.replay import Replay, replay
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
 from ukctrl.simulation.handover.runtime import Runtime
+from ukctrl.simulation.result.plain_files import card_text, toml_text, write_atomically
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import card_text, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 
 POINT_SECONDS = 0.01

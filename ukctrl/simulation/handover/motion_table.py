@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ukctrl.simulation.result.samples import Labels
-from ukctrl.simulation.result.samples.quantities import FIELDS
-from ukctrl.simulation.result.storage.plain import publish, write_atomically
+from ukctrl.simulation.result.plain_files import replacing, write_atomically
+from ukctrl.simulation.result.quantities import FIELDS, Labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +67,5 @@ def write_parquet(table: pd.DataFrame, units: dict[str, str], path: Path) -> Non
     fields = [field.with_metadata({"units": units.get(field.name, "")}) for field in arrow.schema]
     known = {**(arrow.schema.metadata or {}), b"units": json.dumps(units).encode()}
     arrow = arrow.cast(pa.schema(fields, metadata=known))
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        temporary = Path(folder) / path.name
+    with replacing(path) as temporary:
         pq.write_table(arrow, temporary)
-        publish(temporary, path)

@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 
 from ukctrl.control import Command, Law
 from ukctrl.core.algebra import kernels_large
-from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
-from ukctrl.simulation.result.samples import Labels, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.samples import Signal
 from ukctrl.uk import RankReport, servo_matrix
 
 BATCH = 4_000_000
 """Entries of matrices that wait for their products: more take memory and save nothing."""
-GRIP = ("rank", "sigma_min", "reach")
+OF_THE_ROWS = ("rank", "sigma_min", "reach")
 
 
 @final
@@ -96,7 +97,7 @@ class Recorder:
         self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
         self._worked_out = 0
         self._kinetic: Vector = np.zeros(n)
-        self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in GRIP}
+        self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in OF_THE_ROWS}
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self, final
 from pydantic import model_validator
 
 from ukctrl.control import AnyController, Controller, NoControl
-from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec
 from ukctrl.core.files import catalog

@@ -8,8 +8,8 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import number, percent, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import FIELDS
 from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, largest, smallest
 
 NEAR_SINGULAR = 1e-3

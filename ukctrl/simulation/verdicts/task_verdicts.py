@@ -12,9 +12,9 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import quantity, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
-from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FLOOR, SETTLED_FRACTION
+from ukctrl.simulation.result.metrics.metric_table import SETTLED_FLOOR, SETTLED_FRACTION
+from ukctrl.simulation.result.quantities import per_second
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import per_second
 from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, largest
 
 GROWTH = 2.0

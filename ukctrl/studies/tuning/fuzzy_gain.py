@@ -13,7 +13,7 @@ from ukctrl.control.feedback.chen_robust import ChenRobust
 from ukctrl.control.fuzzy_gain import FuzzyGain, read_fuzzy_gain
 from ukctrl.core.errors import InputError
 from ukctrl.reports import web_page
-from ukctrl.simulation.result.storage import card_text, write_atomically
+from ukctrl.simulation.result.plain_files import card_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning.fuzzy_figure import fuzzy_gain as draw
 
