@@ -18,7 +18,7 @@ import numpy as np
 from dense import reference
 
 from ukctrl import Robot, Scenario
-from ukctrl.control.allocation import LeastNorm
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.null_space import SelfMotion
 from ukctrl.control.servo import Servo
 from ukctrl.core.files.toml import read_spec, read_toml

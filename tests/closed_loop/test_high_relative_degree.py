@@ -20,7 +20,7 @@ from ukctrl.control import (
     StableInversion,
     Task,
 )
-from ukctrl.control.feedback import Baumgarte
+from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.inversion import Flat
 from ukctrl.control.special.io_linearisation import error_polynomial
 from ukctrl.core.errors import InputError

@@ -15,20 +15,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ukctrl.control.allocation import (
-    Allocation,
-    Allocator,
-    AnyAllocation,
-    Bounded,
-    Chen,
-    Damped,
-    Damping,
-    InternalForce,
-    LeastNorm,
-    Posture,
-    Prioritized,
-    SelfMotion,
-)
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.allocation import Allocation, Allocator
+from ukctrl.control.allocation.bounded import Bounded
+from ukctrl.control.allocation.chen import Chen
+from ukctrl.control.allocation.damped import Damped
+from ukctrl.control.allocation.internal_force import InternalForce
+from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
+from ukctrl.control.allocation.prioritized import Prioritized
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
 from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
@@ -40,30 +35,15 @@ from ukctrl.control.elastic import (
     ElasticSingularPerturbation,
     ElasticTracking,
 )
-from ukctrl.control.feedback import (
-    AdaptiveRobust,
-    AnyFeedback,
-    Arctan,
-    Ask,
-    Baumgarte,
-    BoundFeedback,
-    BoundSliding,
-    ChenRobust,
-    Decay,
-    Exact,
-    Feedback,
-    FirstOrder,
-    Lyapunov,
-    ModelFeedback,
-    OddFunction,
-    Pid,
-    Power,
-    Promise,
-    Sinh,
-    Sliding,
-    Tanh,
-)
+from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
+from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback, Promise
+from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, Pid
+from ukctrl.control.feedback.lyapunov import Lyapunov
 from ukctrl.control.feedback.model_error import ModelError, RowMismatch
+from ukctrl.control.feedback.odd import Arctan, OddFunction, Power, Sinh, Tanh
+from ukctrl.control.feedback.sliding import BoundSliding, Sliding
+from ukctrl.control.feedback.surface import Decay
 from ukctrl.control.planned.inversion import (
     AnyInversion,
     Flat,

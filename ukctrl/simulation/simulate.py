@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ukctrl.control import Command
+from ukctrl.control.controller import Command
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError

@@ -15,7 +15,7 @@ from ukctrl.analysis.conformance.clauses import (
 )
 from ukctrl.analysis.conformance.frozen_record import field_names, require_record
 from ukctrl.analysis.conformance.situations import Situation, situation
-from ukctrl.control import Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.core.errors import quoted
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result

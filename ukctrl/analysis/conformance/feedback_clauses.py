@@ -17,7 +17,7 @@ from ukctrl.analysis.conformance.clauses import (
 )
 from ukctrl.analysis.conformance.frozen_record import field_names, require_record
 from ukctrl.analysis.conformance.situations import Situation, situations
-from ukctrl.control import Ask, BoundFeedback, Feedback, ModelFeedback
+from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows

@@ -15,7 +15,7 @@ from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, growth_of, id
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
-from ukctrl.control import law_name
+from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import written_pole
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix

@@ -19,19 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.bounded import Bounded
-from ukctrl.control.allocation.chen import Chen
-from ukctrl.control.allocation.coupling import Coupling
-from ukctrl.control.allocation.damped import Damped
-from ukctrl.control.allocation.internal_force import (
-    InternalForce,
-    ReactionAnswer,
-    reaction_answer,
-)
-from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture, SelfMotion
-from ukctrl.control.allocation.prioritized import Prioritized
+from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.core.kinds import any_of, kinds
 
 if TYPE_CHECKING:
@@ -40,21 +28,4 @@ else:
     AnyAllocation = any_of(kinds(__name__, Allocation))
 """Any allocation of the catalogue, told apart by its ``kind``."""
 
-__all__ = [
-    "Allocation",
-    "Allocator",
-    "AnyAllocation",
-    "AnyNullSpace",
-    "Bounded",
-    "Chen",
-    "Coupling",
-    "Damped",
-    "Damping",
-    "InternalForce",
-    "LeastNorm",
-    "Posture",
-    "Prioritized",
-    "ReactionAnswer",
-    "SelfMotion",
-    "reaction_answer",
-]
+__all__ = ["AnyAllocation"]

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, final
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.error_polynomial import ErrorPolynomial
-from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
+from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
+from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.settling_time import natural_frequency, third_order

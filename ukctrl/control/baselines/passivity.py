@@ -23,7 +23,7 @@ import numpy as np
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.baselines.joint_space import Stiffness, Tracking
 from ukctrl.control.controller import Command, Law
-from ukctrl.control.feedback import RateGain, spread
+from ukctrl.control.feedback.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ukctrl.control.allocation import AnyNullSpace, Damping, LeastNorm, SelfMotion
+from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, SelfMotion
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.error_polynomial import ErrorPolynomial
-from ukctrl.control.feedback import Baumgarte, RateGain, StiffnessGain
+from ukctrl.control.feedback.feedback import RateGain, StiffnessGain
+from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.servo import Servo
 from ukctrl.control.settling_time import natural_frequency
 from ukctrl.control.task import Task

@@ -9,7 +9,9 @@ from typing import Annotated, ClassVar, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.elastic.derivatives import Motion, first, sampled
 from ukctrl.control.elastic.elastic_motors import (
@@ -19,7 +21,8 @@ from ukctrl.control.elastic.elastic_motors import (
     effort_unit,
     elastic_joints,
 )
-from ukctrl.control.feedback import AnyFeedback, Feedback
+from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Matrix, Vector

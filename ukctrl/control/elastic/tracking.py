@@ -8,10 +8,13 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.elastic.elastic_motors import Motors, Refusal, angle_unit, elastic_joints
-from ukctrl.control.feedback import AnyFeedback, Feedback
+from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.planned.polynomial_plan import Plan
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task

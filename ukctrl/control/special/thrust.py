@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.special.pointing import point, turned
 from ukctrl.control.task import NO_MEMORY, Signal, Task

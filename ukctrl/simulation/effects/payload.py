@@ -9,7 +9,7 @@ from typing import Annotated, Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Listed, Position, Quantity, Text, Time, spec
 from ukctrl.robot import Payload, Perturbation, Robot, Snapshot

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Hertz, Listed, Quantity, Radians, Seconds, Text, Time, spec

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects.bound import Conditions

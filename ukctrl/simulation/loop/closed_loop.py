@@ -11,7 +11,8 @@ from typing import Any, final
 
 import numpy as np
 
-from ukctrl.control import Command, Law, Task, law_name
+from ukctrl.control.controller import Command, Law, law_name
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite, ShapeError, UkctrlError
 from ukctrl.core.extremes import first_largest

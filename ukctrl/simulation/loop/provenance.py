@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.control import law_name
+from ukctrl.control.controller import law_name
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control import Command, Law
+from ukctrl.control.controller import Command, Law
 from ukctrl.core.algebra import kernels_large
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ukctrl.control import Allocation, Controller, Feedback
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.controller import Controller
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
 from ukctrl.core.files import catalog, zoo

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Self, final
 
 from pydantic import model_validator
 
-from ukctrl.control import AnyController, Controller, NoControl
+from ukctrl.control import AnyController
+from ukctrl.control.baselines.none import NoControl
+from ukctrl.control.controller import Controller
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Index, Instance, spec

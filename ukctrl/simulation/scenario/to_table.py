@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ukctrl.control import Allocation, Controller, Feedback
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.controller import Controller
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.files.table_paths import Table
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.robot import Robot

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
-from ukctrl.control import Controller
+from ukctrl.control.controller import Controller
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.result.quantities import Labels
