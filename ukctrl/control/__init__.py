@@ -19,11 +19,10 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
 from ukctrl.control.allocation.chen import Chen
-from ukctrl.control.allocation.damped import Damped
 from ukctrl.control.allocation.internal_force import InternalForce
 from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.levels import Damped, Prioritized
 from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
-from ukctrl.control.allocation.prioritized import Prioritized
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
 from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive

@@ -9,10 +9,11 @@ within the motors' limits, and `Prioritized` gives blocks of rows a strict order
 In order:
 
 1. ``allocation``: the base class, and what any allocation does when asked for too much.
-2. ``least_norm``, ``chen``: all rows met exactly; ``metric``, ``coupling``: in which sense.
-3. ``null_space``, ``internal_force``: what the motors do with what is left.
-4. ``damped``, ``prioritized`` with ``order``: rows that lose their grip, or contradict.
-5. ``bounded`` with ``input_limits``, ``scaled``, ``relaxed``, ``box``: within motors' limits.
+2. ``metric``: what it costs to let one motor work rather than another.
+3. ``internal_force``, ``null_space``: what the motors do with what is left.
+4. ``least_norm``, ``chen``: all rows met exactly, in different senses.
+5. ``levels``: rows that lose their grip, damped, or in a strict order.
+6. ``within_limits``, ``bounded``: within motors' limits.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.coupling import free_response
+from ukctrl.control.allocation.least_norm import free_response
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels

@@ -7,14 +7,13 @@ input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. Metrics are in
 
 from __future__ import annotations
 
-from typing import Literal, Self, final
+from typing import Literal, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import model_validator
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.coupling import Coupling, equation
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
@@ -25,6 +24,43 @@ from ukctrl.core.errors import GainError, InputError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
+
+Coupling = Literal["exact", "frozen", "stacked"]
+"""How the reaction of passive rows is thought to answer the input."""
+
+
+class Equation(NamedTuple):
+    """The rows that an input shall meet: ``A (a_free + G u) = b``."""
+
+    A: Matrix
+    b: Vector
+    a_free: Vector
+    G: Matrix
+
+
+def free_response(dynamics: Dynamics) -> Matrix:
+    """Return ``M^-1 B``, the acceleration per unit input if no reaction answered it."""
+    if not len(dynamics.passive):
+        return dynamics.G
+    B = dynamics.snapshot.B
+    answer: Matrix = np.empty(B.shape)
+    kernels.free_response(dynamics.L, B, answer)
+    return answer
+
+
+def equation(coupling: Coupling, A: Matrix, demand: Vector, dynamics: Dynamics) -> Equation:
+    """Return what the input must satisfy under a reading of the coupling.
+
+    Without passive rows all readings are one.
+    """
+    if coupling == "exact" or not len(dynamics.passive):
+        return Equation(A, demand, dynamics.a_free, dynamics.G)
+    G = free_response(dynamics)
+    if coupling == "frozen":
+        return Equation(A, demand, dynamics.a_free, G)
+    A_p = dynamics.passive.rows.A
+    at_rest = A_p @ dynamics.a_free  # what the reaction to motors at rest already gives
+    return Equation(np.vstack((A, A_p)), np.concatenate((demand, at_rest)), dynamics.a_free, G)
 
 
 @spec
