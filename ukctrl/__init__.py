@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from ukctrl.control.allocation.allocation import Allocation, Allocator
     from ukctrl.control.controller import Command, Controller, Law
     from ukctrl.control.feedback.feedback import Feedback
-    from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
+    from ukctrl.control.fuzzy_gain.gain import fuzzy_gain
+    from ukctrl.control.fuzzy_gain.number import Fuzzy
     from ukctrl.control.task import Signal, Task
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.threads import one_blas_thread
@@ -60,8 +61,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.simulation import effects
     from ukctrl.simulation.effects import Effect
-    from ukctrl.simulation.handover import Runtime
-    from ukctrl.simulation.handover.replay import replay
+    from ukctrl.simulation.handover.runtime import Runtime, replay
     from ukctrl.simulation.loop import Loop
     from ukctrl.simulation.result import metrics
     from ukctrl.simulation.result.result import Result
@@ -95,7 +95,8 @@ _NAMES = {
     "control.allocation.allocation": "Allocation Allocator",
     "control.controller": "Command Controller Law",
     "control.feedback.feedback": "Feedback",
-    "control.fuzzy_gain": "Fuzzy fuzzy_gain",
+    "control.fuzzy_gain.gain": "fuzzy_gain",
+    "control.fuzzy_gain.number": "Fuzzy",
     "control.task": "Signal Task",
     "core.algebra.threads": "one_blas_thread",
     "core.arrays": "Matrix Vector",
@@ -110,8 +111,7 @@ _NAMES = {
     "reports.run_page": "write_report",
     "robot": "Robot Snapshot",
     "simulation.effects": "Effect",
-    "simulation.handover": "Runtime",
-    "simulation.handover.replay": "replay",
+    "simulation.handover.runtime": "Runtime replay",
     "simulation.loop": "Loop",
     "simulation.result.result": "Result",
     "simulation.scenario": "Scenario",

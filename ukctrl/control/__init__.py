@@ -28,12 +28,9 @@ from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
 from ukctrl.control.controller import Command, Controller, Law, law_name
-from ukctrl.control.elastic import (
-    ElasticCascade,
-    ElasticLinearisation,
-    ElasticSingularPerturbation,
-    ElasticTracking,
-)
+from ukctrl.control.elastic.linearisation import ElasticLinearisation
+from ukctrl.control.elastic.motor_loops import ElasticCascade, ElasticSingularPerturbation
+from ukctrl.control.elastic.tracking import ElasticTracking
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
 from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback, Promise
@@ -43,14 +40,11 @@ from ukctrl.control.feedback.model_error import ModelError, RowMismatch
 from ukctrl.control.feedback.odd import Arctan, OddFunction, Power, Sinh, Tanh
 from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
-from ukctrl.control.planned.inversion import (
-    AnyInversion,
-    Flat,
-    Inversion,
-    JointMotion,
-    ServoDae,
-    StableInversion,
-)
+from ukctrl.control.planned.inversion import AnyInversion
+from ukctrl.control.planned.inversion.flat import Flat
+from ukctrl.control.planned.inversion.inversion import Inversion, JointMotion
+from ukctrl.control.planned.inversion.servo_dae import ServoDae
+from ukctrl.control.planned.inversion.stable import StableInversion
 from ukctrl.control.planned.law import Feedforward
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.regulators.lqr import Lqi, Lqr

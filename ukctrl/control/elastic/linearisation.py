@@ -9,8 +9,14 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.controller import Command, Law
-from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
-from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw
+from ukctrl.control.elastic.links import (
+    Motion,
+    ThroughSprings,
+    ThroughSpringsLaw,
+    first,
+    sampled,
+    second,
+)
 from ukctrl.control.error_polynomial import ErrorPolynomial
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector

@@ -7,7 +7,7 @@ from typing import Literal, final
 import numpy as np
 
 from ukctrl.control.controller import Command, Law
-from ukctrl.control.planned.inversion import Inversion
+from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.law import USUAL_STEP, Planned, PlannedLaw
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.regulators.riccati import (

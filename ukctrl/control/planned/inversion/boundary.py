@@ -9,8 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations
-from ukctrl.control.planned.inversion.marching import Marcher, Stages
-from ukctrl.control.planned.inversion.radau import radau
+from ukctrl.control.planned.inversion.marching import Marcher, Stages, radau
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations
-from ukctrl.control.planned.inversion.pencil import about, internal
-from ukctrl.control.planned.inversion.radau import differentiation, interpolation
+from ukctrl.control.planned.inversion.marching import differentiation, interpolation
+from ukctrl.control.planned.inversion.rest import about, internal
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, UkctrlError

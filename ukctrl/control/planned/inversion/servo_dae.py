@@ -9,11 +9,15 @@ import numpy as np
 from pydantic import AfterValidator
 
 from ukctrl.control.planned.inversion.consistent import Begin, begin
-from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.dae_equations import Equations, require_low
 from ukctrl.control.planned.inversion.inversion import Inversion
-from ukctrl.control.planned.inversion.low_degree import require_low
-from ukctrl.control.planned.inversion.marching import Marcher, Stages
-from ukctrl.control.planned.inversion.radau import MAX_STAGES, interpolation, radau
+from ukctrl.control.planned.inversion.marching import (
+    MAX_STAGES,
+    Marcher,
+    Stages,
+    interpolation,
+    radau,
+)
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import AfterValidator
 
 from ukctrl.control.planned.inversion.boundary import End, Horizon
-from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.dae_equations import Equations, require_low
 from ukctrl.control.planned.inversion.inversion import Inversion
-from ukctrl.control.planned.inversion.low_degree import require_low
 from ukctrl.control.planned.inversion.rest import Side, rest, side, stands
 from ukctrl.control.planned.inversion.servo_dae import dense, some_stages
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
