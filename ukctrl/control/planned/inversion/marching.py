@@ -139,6 +139,20 @@ class Marcher:
             )
         return stages
 
+    def march(self, t: float, q: Vector, v: Vector, u: Vector, count: int) -> list[Stages]:
+        """Return so many steps forwards in time from a state, whose input is about ``u``.
+
+        Raises:
+            InputError: Some step cannot be made; time and row are named.
+        """
+        guess, steps = self.constant(t, q, v, u), list[Stages]()
+        for k in range(count):
+            stages = self.step(t + k * self._h, q, v, guess)
+            steps.append(stages)
+            q, v = self._equations.robot.integrate(q, stages.xi[-1]), stages.v[-1]
+            guess = self.extrapolated(stages)
+        return steps
+
     def constant(self, t: float, q: Vector, v: Vector, u: Vector) -> Stages:
         """Return the step at constant velocity and input."""
         count = len(self._with_start)

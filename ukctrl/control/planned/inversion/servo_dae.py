@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.planned.inversion.consistent import Begin, begin
+from ukctrl.control.planned.inversion.consistent import begin
 from ukctrl.control.planned.inversion.dae_equations import Equations, require_low
 from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.inversion.marching import (
@@ -18,7 +18,7 @@ from ukctrl.control.planned.inversion.marching import (
     interpolation,
     radau,
 )
-from ukctrl.control.planned.joint_motion import MAX_KNOTS
+from ukctrl.control.planned.joint_motion import require_plannable
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
@@ -38,6 +38,9 @@ def some_stages(value: int) -> int:
     if value > MAX_STAGES:
         raise InputError(f"must be at most {MAX_STAGES}; got {value}. Shorten the step instead.")
     return value
+
+
+StageCount = Annotated[Count, AfterValidator(some_stages)]
 
 
 @spec
@@ -61,17 +64,11 @@ class ServoDae(Inversion):
     forgets_growth: ClassVar[bool] = False
     step: Seconds = 0.05
     """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
-    stages: Annotated[Count, AfterValidator(some_stages)] = 7
+    stages: StageCount = 7
     """Stages of a step, 1 to 9; 1 is the backward Euler method."""
 
     def solve(self, task: Task) -> Nominal:
-        if not np.isfinite(task.duration):
-            raise InputError("task must have a finite duration to plan its motion; got inf.")
-        if task.duration * self.stages / self.step > MAX_KNOTS:
-            raise InputError(
-                f"controller.along.step must be at least "
-                f"{task.duration * self.stages / MAX_KNOTS:.1e} s; got {self.step:g} s."
-            )
+        require_plannable(task.duration, self.step, "along.step", self.stages)
         equations = Equations(task, self.kind)
         every = Stack((*passive_constraints(task.robot), *task.servo), task.robot)
         near = solve_start(every, task.q, task.v, task.start)
@@ -79,26 +76,10 @@ class ServoDae(Inversion):
         corners = breaks(task.servo, task.start, task.start + task.duration)
         step = dividing(self.step, [t - task.start for t in corners])
         first = begin(equations, task, near.q, near.v, task.start)
-        steps = marched(equations, first, task, step, self.stages)
+        count = max(1, int(np.ceil(task.duration / step - 1e-9)))
+        marcher = Marcher(equations, radau(self.stages), step, "controller.along.step")
+        steps = marcher.march(task.start, first.q, first.v, first.u, count)
         return dense(equations, steps, first.q, first.v, first.u, step, corners)
-
-
-def marched(
-    equations: Equations, first: Begin, task: Task, step: float, stages: int
-) -> list[Stages]:
-    """Return the steps that cover a task."""
-    scheme = radau(stages)
-    marcher = Marcher(equations, scheme, step, "controller.along.step")
-    robot, t, q, v = task.robot, task.start, first.q, first.v
-    guess = marcher.constant(t, q, v, first.u)
-    steps: list[Stages] = []
-    for k in range(max(1, int(np.ceil(task.duration / step - 1e-9)))):
-        t = task.start + k * step
-        step_stages = marcher.step(t, q, v, guess)
-        steps.append(step_stages)
-        q, v = robot.integrate(q, step_stages.xi[-1]), step_stages.v[-1]
-        guess = marcher.extrapolated(step_stages)
-    return steps
 
 
 def dense(
