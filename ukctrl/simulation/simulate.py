@@ -19,7 +19,7 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.effects.records import MeasuredAndCommanded
 from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
-from ukctrl.simulation.loop.provenance import beyond_limits, provenance
+from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.spans import SAME, Span, spans
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal
@@ -66,21 +66,7 @@ def simulate(
         status=status,
         message=message,
         scenario=scenario.to_table(),
-        provenance=provenance(
-            scenario,
-            loop.robot,
-            wall_seconds=time.perf_counter() - began,
-            ticks=loop.recorder.ticks,
-            tick_seconds=loop.recorder.tick_seconds,
-            moved=loop.moved,
-            switches=loop.switches,
-            effects=loop.conditions.facts(),
-            random=loop.conditions.random,
-            gains=loop.truth.gains,
-            passive=loop.recorder.passive(),
-            beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
-            rows_demanded=loop.recorder.rows_demanded(),
-        ),
+        provenance=provenance(loop, time.perf_counter() - began),
     )
 
 

@@ -30,6 +30,26 @@ from ukctrl.mechanics.reference import AnyReference
 Stiffness = Annotated[PerRow, Each(Quantity(minimum=0.0))]
 
 
+class SecondOrder:
+    r"""Laws of gains ``kp`` and ``kd`` whose error obeys $\ddot e + k_d \dot e + k_p e = 0$."""
+
+    kp: PerRow
+    kd: PerRow
+
+    def feedback(self) -> Baumgarte:
+        """Return the feedback that they are."""
+        return Baumgarte(alpha=self.kd, beta=self.kp)
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        return self.feedback().attach(stack).error_polynomials(stack)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        w = natural_frequency(settling, damping)
+        return {"kp": w * w, "kd": 2.0 * damping * w}
+
+
 @spec
 class Tracking(Controller):
     """What the joint-space baselines share."""
@@ -59,7 +79,7 @@ class Tracking(Controller):
 
 
 @spec
-class ComputedTorque(Tracking):
+class ComputedTorque(SecondOrder, Tracking):
     r"""Computed torque: $u = B^+ (M (\ddot q_r + k_d \dot e + k_p e) + \mathrm{nle} - f)$.
 
     This is the servo controller whose constraint is the joint motion itself, ``A = I``.
@@ -76,16 +96,7 @@ class ComputedTorque(Tracking):
 
     def start(self, task: Task) -> Law:
         joints = dc.replace(task, servo=(self.motion(task),))
-        return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp)).start(joints)
-
-    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
-        return Baumgarte(alpha=self.kd, beta=self.kp).attach(stack).error_polynomials(stack)
-
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        w = natural_frequency(settling, damping)
-        return {"kp": w * w, "kd": 2.0 * damping * w}
+        return Servo(feedback=self.feedback()).start(joints)
 
 
 @spec

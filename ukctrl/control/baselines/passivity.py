@@ -93,8 +93,8 @@ class SlotineLiAdaptive(PassivityBased):
 
 
 class _Passive(Law, abc.ABC):
-    def __init__(self, spec: PassivityBased, kind: str, task: Task) -> None:
-        robot = task.robot
+    def __init__(self, spec: SlotineLi | SlotineLiAdaptive, task: Task) -> None:
+        robot, kind = task.robot, spec.kind
         if robot.passive:
             held = dict.fromkeys(Stack(passive_constraints(robot), robot).blocks)
             raise InputError(
@@ -139,9 +139,6 @@ class _Passive(Law, abc.ABC):
 
 @final
 class _SlotineLi(_Passive):
-    def __init__(self, spec: SlotineLi, task: Task) -> None:
-        super().__init__(spec, spec.kind, task)
-
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         s = dynamics.snapshot
         sigma, w, a = self._virtual(s)
@@ -152,7 +149,7 @@ class _SlotineLi(_Passive):
 @final
 class _Adaptive(_Passive):
     def __init__(self, spec: SlotineLiAdaptive, task: Task) -> None:
-        super().__init__(spec, spec.kind, task)
+        super().__init__(spec, task)
         self._believed = task.robot.snapshot(task.q).inertial_parameters().ravel()
         self.memory = self._believed.copy()
         rates = np.diag(weight(spec.gamma, KINDS, "gamma"))

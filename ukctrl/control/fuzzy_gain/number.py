@@ -43,7 +43,7 @@ class Fuzzy:
             InputError: It is no such text.
         """
         values = [parse_value(part.strip()) for part in text.split(":")]
-        numbers = [float(v) for v in values if isinstance(v, int | float) and not _is_truth(v)]
+        numbers = [float(v) for v in values if isinstance(v, int | float) and type(v) is not bool]
         if len(numbers) != len(values) or len(values) not in (1, 3, 4):
             raise InputError(
                 "a fuzzy number must be LOW:PEAK:HIGH, LOW:LEFT:RIGHT:HIGH or one number, such as "
@@ -101,7 +101,3 @@ class Fuzzy:
 def _straight(a: float, b: float, power: int) -> float:
     r"""Return $\int_0^1 (a + \alpha(b - a))^n d\alpha$, without dividing by $b - a$."""
     return math.fsum(a ** (power - k) * b**k for k in range(power + 1)) / (power + 1)
-
-
-def _is_truth(value: object) -> bool:
-    return isinstance(value, bool)

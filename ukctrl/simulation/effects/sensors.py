@@ -42,7 +42,7 @@ class Noise(SensorEffect):
 
     @model_validator(mode="after")
     def _some_noise(self) -> Noise:
-        refuse_zeros(std=self.std, v_std=self.v_std)
+        refuse_zeros(self, "std", "v_std")
         return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
@@ -76,7 +76,7 @@ class Bias(SensorEffect):
 
     @model_validator(mode="after")
     def _some_bias(self) -> Bias:
-        refuse_zeros(offset=self.offset, v_offset=self.v_offset)
+        refuse_zeros(self, "offset", "v_offset")
         return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:

@@ -138,12 +138,10 @@ class Recorder:
             arrays["frame_reference"][k, place] = trace.reference
         for place, site in self._watched:
             arrays["frame_position"][k, place] = s.point(site)
-        for name, signal in self.law.signals(belief, state.memory).items():
+        own = self.law.signals(belief, state.memory)
+        for name, signal in (*own.items(), *self.trail.keep(k, s)):
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = signal[1:]
-        for name, reading in self.trail.keep(k, s):
-            self._signals.setdefault(name, []).append(reading.value)
-            self._texts[name] = (reading.units, reading.long_name, reading.components)
         self.count = k + 1  # last, so that an interruption never leaves half a sample
 
     def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
@@ -222,15 +220,16 @@ class Recorder:
 
     def signals(self) -> dict[str, Signal]:
         """Return the signals of the law and of the effects so far."""
-        return {
-            name: Signal(
+        signals = {}
+        for name, values in self._signals.items():
+            units, words, components = self._texts[name]
+            signals[name] = Signal(
                 values=np.array(values[: self.count]),
-                units=self._texts[name][0],
-                long_name=self._texts[name][1],
-                components=self._texts[name][2],
+                units=units,
+                long_name=words,
+                components=components,
             )
-            for name, values in self._signals.items()
-        }
+        return signals
 
     def labels(self) -> Labels:
         """Return the names along every axis."""

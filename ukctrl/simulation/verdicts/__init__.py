@@ -12,7 +12,6 @@ from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.verdicts import (
     actuator_verdicts,
-    ground_verdicts,
     outcome_verdicts,
     simulation_verdicts,
     task_verdicts,
@@ -36,7 +35,7 @@ def judge(result: Result) -> tuple[Verdict, ...]:
         actuator_verdicts.grip(result),
         actuator_verdicts.reach(result),
         actuator_verdicts.limits(result),
-        ground_verdicts.ground(result),
+        actuator_verdicts.ground(result),
         outcome_verdicts.effects(result),
         *concessions(result),
         simulation_verdicts.joints(result),

@@ -5,8 +5,8 @@ In order:
 1. ``inversion``: what one is; inverse kinematics is the simplest.
 2. ``flat``: from the rows and their derivatives, by algebra.
 3. ``dae_equations``, ``marching``: the rows as constraints, from state to state.
-4. ``rest``: internal dynamics, and ends at rest. ``consistent``: states to start from.
-5. ``servo_dae``: forwards in time. ``boundary``, ``stable``: over the whole horizon at once.
+4. ``rest``: internal dynamics, and ends at rest. ``servo_dae``: forwards in time.
+5. ``boundary``, ``stable``: over the whole horizon at once.
 """
 
 from __future__ import annotations
