@@ -2,11 +2,12 @@
 
 In order:
 
-1. ``task``: what a law is started on. ``controller``: what a controller and its started law are.
-2. ``servo``: the law by rows, a feedback (what to ask for) and an allocation (which input).
-3. ``baselines``, ``regulators``: the classical laws it is compared with.
-4. ``planned``: motions worked out before the run, and what holds to them.
-5. ``elastic``, ``special``: links behind springs; laws for one kind of robot or task.
+1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
+2. ``error_dynamics``: linear errors. ``feedback``: what to ask for. ``allocation``: which input.
+3. ``controller``: what a controller and its started law are. ``servo``: a feedback, an allocation.
+4. ``fuzzy_uncertainty``: the gain of a robust law. ``elastic``: links that springs drive.
+5. ``planned``: motions worked out before the run, and what holds to them.
+6. ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
 """
 
 from __future__ import annotations
@@ -18,16 +19,14 @@ from pydantic import Field
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
-from ukctrl.control.allocation.chen import Chen
 from ukctrl.control.allocation.internal_force import InternalForce
-from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.least_norm import Chen, LeastNorm
 from ukctrl.control.allocation.levels import Damped, Prioritized
 from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
-from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.controller import Command, Controller, Law, law_name
+from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
 from ukctrl.control.elastic.linearisation import ElasticLinearisation
 from ukctrl.control.elastic.motor_loops import ElasticCascade, ElasticSingularPerturbation
 from ukctrl.control.elastic.tracking import ElasticTracking

@@ -13,12 +13,11 @@ from typing import Annotated, Any, Literal, final
 
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.controller import Command, Controller, Law
-from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.error_dynamics import ErrorPolynomial, natural_frequency, third_order
 from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
-from ukctrl.control.settling_time import natural_frequency, third_order
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError

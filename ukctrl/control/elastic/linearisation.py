@@ -17,7 +17,7 @@ from ukctrl.control.elastic.links import (
     sampled,
     second,
 )
-from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import Rate, RateSquared, Seconds, spec

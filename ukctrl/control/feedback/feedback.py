@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from ukctrl.control.error_polynomial import ErrorPolynomial, measured_polynomials
+from ukctrl.control.error_dynamics import ErrorPolynomial, measured_polynomials
 from ukctrl.control.task import NO_MEMORY, Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
@@ -161,17 +161,7 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     """
     m = len(stack)
     if isinstance(gain, dict):
-        rows = [row.rpartition(".")[2] for row in stack.names]
-        if not gain.keys() <= set(stack.blocks) and gain.keys() & set(rows):
-            return _by_row(gain, rows, name)
-        for block in gain:
-            if block not in stack.blocks:
-                known = set(stack.blocks)
-                raise unknown_name(f"block of servo rows (in gain '{name}')", block, known)
-        missing = [block for block in stack.blocks if block not in gain]
-        if missing:
-            raise GainError(f"gain '{name}' must name every block; '{missing[0]}' is missing.")
-        return np.array([gain[block] for block in stack.blocks])
+        return _by_name(gain, stack, name)
     if isinstance(gain, tuple):
         if len(gain) != m:
             raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
@@ -179,17 +169,21 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     return np.full(m, gain)
 
 
-def _by_row(gain: dict[str, float], rows: list[str], name: str) -> Vector:
-    for row in gain:
-        if row not in rows:
-            raise unknown_name(f"servo row (in gain '{name}')", row, set(rows))
-    missing = [row for row in rows if row not in gain]
+def _by_name(gain: dict[str, float], stack: Stack, name: str) -> Vector:
+    rows = tuple(row.rpartition(".")[2] for row in stack.names)
+    by_row = not gain.keys() <= set(stack.blocks) and bool(gain.keys() & set(rows))
+    what, names = ("servo row", rows) if by_row else ("block of servo rows", stack.blocks)
+    for key in gain:
+        if key not in names:
+            raise unknown_name(f"{what} (in gain '{name}')", key, set(names))
+    missing = [key for key in names if key not in gain]
     if missing:
-        raise GainError(f"gain '{name}' must name every row; '{missing[0]}' is missing.")
-    if len(set(rows)) < len(rows):
+        each = "row" if by_row else "block"
+        raise GainError(f"gain '{name}' must name every {each}; '{missing[0]}' is missing.")
+    if by_row and len(set(rows)) < len(rows):
         twice = next(row for row in rows if rows.count(row) > 1)
         raise GainError(
             f"gain '{name}' must tell rows apart; several are named '{twice}'. Give a "
             "list with one number a row."
         )
-    return np.array([gain[row] for row in rows], dtype=np.float64)
+    return np.array([gain[key] for key in names], dtype=np.float64)

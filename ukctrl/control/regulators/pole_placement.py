@@ -9,9 +9,9 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.control.error_dynamics import natural_frequency
 from ukctrl.control.regulators.regulator import Regulating, Regulation
 from ukctrl.control.regulators.riccati import Regulator, states_of_mode, unreached_mode
-from ukctrl.control.settling_time import natural_frequency
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError

@@ -12,8 +12,7 @@ from pydantic import model_validator
 
 from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
-from ukctrl.control.baselines.none import NoControl
-from ukctrl.control.controller import Controller
+from ukctrl.control.controller import Controller, NoControl
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.errors import InputError

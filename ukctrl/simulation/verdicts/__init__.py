@@ -14,7 +14,6 @@ from ukctrl.simulation.verdicts import (
     actuator_verdicts,
     outcome_verdicts,
     simulation_verdicts,
-    task_verdicts,
 )
 from ukctrl.simulation.verdicts.law_verdicts import concessions
 from ukctrl.simulation.verdicts.outcome_verdicts import headline
@@ -29,8 +28,8 @@ def judge(result: Result) -> tuple[Verdict, ...]:
         return (ending,)
     verdicts = (
         ending,
-        task_verdicts.error(result),
-        task_verdicts.velocity(result),
+        outcome_verdicts.error(result),
+        outcome_verdicts.velocity(result),
         outcome_verdicts.switches(result),
         actuator_verdicts.grip(result),
         actuator_verdicts.reach(result),

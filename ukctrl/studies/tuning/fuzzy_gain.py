@@ -10,7 +10,7 @@ from typing import Any, final
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain.gain import FuzzyGain, read_fuzzy_gain
+from ukctrl.control.fuzzy_uncertainty import FuzzyGain, read_fuzzy_gain
 from ukctrl.control.servo import Servo
 from ukctrl.core.errors import InputError
 from ukctrl.reports import web_page

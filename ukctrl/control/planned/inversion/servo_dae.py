@@ -57,22 +57,11 @@ MAX_ITERATIONS = 30
 
 
 class Begin(NamedTuple):
-    """A consistent start, with the motion that leaves from it on a short interval."""
+    """A consistent start, and the input there."""
 
     q: Vector
     v: Vector
     u: Vector
-    length: float
-    """Of the interval [s]."""
-    nodes: Vector
-    """In [0, 1]."""
-    xi: Matrix
-    """Tangent steps from ``base`` at the nodes."""
-    base: Vector
-    w: Matrix
-    """Velocities at the nodes."""
-    inputs: Matrix
-    """Inputs at the nodes."""
 
 
 def begin(equations: Equations, task: Task, q: Vector, v: Vector, t: float) -> Begin:
@@ -133,7 +122,7 @@ class _Interval(NamedTuple):
 def _fitted(
     equations: Equations, t: float, h: float, q: Vector, v: Vector, u: Vector, count: int
 ) -> tuple[Begin, float, str]:
-    """Return the motion on an interval, what it leaves of the equations, and of which row."""
+    """Return the start of a motion, what that leaves of the equations, and of which row."""
     n, m = equations.n, equations.m
     nodes = 0.5 * (1.0 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE))
     fewer = DEGREE - SMOOTHER
@@ -164,8 +153,7 @@ def _fitted(
     row, unit = equations.stack.names[k], equations.stack.units[k]
     worst = f"row '{row}' is off by {np.abs(c[:, k]).max():.1e} {unit}, the equations by {left:.1e}"
     start = equations.robot.integrate(q, xi[0])
-    beginning = Begin(start, w[0].copy(), inputs[0].copy(), h, nodes, xi, q, w, spread @ inputs)
-    return beginning, left, worst
+    return Begin(start, w[0].copy(), inputs[0].copy()), left, worst
 
 
 def _linearised(
