@@ -27,8 +27,11 @@ from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGra
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
 from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
-from ukctrl.control.elastic.linearisation import ElasticLinearisation
-from ukctrl.control.elastic.motor_loops import ElasticCascade, ElasticSingularPerturbation
+from ukctrl.control.elastic.laws import (
+    ElasticCascade,
+    ElasticLinearisation,
+    ElasticSingularPerturbation,
+)
 from ukctrl.control.elastic.tracking import ElasticTracking
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust

@@ -60,21 +60,22 @@ class Tracking(Controller):
     plan_step: Seconds = 0.005
     """Step of the inverse kinematics [s]."""
 
-    def motion(self, task: Task) -> JointFollows:
-        """Return the motion to follow, as a constraint.
+    def along(self, task: Task) -> Task:
+        """Return the task whose only constraint is the motion to follow.
 
         Raises:
             InputError: There is none, or the path has another number of components.
         """
         if self.path is None:
-            return joint_motion(task, self.plan_step, self.joints)
+            motion = joint_motion(task, self.plan_step, self.joints)
+            return dc.replace(task, servo=(motion,))
         joints = self.joints or following_joints(task)
         if self.path.size != len(joints):
             raise InputError(
                 f"controller.path must have {len(joints)} components, one for each of "
                 f"{', '.join(joints)}; got {self.path.size}."
             )
-        return JointFollows(joints=joints, path=self.path)
+        return dc.replace(task, servo=(JointFollows(joints=joints, path=self.path),))
 
 
 @spec
@@ -94,8 +95,7 @@ class ComputedTorque(SecondOrder, Tracking):
     """Gain of the joint rate error [1/s]."""
 
     def start(self, task: Task) -> Law:
-        joints = dc.replace(task, servo=(self.motion(task),))
-        return Servo(feedback=self.feedback()).start(joints)
+        return Servo(feedback=self.feedback()).start(self.along(task))
 
 
 @spec
@@ -129,7 +129,7 @@ class PdGravity(Tracking):
 @final
 class _PdGravity(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
-        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        super().__init__(spec.along(task))
         self._kp, self._kd = spread(spec.kp, self.stack, "kp"), spread(spec.kd, self.stack, "kd")
         self._motors = FullActuation(task)
         robot = task.robot
@@ -181,7 +181,7 @@ class JointPid(Tracking):
 @final
 class _JointPid(Law):
     def __init__(self, spec: JointPid, task: Task) -> None:
-        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        super().__init__(spec.along(task))
         self._kp, self._ki, self._kd = (
             spread(gain, self.stack, name)
             for gain, name in ((spec.kp, "kp"), (spec.ki, "ki"), (spec.kd, "kd"))

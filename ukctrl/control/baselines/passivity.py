@@ -14,7 +14,6 @@ measured.
 from __future__ import annotations
 
 import abc
-import dataclasses as dc
 from collections.abc import Mapping
 from typing import Annotated, Literal, final
 
@@ -103,7 +102,7 @@ class _Passive(Law, abc.ABC):
                 'Use kind = "servo".'
             )
         robot.snapshot(task.q).coriolis()  # or refuse a plant of formulas
-        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        super().__init__(spec.along(task))
         if len(self.stack) < robot.nv:
             raise InputError(
                 f'controller.joints must name all of {", ".join(robot.dofs)} for kind = "{kind}"; '

@@ -4,5 +4,5 @@ In order:
 
 1. ``elastic_motors``: what every such law asks of the joints, and the way to their motors.
 2. ``links``: what the springs should do, and how that goes on.
-3. ``motor_loops``, ``linearisation``: laws by rows. ``tracking``: along a planned motion.
+3. ``laws``: by rows. ``tracking``: along a planned motion.
 """

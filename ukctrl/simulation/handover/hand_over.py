@@ -25,17 +25,9 @@ if TYPE_CHECKING:
     from ukctrl.simulation.result.result import Result
 
 
-QUANTITIES = {
-    "q": "coordinates",
-    "v": "dofs",
-    "a": "dofs",
-    "u": "actuators",
-    "q_measured": "coordinates",
-    "v_measured": "dofs",
-    "u_commanded": "actuators",
-}
-"""What the table has columns of, with the names along its axis; the last three only where what the
-law sees or says is not what is."""
+QUANTITIES = ("q", "v", "a", "u", "q_measured", "v_measured", "u_commanded")
+"""What the table has columns of; the last three only where what the law sees or says is not what
+is."""
 
 
 def motion_table(result: Result) -> pd.DataFrame:
@@ -46,9 +38,9 @@ def motion_table(result: Result) -> pd.DataFrame:
     import pandas as pd
 
     columns = {"time": np.array(result.time)}
-    for name, axis in QUANTITIES.items():
+    for name in QUANTITIES:
         if name in result.samples.arrays:
-            names = getattr(result.labels, axis)
+            names = result.labels.names[FIELDS[name].dims[0]]
             columns |= {f"{name}.{entry}": result[name][:, k] for k, entry in enumerate(names)}
     return pd.DataFrame(columns)
 
@@ -56,8 +48,8 @@ def motion_table(result: Result) -> pd.DataFrame:
 def column_units(labels: Labels) -> dict[str, str]:
     """Return the unit of every column of `motion_table`, and of those that it may lack."""
     units = {"time": "s"}
-    for name, axis in QUANTITIES.items():
-        names, known = getattr(labels, axis), FIELDS[name].units(labels)
+    for name in QUANTITIES:
+        names, known = labels.names[FIELDS[name].dims[0]], FIELDS[name].units(labels)
         units |= {f"{name}.{entry}": unit for entry, unit in zip(names, known, strict=True)}
     return units
 

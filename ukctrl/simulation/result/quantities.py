@@ -95,16 +95,16 @@ class Labels:
             name.rpartition(".")[0] or name for name in self.passive_rows
         )
         object.__setattr__(self, "passive_row_blocks", blocks)
-        sizes = self.sizes
+        entries = self.names
         names = {text.axis: text.attribute for text in AXIS_TEXTS if text.name == text.axis}
         along = [(text.attribute, text.axis) for text in AXIS_TEXTS if text.axis != "axis"]
         for attribute, axis in (*along, ("effort_limit", "actuator")):
             values = tuple(getattr(self, attribute))
             object.__setattr__(self, attribute, values)
-            if len(values) != sizes[axis]:
+            if len(values) != len(entries[axis]):
                 raise ShapeError(
                     f"labels: {attribute} must have one entry for each of the "
-                    f"{sizes[axis]} {names[axis]}; got {len(values)}."
+                    f"{len(entries[axis])} {names[axis]}; got {len(values)}."
                 )
 
     @property
@@ -113,13 +113,10 @@ class Labels:
         return AXES
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """Length of every axis but time."""
-        return {
-            text.axis: len(getattr(self, text.attribute))
-            for text in AXIS_TEXTS
-            if text.name == text.axis
-        }
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Names along every axis but time."""
+        named = (text for text in AXIS_TEXTS if text.name == text.axis)
+        return {text.axis: getattr(self, text.attribute) for text in named}
 
     @property
     def blocks(self) -> tuple[str, ...]:

@@ -92,10 +92,10 @@ class Samples:
         for name in samples:
             if name not in FIELDS:
                 raise unknown_name("sampled quantity", name, FIELDS)
-        n, sizes = len(instants), labels.sizes
+        n, names = len(instants), labels.names
         arrays = {}
         for name, field in FIELDS.items():
-            shape = (n, *(sizes[dim] for dim in field.dims))
+            shape = (n, *(len(names[dim]) for dim in field.dims))
             if name in samples:
                 arrays[name] = _shaped(name, samples[name], shape)
             elif field.always:
