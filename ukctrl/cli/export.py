@@ -49,7 +49,7 @@ def export(
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
     from ukctrl.cli import terminal
-    from ukctrl.simulation.handover import hand_over
+    from ukctrl.simulation.handover.hand_over import hand_over
     from ukctrl.simulation.simulate import Simulation, simulate
 
     with terminal.stoppable(Simulation.run.__code__) as stop:

@@ -20,8 +20,8 @@ from ukctrl.reports import plot, web_page
 from ukctrl.reports.table import Column, Table
 from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.plain_files import toml_text, write_atomically
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import toml_text, write_atomically
 
 __all__ = ["html", "pictures", "write_report"]
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports.plot import style
-from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.simulation.result.plain_files import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment

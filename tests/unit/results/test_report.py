@@ -242,7 +242,7 @@ def test_toml_is_marked_and_escaped(toml, marked):
 def test_marking_toml_loses_no_character(helix):
     from html import unescape
 
-    from ukctrl.simulation.result.storage import toml_text
+    from ukctrl.simulation.result.plain_files import toml_text
 
     text = toml_text(hostile().scenario) + toml_text(helix(2).scenario)
     assert unescape(re.sub(r"<[^>]*>", "", web_page.highlight_toml(text))) == text

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_smallest
 from ukctrl.simulation.loop import Loop

@@ -10,6 +10,11 @@ from typing import Any
 from ukctrl.analysis.conformance.clauses import Broken, require
 
 
+def field_names(part: Any) -> set[str]:
+    """Return the names of the settings that a part has."""
+    return {field.name for field in dc.fields(part)} if dc.is_dataclass(part) else set()
+
+
 def require_record(part: Any) -> None:
     """Require a frozen dataclass that equals its copy, its pickle and its replacement.
 

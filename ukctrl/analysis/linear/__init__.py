@@ -27,7 +27,7 @@ from ukctrl.analysis.linear.period import LargestPeriod, largest_period
 from ukctrl.analysis.linear.point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
 from ukctrl.analysis.linear.zeros import invariant_zeros
-from ukctrl.control.settling_time import natural_frequency
+from ukctrl.control.error_dynamics import natural_frequency
 
 __all__ = [
     "Design",

@@ -17,8 +17,8 @@ from typing import Any, final
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import as_rates, growth_of
-from ukctrl.control import law_name
-from ukctrl.control.settling_time import SETTLED, natural_frequency
+from ukctrl.control.controller import law_name
+from ukctrl.control.error_dynamics import SETTLED, natural_frequency
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.simulation.loop import Loop

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.linear.zeros import invariant_zeros
-from ukctrl.control.regulators.riccati import GRIP, states_of_mode
+from ukctrl.control.regulators.riccati import UNREACHED, states_of_mode
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import ranks
 
@@ -54,7 +54,7 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
         near = [p for p in left if abs(p - pole) <= SAME * size]
         left = [p for p in left if abs(p - pole) > SAME * size]
         U, sigma, _ = np.linalg.svd(np.hstack([A - pole * np.eye(n), B]))
-        beyond = sigma <= max(GRIP * sigma[0], sigma[-1])  # at least what is nearest
+        beyond = sigma <= max(UNREACHED * sigma[0], sigma[-1])  # at least what is nearest
         weights = np.linalg.norm(U[:, beyond], axis=1)
         twice = 2 if abs(pole.imag) > SAME * size else 1
         modes.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))

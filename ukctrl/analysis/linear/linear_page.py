@@ -17,7 +17,7 @@ from ukctrl.core.extremes import ranks
 from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
-from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.simulation.result.plain_files import write_atomically
 
 __all__ = ["pictures", "write_analysis"]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix
 
-NOTHING = 1e-9
+SINGULAR = 1e-9
 """A singular value below this fraction of the system's norm counts as zero."""
 
 
@@ -31,7 +31,7 @@ def invariant_zeros(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> NDArray[np.co
         Automatica 18(4), 1982.
     """
     whole = np.block([[A, B], [C, D]])
-    small = NOTHING * float(np.linalg.norm(whole)) if whole.size else 0.0
+    small = SINGULAR * float(np.linalg.norm(whole)) if whole.size else 0.0
     A, B, C, D = _inside(A, B, C, D, small)
     A, C, B, D = (each.T for each in _inside(A.T, C.T, B.T, D.T, small))
     if not len(A):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ukctrl.cli.terminal.lines import Line, Part, clean, hanging, show, table_lines, write_json
 
 if TYPE_CHECKING:
-    from ukctrl.simulation.handover import HandedOver
+    from ukctrl.simulation.handover.hand_over import HandedOver
 
 
 def show_export(done: HandedOver, as_json: bool) -> None:

@@ -12,8 +12,8 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import prefixed, unit_text
 from ukctrl.reports.plot import marks, panels, reaction_panel, style
 from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.quantities import FIELDS, common_unit, per_second
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import FIELDS, common_unit, per_second
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
-from ukctrl.control import Controller
+from ukctrl.control.controller import Controller
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects import Mismatch
+from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import Labels
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, part, repeat_seed
 from ukctrl.studies.comparison.comparison import Comparison, Conditions

@@ -15,8 +15,8 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.table import csv_text
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.studies.batch import Outcome
 from ukctrl.studies.comparison import comparison_verdicts
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts

@@ -15,7 +15,7 @@ from ukctrl.reports.plot import overlay
 from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.result.storage import toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import toml_text, write_atomically
 from ukctrl.simulation.verdicts import headline
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_tables import (

@@ -19,7 +19,7 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.batch import Outcome
 
 __all__ = ["Pair", "Row", "completed_names", "rank"]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.samples import Labels
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.quantities import Labels
 from ukctrl.studies.batch import Outcome
 from ukctrl.studies.comparison.ranking import Row, rank
 

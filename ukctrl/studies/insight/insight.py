@@ -15,8 +15,8 @@ from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.core.statistics import Estimate
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import STATUSES
-from ukctrl.simulation.result.samples import Labels
 from ukctrl.studies.insight.effective_samples import families, share
 from ukctrl.studies.insight.failures import Separation, separations
 from ukctrl.studies.insight.maps import Map, map_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ukctrl.core.statistics import CONFIDENCE, Estimate
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.insight.command import command_of
 from ukctrl.studies.insight.insight_verdicts import headline, verdicts
 from ukctrl.studies.insight.maps import Map, Side

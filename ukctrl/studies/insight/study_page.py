@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ukctrl.core.number_text import number, prefixed
 from ukctrl.reports import web_page
+from ukctrl.simulation.result.plain_files import toml_text, write_atomically
 from ukctrl.simulation.result.result import STATUSES
-from ukctrl.simulation.result.storage import toml_text, write_atomically
 from ukctrl.studies.insight import study_figures
 from ukctrl.studies.insight import study_tables as tables
 from ukctrl.studies.insight.command import SCENARIO, command_of

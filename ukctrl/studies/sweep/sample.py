@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.prepare import true_robot
+from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch import Outcome, Run, Watch

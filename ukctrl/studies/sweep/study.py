@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
 from ukctrl.simulation.loop.provenance import origin
-from ukctrl.simulation.result.storage import plain, replacing, toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import plain, replacing, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import read_rows
@@ -232,7 +232,6 @@ class Study:
 
 def write_tables(folder: Path, table: pd.DataFrame) -> None:
     """Write `study.csv` and `study.parquet`, each in one atomic step."""
-    with replacing(folder / CSV) as target:
-        write_csv(table, target)
-    with replacing(folder / PARQUET) as target:
-        write_parquet(table, target)
+    for name, write in ((CSV, write_csv), (PARQUET, write_parquet)):
+        with replacing(folder / name) as path, path.open("wb") as target:
+            write(table, target)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ukctrl.simulation.result.storage import card_text
+from ukctrl.simulation.result.plain_files import card_text
 from ukctrl.studies.tuning.tuning_record import Tuning
 
 _TUNED, _GAINS = re.compile(r", tuned for .*$"), re.compile(r"; gains from \d+ simulations.*$")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ukctrl.control.fuzzy_gain import FuzzyGain
+    from ukctrl.control.fuzzy_uncertainty import FuzzyGain
 
 
 @style.styled

@@ -8,12 +8,13 @@ import io
 from pathlib import Path
 from typing import Any, final
 
-from ukctrl.control import Servo, law_name
+from ukctrl.control.controller import law_name
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import FuzzyGain, read_fuzzy_gain
+from ukctrl.control.fuzzy_uncertainty import FuzzyGain, read_fuzzy_gain
+from ukctrl.control.servo import Servo
 from ukctrl.core.errors import InputError
 from ukctrl.reports import web_page
-from ukctrl.simulation.result.storage import card_text, write_atomically
+from ukctrl.simulation.result.plain_files import card_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning.fuzzy_figure import fuzzy_gain as draw
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ukctrl.simulation.effects import Mismatch
-from ukctrl.simulation.loop.prepare import true_robot
+from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.scenario import Scenario
 
 NAME = "robustness"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from pathlib import Path
 
-from ukctrl.control import law_name
+from ukctrl.control.controller import law_name
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario

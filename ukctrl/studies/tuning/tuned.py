@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ukctrl.core.verdict import Verdict
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning import tuning_verdicts
 from ukctrl.studies.tuning.card import tuned_card

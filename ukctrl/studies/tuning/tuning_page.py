@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ukctrl.core.number_text import number
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
-from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.simulation.result.plain_files import write_atomically
 from ukctrl.studies.tuning import tuning_figures
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_record import METHODS

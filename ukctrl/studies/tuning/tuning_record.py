@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.tuning.gains import Gain
 
 Stage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out"]

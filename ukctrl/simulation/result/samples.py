@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, ShapeError, unknown_name
-from ukctrl.simulation.result.samples.labels import AXES, Labels
-from ukctrl.simulation.result.samples.quantities import FIELDS
+from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,10 +92,10 @@ class Samples:
         for name in samples:
             if name not in FIELDS:
                 raise unknown_name("sampled quantity", name, FIELDS)
-        n, sizes = len(instants), _sizes(labels)
+        n, names = len(instants), labels.names
         arrays = {}
         for name, field in FIELDS.items():
-            shape = (n, *(sizes[dim] for dim in field.dims))
+            shape = (n, *(len(names[dim]) for dim in field.dims))
             if name in samples:
                 arrays[name] = _shaped(name, samples[name], shape)
             elif field.always:
@@ -109,18 +108,6 @@ class Samples:
             signals=MappingProxyType(own),
             labels=labels,
         )
-
-
-def _sizes(labels: Labels) -> dict[str, int]:
-    return {
-        "coordinate": len(labels.coordinates),
-        "dof": len(labels.dofs),
-        "actuator": len(labels.actuators),
-        "row": len(labels.rows),
-        "passive_row": len(labels.passive_rows),
-        "frame": len(labels.frames),
-        "axis": len(AXES),
-    }
 
 
 def _frozen(values: ArrayLike) -> Array:
@@ -139,8 +126,7 @@ def _shaped(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def _checked(name: str, signal: Signal, n: int) -> Signal:
-    axes = _sizes(Labels())
-    taken = {"time", "effort_limit", "row_block", *FIELDS, *axes, *(f"{dim}_units" for dim in axes)}
+    taken = {"time", "effort_limit", *FIELDS, *(text.name for text in AXIS_TEXTS)}
     if name in taken or not re.fullmatch(r"[\w.]+", name):
         raise InputError(
             f"a signal's name must be a word that no other variable has; got '{name}'. "

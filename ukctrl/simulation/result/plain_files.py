@@ -11,22 +11,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from ukctrl.core.errors import InputError
-
-__all__ = [
-    "card_text",
-    "finite_or_none",
-    "lock",
-    "plain",
-    "publish",
-    "toml_text",
-    "writable",
-    "write_atomically",
-]
 
 _NUMBERS = re.compile(r"\[\n((?:[ ]+[^\[\]{}\n\"'=,]+,\n)+)[ ]*\]")
 """A list of numbers over several lines. No text holds a line break, so none can look like it."""
@@ -104,29 +93,24 @@ def finite_or_none(value: Any) -> Any:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that at every moment the old or the new one stands there whole."""
-    with replacing(path) as stream:
-        stream.write(content)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path) -> Iterator[Path]:
     """Yield a file to write to, which takes the place of the old one when it is whole."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-        publish(temporary, path)
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # readable by whom the user's umask allows
+        os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def publish(temporary: Path, path: Path) -> None:
-    """Move a finished file into place, readable by whom the user's umask allows."""
-    mask = os.umask(0)
-    os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
-    os.replace(temporary, path)
 
 
 def lock(handle: int, work: str, folder: Path) -> None:

@@ -7,10 +7,8 @@ with xarray it is the same dataset as [`Result.data`][ukctrl.Result.data].
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,37 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.simulation.result.samples import AXES, FIELDS, Labels, Samples, Signal, common_unit
-from ukctrl.simulation.result.storage.plain import (
-    card_text,
+from ukctrl.simulation.result.plain_files import (
     finite_or_none,
-    lock,
-    plain,
-    publish,
     replacing,
     toml_text,
     writable,
     write_atomically,
 )
+from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.samples import Samples, Signal
 
 if TYPE_CHECKING:
     import xarray as xr
-
-__all__ = [
-    "Record",
-    "attributes",
-    "card_text",
-    "dataset",
-    "finite_or_none",
-    "load",
-    "lock",
-    "plain",
-    "replacing",
-    "save",
-    "toml_text",
-    "writable",
-    "write_atomically",
-]
 
 FORMAT = 1
 """Version of the file layout, in the attribute `ukctrl_format`."""
@@ -67,9 +46,9 @@ def variables(samples: Samples) -> dict[str, Variable]:
     """Return everything a result file holds, by name; coordinates come first."""
     labels, table = samples.labels, {}
     table["time"] = Variable(("time",), samples.time, {"units": "s", "long_name": "time"}, True)
-    for name, dim, entries, meaning in _names_along_axes(labels):
-        texts = np.array([writable(entry) for entry in entries], dtype=object)
-        table[name] = Variable((dim,), texts, {"long_name": meaning}, True)
+    for name, axis, attribute, meaning in AXIS_TEXTS:
+        texts = np.array([writable(entry) for entry in getattr(labels, attribute)], dtype=object)
+        table[name] = Variable((axis,), texts, {"long_name": meaning}, True)
     limit = {"units": common_unit(labels.actuator_units), "long_name": "largest magnitude of input"}
     table["effort_limit"] = Variable(("actuator",), np.array(labels.effort_limit), limit)
     for name, array in samples.arrays.items():
@@ -143,8 +122,8 @@ def save(record: Record, summary: Mapping[str, Any], directory: Path) -> Path:
     return directory
 
 
-def load(path: Path) -> Record:
-    """Read a result back from its directory or its `result.nc`."""
+def load(path: Path) -> dict[str, Any]:
+    """Return the fields of a `Result` from its directory or its `result.nc`."""
     import h5netcdf
 
     file = path / "result.nc" if path.is_dir() else path
@@ -161,58 +140,30 @@ def load(path: Path) -> Record:
         raise InputError(f"'{file}' is not a readable result: {_one_line(error)}.") from error
 
 
-def _names_along_axes(labels: Labels) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
-    """Yield name, dimension, entries and meaning of every coordinate made of texts."""
-    yield "coordinate", "coordinate", labels.coordinates, "name of the coordinate"
-    yield "coordinate_units", "coordinate", labels.coordinate_units, "unit of the coordinate"
-    yield "dof", "dof", labels.dofs, "name of the degree of freedom"
-    yield "dof_units", "dof", labels.dof_units, "unit of the velocity"
-    yield "actuator", "actuator", labels.actuators, "name of the actuator"
-    yield "actuator_units", "actuator", labels.actuator_units, "unit of the input"
-    yield "row", "row", labels.rows, "name of the servo row"
-    yield "row_units", "row", labels.row_units, "unit of the row at position level"
-    yield "row_block", "row", labels.row_blocks, "servo block of the row"
-    yield "passive_row_block", "passive_row", labels.passive_row_blocks, "its constraint"
-    yield "passive_row", "passive_row", labels.passive_rows, "name of the passive row"
-    meaning = "unit of the passive row at position level"
-    yield "passive_row_units", "passive_row", labels.passive_row_units, meaning
-    yield "frame", "frame", labels.frames, "name of the frame"
-    yield "axis", "axis", AXES, "axis of the world frame"
-
-
 def _write_netcdf(record: Record, path: Path) -> None:
     import h5netcdf
     import h5py
 
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        with h5netcdf.File(temporary, "w") as target:
-            table = variables(record.samples)
-            for key, value in attributes(record).items():
-                target.attrs[key] = value
-            target.attrs["coordinates"] = " ".join(
-                name
-                for name, entry in table.items()
-                if entry.is_coordinate and name != entry.dims[0]
-            )
-            for entry in table.values():
-                for dim, size in zip(entry.dims, entry.values.shape, strict=True):
-                    if dim not in target.dimensions:
-                        target.dimensions[dim] = size
-            for variable, entry in table.items():
-                text = entry.values.dtype == object
-                dtype = h5py.string_dtype() if text else np.float64
-                stored = target.create_variable(variable, entry.dims, dtype, data=entry.values)
-                for key, value in entry.attributes.items():
-                    stored.attrs[key] = value
-        publish(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as temporary, h5netcdf.File(temporary, "w") as target:
+        table = variables(record.samples)
+        for key, value in attributes(record).items():
+            target.attrs[key] = value
+        target.attrs["coordinates"] = " ".join(
+            name for name, entry in table.items() if entry.is_coordinate and name != entry.dims[0]
+        )
+        for entry in table.values():
+            for dim, size in zip(entry.dims, entry.values.shape, strict=True):
+                if dim not in target.dimensions:
+                    target.dimensions[dim] = size
+        for variable, entry in table.items():
+            text = entry.values.dtype == object
+            dtype = h5py.string_dtype() if text else np.float64
+            stored = target.create_variable(variable, entry.dims, dtype, data=entry.values)
+            for key, value in entry.attributes.items():
+                stored.attrs[key] = value
 
 
-def _read(source: Any) -> Record:
+def _read(source: Any) -> dict[str, Any]:
     version = source.attrs.get("ukctrl_format")
     if version is None or int(version) > FORMAT:
         raise InputError(
@@ -221,40 +172,24 @@ def _read(source: Any) -> Record:
         )
     table = source.variables
     texts = {
-        name: tuple(_text(entry) for entry in table[name][...])
-        for name, _, _, _ in _names_along_axes(Labels())
-        if name in table  # an older file names no passive blocks
+        text.attribute: tuple(_text(entry) for entry in table[text.name][...])
+        for text in AXIS_TEXTS
+        if text.name in table and text.axis != "axis"  # an older file names no passive blocks
     }
-    labels = Labels(
-        coordinates=texts["coordinate"],
-        coordinate_units=texts["coordinate_units"],
-        dofs=texts["dof"],
-        dof_units=texts["dof_units"],
-        actuators=texts["actuator"],
-        actuator_units=texts["actuator_units"],
-        effort_limit=tuple(table["effort_limit"][...].tolist()),
-        rows=texts["row"],
-        row_units=texts["row_units"],
-        row_blocks=texts["row_block"],
-        passive_rows=texts["passive_row"],
-        passive_row_units=texts["passive_row_units"],
-        passive_row_blocks=texts.get("passive_row_block", ()),
-        frames=texts["frame"],
-    )
+    labels = Labels(**texts, effort_limit=tuple(table["effort_limit"][...].tolist()))
     samples = Samples.build(
         time=table["time"][...],
         samples={name: table[name][...] for name in FIELDS if name in table},
         labels=labels,
         signals={name: _signal(table, name) for name in table if _is_signal(table[name])},
     )
-    return Record(
-        samples=samples,
-        title=_text(source.attrs["title"]),
-        status=_text(source.attrs["status"]),
-        message=_text(source.attrs["message"]),
-        scenario=tomllib.loads(_text(source.attrs["scenario"])),
-        provenance=json.loads(_text(source.attrs["provenance"])),
-    )
+    return {
+        "samples": samples,
+        "status": _text(source.attrs["status"]),
+        "message": _text(source.attrs["message"]),
+        "scenario": tomllib.loads(_text(source.attrs["scenario"])),
+        "provenance": json.loads(_text(source.attrs["provenance"])),
+    }
 
 
 def _is_signal(variable: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A scenario made ready to run: its robots, its start, and the right-hand side of its loop.
+"""The closed loop: a scenario's robots and law made ready, its right-hand side, its limits.
 
 The only place that sees both the true robot and the believed one.
 """
@@ -6,37 +6,29 @@ The only place that sees both the true robot and the believed one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ukctrl.control import Command, Law, Task, law_name
+from ukctrl.control.controller import Command, Law, law_name
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, NotFinite, ShapeError, unknown_name
-from ukctrl.core.expression import constant
+from ukctrl.core.errors import InputError, NotFinite, ShapeError, UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.files.toml import blaming
-from ukctrl.mechanics.constraints import Constraint, Stack
-from ukctrl.mechanics.constraints.joints import dof_index
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate import (
-    State,
-)
-from ukctrl.mechanics.start import Start, solve_start
+from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.start import Start
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.loop.drift_limits import Watch
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
 from ukctrl.simulation.loop.recorder import Recorder
-from ukctrl.simulation.scenario import Believed, Scenario, StartState
-
-NOT_UNIT = 1e-3
-"""A quaternion off unit length by less than this is rounded, not wrong."""
-MAX_SAMPLES = 10_000_000
-"""More samples than this are a typing error."""
+from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.scenario import Believed, Monitor, Scenario
 
 
 def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
@@ -61,119 +53,8 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
     return believed.apply(base)
 
 
-def start_state(
-    start: StartState, robot: Robot, constraints: Sequence[Constraint], seed: int = 0
-) -> tuple[Vector, Vector, dict[str, float]]:
-    """Return ``q``, ``v``, and how far they were moved onto the constraints, where asked for.
-
-    Raises:
-        InputError: The state does not fit the robot.
-        StartError: The constraints cannot be met from there.
-    """
-    home = robot.neutral if robot.home is None else robot.home
-    q = _state("q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, home)
-    for block in robot.blocks:  # a rotation is given by numbers without unit: (cos, sin) or xyzw
-        at = [block.iq + i for i, unit in enumerate(block.coordinate_units) if unit in ("", "1")]
-        if at and not abs(np.linalg.norm(q[at]) - 1.0) < NOT_UNIT:
-            names = ", ".join(robot.coordinates[i] for i in at)
-            raise InputError(f"start.q: {names} must have unit length; got {q[at].tolist()}.")
-    if not robot.is_euclidean:
-        q = robot.normalize(q)
-    if start.spread:
-        step = np.random.default_rng(seed).uniform(-start.spread, start.spread, robot.nv)
-        q = robot.integrate(q, step)
-    v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
-    _relax(robot, start, q, v)
-    if not start.solve:
-        return q, v, {}
-    with blaming("start.hold"):
-        held = [dof_index(robot, name) for name in start.hold]
-    stack = Stack(constraints, robot)
-    solved = solve_start(stack, q, v, start.t, held, home)
-    _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
-    return solved.q, solved.v, solved.moved(robot)
-
-
-def _relax(
-    robot: Robot,
-    start: StartState,
-    q: Vector,
-    v: Vector,
-    held: NDArray[np.bool_] | None = None,
-) -> None:
-    """Put motors of elastic joints that the start leaves out where their springs are relaxed.
-
-    Or where they carry the load at rest. Motors that some constraint holds (``held``, by
-    velocity) stay where it put them.
-    """
-    joints = robot.elastic
-    if joints is None:
-        if start.springs == "loaded":
-            raise InputError(
-                f"start.springs = 'loaded' needs elastic joints; robot '{robot.name}' has none."
-            )
-        return
-    angles = joints.angles(q)
-    if start.springs == "loaded":
-        relaxed = q.copy()
-        relaxed[joints.motor_coordinates] = angles
-        s = robot.snapshot(relaxed, None, start.t)
-        angles = angles + (s.gravity - s.f)[joints.links] / joints.stiffness
-    for k, (motor, link) in enumerate(zip(joints.motors, joints.links, strict=True)):
-        name = robot.dofs[motor]
-        if held is not None and held[motor]:
-            continue
-        if not start.q or (isinstance(start.q, Mapping) and name not in start.q):
-            q[joints.motor_coordinates[k]] = angles[k]
-        if not start.v or (isinstance(start.v, Mapping) and name not in start.v):
-            v[motor] = v[link]
-
-
-def _angles(
-    given: Mapping[str, float | str] | Sequence[float | str], robot: Robot
-) -> Mapping[str, float | str] | Sequence[float | str]:
-    """Return the state with angles of continuous joints as their cosine and sine."""
-    if not isinstance(given, Mapping):
-        return given
-    state = dict(given)
-    for name in [name for name in given if f"{name}_cos" in robot.coordinates]:
-        with blaming(f"start.q.{name}"):
-            angle = constant(state.pop(name), "rad")
-        state[f"{name}_cos"], state[f"{name}_sin"] = math.cos(angle), math.sin(angle)
-    return state
-
-
-def _state(
-    what: str,
-    given: Mapping[str, float | str] | Sequence[float | str],
-    names: tuple[str, ...],
-    units: tuple[str, ...],
-    default: Vector,
-) -> Vector:
-    state = default.copy()
-    if not isinstance(given, Mapping):
-        if given and len(given) != len(names):
-            raise InputError(
-                f"start.{what} must have {len(names)} numbers, {', '.join(names)}; "
-                f"got {len(given)}."
-            )
-        given = dict(zip(names, given, strict=False))
-    for name, value in given.items():
-        if name not in names:
-            raise unknown_name(f"coordinate (in start.{what})", name, names)
-        at = names.index(name)
-        with blaming(f"start.{what}.{name}"):
-            state[at] = constant(value, units[at])
-    return state
-
-
 def grid(t0: float, t1: float, interval: float) -> list[float]:
     """Return output times: every interval, and the end."""
-    if (t1 - t0) / interval > MAX_SAMPLES:
-        raise InputError(
-            f"timing.sample must leave at most {MAX_SAMPLES} samples; got "
-            f"{(t1 - t0) / interval:.1e}. Lengthen it."
-        )
     count = math.floor((t1 - t0) / interval * (1.0 + 1e-12) + 1e-9)
     times = [t0 + k * interval for k in range(count + 1)]
     if t1 - times[-1] <= 1e-9 * interval:
@@ -181,6 +62,44 @@ def grid(t0: float, t1: float, interval: float) -> list[float]:
     else:
         times.append(t1)
     return times
+
+
+class Drifted(UkctrlError, RuntimeError):
+    """A constraint came apart further than the scenario's monitor allows."""
+
+
+@final
+class Watch:
+    """The limits of a scenario's monitor.
+
+    Args:
+        monitor: The limits.
+        passive: Whether the robot has passive constraints.
+    """
+
+    def __init__(self, monitor: Monitor, passive: bool) -> None:
+        self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
+        if passive:
+            self._limits.append(("passive_phi", monitor.max_passive_phi))
+            self._limits.append(("passive_beta", monitor.max_passive_beta))
+
+    def check(self, recorder: Recorder) -> None:
+        """Look at the last sample.
+
+        Raises:
+            Drifted: It is beyond a limit.
+        """
+        k = recorder.count - 1
+        for name, limit in self._limits:
+            off = np.nan_to_num(recorder.arrays[name][k])
+            if np.linalg.norm(off) > limit:
+                known = recorder.labels()
+                rows = known.passive_rows if name.startswith("passive") else known.rows
+                raise Drifted(
+                    f"{name} reached {np.linalg.norm(off):.2e} at t = {recorder.time[k]:.6g} s, "
+                    f"most on row '{rows[first_largest(np.abs(off))]}'; the monitor allows "
+                    f"{limit:.2e}."
+                )
 
 
 class Loop:
@@ -266,32 +185,16 @@ class Loop:
             u = self.held if self._direct else self._applied(t, self.held)
             a = truth.acceleration(u)
             return a, np.array([truth.power(a, u)])
-        if self._metered:
-            return self._metered_rates(t, q, v, memory)
         if self.conditions.senses:
             q, v = self.conditions.sense(t, q, v)
-        command = self.command(t, q, v, memory)
+        command = self.command(t, q, v, memory[:-1] if self._metered else memory)
         u = command.u if self._direct else self._applied(t, command.u)
         try:
             a = truth.acceleration(u)
         except (ShapeError, NotFinite):
             raise self._answers.unusable(t, q, v, u) from None
-        rate = command.memory_rate
-        return a, self._answers.rate(t, q, v, command) if len(rate) else rate
-
-    def _metered_rates(
-        self, t: float, q: Vector, v: Vector, memory: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return the same with the power fed to the robot as the memory's last rate."""
-        seen = self.conditions.sense(t, q, v)
-        command = self.command(t, *seen, memory[:-1])
-        u = self._applied(t, command.u)
-        try:
-            a = self.truth.acceleration(u)
-        except (ShapeError, NotFinite):
-            raise self._answers.unusable(t, q, v, u) from None
         rate = self._answers.rate(t, q, v, command)
-        return a, np.append(rate, self.truth.power(a, u))
+        return a, np.append(rate, truth.power(a, u)) if self._metered else rate
 
     def truth_at(self, t: float) -> Dynamics:
         """Return the true robot of a time, as the effects on it have it then."""
