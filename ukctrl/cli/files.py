@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.options import Json
+from ukctrl.cli.terminal.lines import write_json
+from ukctrl.cli.terminal.summaries import show_catalogue, show_workspace
 from ukctrl.core.errors import InputError
 
 
@@ -18,7 +20,6 @@ def list_catalogue(
     as_json: Json = False,
 ) -> None:
     """List what there is, with one line each."""
-    from ukctrl.cli import terminal
     from ukctrl.core.errors import unknown_name
     from ukctrl.core.files import catalog
     from ukctrl.core.files.toml import read_toml
@@ -36,17 +37,16 @@ def list_catalogue(
             except InputError as error:  # one broken file must not hide the others
                 entries[name] = f"(cannot be read: {error})"
         catalogue[kind] = entries
-    terminal.show_catalogue(catalogue, as_json)
+    show_catalogue(catalogue, as_json)
 
 
 def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
 ) -> None:
     """Start a workspace: the three folders, with a scenario of your own to edit."""
-    from ukctrl.cli import terminal
     from ukctrl.cli.workspace import create
 
-    terminal.show_workspace(create(directory), directory)
+    show_workspace(create(directory), directory)
 
 
 def schema(
@@ -55,7 +55,6 @@ def schema(
     ] = "scenario",
 ) -> None:
     """Print the JSON Schema of a file format, for editors."""
-    from ukctrl.cli import terminal
     from ukctrl.cli.workspace import json_schema
 
-    terminal.write_json(json_schema(kind))
+    write_json(json_schema(kind))
