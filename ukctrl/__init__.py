@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ukctrl.simulation.result import metrics
     from ukctrl.simulation.result.result import Result
     from ukctrl.simulation.scenario import Scenario
+    from ukctrl.simulation.scenario.part_kinds import part_kinds
     from ukctrl.simulation.simulate import simulate
     from ukctrl.simulation.verdicts import judge
     from ukctrl.studies import insight, tuning
@@ -112,6 +113,7 @@ _NAMES = {
     "simulation.loop": "Loop",
     "simulation.result.result": "Result",
     "simulation.scenario": "Scenario",
+    "simulation.scenario.part_kinds": "part_kinds",
     "simulation.simulate": "simulate",
     "simulation.verdicts": "judge",
     "studies.comparison.compare": "compare",
@@ -223,6 +225,7 @@ __all__ = [
     "number_text",
     "one_blas_thread",
     "papers",
+    "part_kinds",
     "plot",
     "pseudoinverse",
     "reference",

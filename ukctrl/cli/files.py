@@ -15,7 +15,11 @@ from ukctrl.core.errors import InputError
 
 def list_catalogue(
     what: Annotated[
-        str | None, typer.Argument(metavar="[robots|controllers|scenarios]", help="Only these.")
+        str | None,
+        typer.Argument(
+            metavar="[robots|controllers|scenarios|parts]",
+            help="Only these; parts: what files may give as kind, and metrics.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -24,8 +28,13 @@ def list_catalogue(
     from ukctrl.core.files import catalog
     from ukctrl.core.files.toml import read_toml
 
-    if what is not None and what not in catalog.KINDS:
-        raise unknown_name("kind of content", what, catalog.KINDS)
+    if what is not None and what not in (*catalog.KINDS, "parts"):
+        raise unknown_name("kind of content", what, (*catalog.KINDS, "parts"))
+    if what == "parts":
+        from ukctrl.simulation.scenario.part_kinds import part_kinds
+
+        show_catalogue(part_kinds(), as_json)
+        return
     kinds = [kind for kind in catalog.KINDS if what in (None, kind)]
     catalogue: dict[str, dict[str, str]] = {}
     for kind in kinds:
