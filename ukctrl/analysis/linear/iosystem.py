@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ukctrl.analysis.linear.point import plant_at
-from ukctrl.analysis.linear.python_control_names import signals
+from ukctrl.analysis.linear.python_control import signals
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack

@@ -170,7 +170,7 @@ def _modes(modes: Sequence[HiddenMode]) -> str:
 
 def _margins(margins: Sequence[Margins]) -> list[Line]:
     """Return the margins of the motors that have least."""
-    from ukctrl.analysis.linear.margin_table import margin_table
+    from ukctrl.analysis.linear.linear_page import margin_table
     from ukctrl.core.extremes import ranks
     from ukctrl.reports.table import first_columns
 
