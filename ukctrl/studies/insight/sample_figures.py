@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses as dc
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports.plot import panels, style
+from ukctrl.studies.insight.study_runs import Axis
+from ukctrl.studies.insight.summary import SHOWN, Percentile, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,93 +30,63 @@ MOST_STEPS = 24
 """Ranges of a histogram, and of the line through dots."""
 
 
-class Mark(NamedTuple):
-    """A percentile in a histogram."""
-
-    label: str
-    at: float
-    """Infinite where the samples there failed."""
-    low: float
-    high: float
-
-
 class Amount(NamedTuple):
     """One metric over the samples."""
 
-    name: str
+    summary: Summary
     unit: str
     values: Array
     """Of those that have it."""
-    failed: int
-    """How many have none."""
-    reason: str
-    """Why these have none."""
-    marks: tuple[Mark, ...]
-
-
-class Cloud(NamedTuple):
-    """A metric against one factor."""
-
-    factor: str
-    x: Array
-    """The factor in every sample, shape `(n,)`; of names, their places."""
-    names: tuple[str, ...]
-    """What the places are called."""
-    log: bool
-    """Whether the factor is spread over decades."""
 
 
 @style.styled
 def histograms(amounts: Sequence[Amount]) -> Figure:
-    """Draw how often each metric has which values, with its percentiles.
-
-    Args:
-        amounts: One for each panel.
-    """
-    drawn = [panels.Panel(panels.short(amount.name, 30), _Histogram(amount)) for amount in amounts]
-    if len(drawn) == 1:
-        drawn = [drawn[0]._replace(columns=2)]
-    return panels.grid(drawn, height=1.9, x_label="")
+    """Draw how often each metric has which values, with its percentiles."""
+    drawn = [
+        panels.Panel(panels.short(one.summary.metric, 30), functools.partial(_histogram, one))
+        for one in amounts
+    ]
+    return panels.grid(panels.alone_wide(drawn), height=1.9, x_label="")
 
 
-@dc.dataclass(frozen=True)
-class _Histogram:
-    """Draws one panel."""
+def _histogram(amount: Amount, axes: Axes, room: float) -> None:
+    one, unit, values = amount
+    name = one.metric
+    x_label = f"{panels.short(name, 30)} [{unit_text(unit)}]" if unit_text(unit) else name
+    axes.set_xlabel(x_label, labelpad=3)
+    axes.set_ylabel("samples")
+    if not values.size:
+        return
+    log = spread_over_decades(values)
+    low, high = float(values.min()), float(values.max())
+    steps = int(np.clip(2.0 * len(values) ** (1.0 / 3.0), 5, MOST_STEPS))
+    if low == high:
+        span = abs(low) or 1.0
+        edges = np.linspace(low - 0.1 * span, high + 0.1 * span, 6)
+    elif log:
+        edges = np.geomspace(low, high, steps + 1)
+    else:
+        edges = np.linspace(low, high, steps + 1)
+    axes.hist(values, np.unique(edges).tolist(), color=style.PALETTE[0], alpha=0.55, linewidth=0.0)
+    if log:
+        axes.set_xscale("log")
+        tick_decades(axes)
+    marks = [mark for mark in one.percentiles if mark.level in SHOWN]
+    beyond = [_label(mark) for mark in marks if np.isinf(mark.at.value)]
+    reason = "failed" if one.failed else "none"
+    reason = "failed or none" if one.failed and one.without else reason
+    _last_bar(axes, edges, one.failed + one.without, log, ", ".join([reason, *beyond]))
+    top = axes.get_ylim()[1]
+    shown = [mark for mark in marks if np.isfinite(mark.at.value)]
+    for mark in shown:
+        axes.axvline(mark.at.value, color=style.INK, linewidth=1.0)
+        if mark.level == 0.95 and np.isfinite(mark.at).all():
+            axes.axvspan(mark.at.low, mark.at.high, color=style.INK, alpha=0.1, linewidth=0.0)
+    _labels_of(axes, shown, top)
 
-    amount: Amount
 
-    def __call__(self, axes: Axes, room: float) -> None:
-        name, unit, values, failed, reason, marks = self.amount
-        x_label = f"{panels.short(name, 30)} [{unit_text(unit)}]" if unit_text(unit) else name
-        axes.set_xlabel(x_label, labelpad=3)
-        axes.set_ylabel("samples")
-        if not values.size:
-            return
-        log = spread_over_decades(values)
-        low, high = float(values.min()), float(values.max())
-        steps = int(np.clip(2.0 * len(values) ** (1.0 / 3.0), 5, MOST_STEPS))
-        if low == high:
-            span = abs(low) or 1.0
-            edges = np.linspace(low - 0.1 * span, high + 0.1 * span, 6)
-        elif log:
-            edges = np.geomspace(low, high, steps + 1)
-        else:
-            edges = np.linspace(low, high, steps + 1)
-        axes.hist(
-            values, np.unique(edges).tolist(), color=style.PALETTE[0], alpha=0.55, linewidth=0.0
-        )
-        if log:
-            axes.set_xscale("log")
-            tick_decades(axes)
-        shown = [mark for mark in marks if np.isfinite(mark.at)]
-        beyond = [mark.label for mark in marks if np.isinf(mark.at)]
-        _last_bar(axes, edges, failed, log, ", ".join([reason, *beyond]))
-        top = axes.get_ylim()[1]
-        for mark in shown:
-            axes.axvline(mark.at, color=style.INK, linewidth=1.0)
-            if mark.label == "95 %" and np.isfinite([mark.low, mark.high]).all():
-                axes.axvspan(mark.low, mark.high, color=style.INK, alpha=0.1, linewidth=0.0)
-        _labels_of(axes, shown, top)
+def _label(mark: Percentile) -> str:
+    return f"{100.0 * mark.level:g} %"
 
 
 def _last_bar(axes: Axes, edges: Array, failed: int, log: bool, label: str) -> None:
@@ -140,19 +112,19 @@ def _last_bar(axes: Axes, edges: Array, failed: int, log: bool, label: str) -> N
     axes.set_xlim(*(10.0**ends if log else ends))
 
 
-def _labels_of(axes: Axes, marks: Sequence[Mark], top: float) -> None:
+def _labels_of(axes: Axes, marks: Sequence[Percentile], top: float) -> None:
     """Write the percentiles above their lines, leaving out what would lie on a neighbour."""
     axes.set_ylim(0.0, 1.14 * top)
     used = -1.0
     for mark in marks:
-        at = axes.transData.transform((mark.at, 0.0))[0]
+        at = axes.transData.transform((mark.at.value, 0.0))[0]
         where = float(axes.transAxes.inverted().transform((at, 0.0))[0])
         if where < used + 0.085:
             continue
         used = where
         axes.annotate(
-            mark.label,
-            (mark.at, 1.14 * top),
+            _label(mark),
+            (mark.at.value, 1.14 * top),
             (2, -2),
             textcoords="offset points",
             ha="left",
@@ -163,7 +135,7 @@ def _labels_of(axes: Axes, marks: Sequence[Mark], top: float) -> None:
 
 
 @style.styled
-def clouds(name: str, unit: str, merit: Array, every: Sequence[Cloud]) -> Figure:
+def clouds(name: str, unit: str, merit: Array, every: Sequence[Axis]) -> Figure:
     """Draw a metric against each factor: dots, the median, and between what 90 % lie.
 
     Args:
@@ -174,72 +146,62 @@ def clouds(name: str, unit: str, merit: Array, every: Sequence[Cloud]) -> Figure
     """
     finite = merit[np.isfinite(merit)]
     label = f"{panels.short(name, 24)} [{unit_text(unit)}]" if unit_text(unit) else name
-    drawn = [
-        panels.Panel(
-            panels.short(cloud.factor, 46), _Cloud(cloud, merit, label, spread_over_decades(finite))
+    log = spread_over_decades(finite)
+
+    def panel(factor: Axis) -> panels.Panel:
+        def draw(axes: Axes, room: float) -> None:
+            axes.set_ylabel(label)
+            axes.set_xlabel("")
+            if log:
+                axes.set_yscale("log")
+            _cloud(axes, factor, merit)
+            if log:
+                tick_decades(axes, "y")
+
+        return panels.Panel(panels.short(factor.path, 46), draw)
+
+    return panels.grid(panels.alone_wide(map(panel, every)), height=1.9, x_label="")
+
+
+def _cloud(axes: Axes, factor: Axis, merit: Array) -> None:
+    x, names, finite = factor.values, factor.names, np.isfinite(merit)
+    log_x = factor.log and bool((x > 0.0).all())
+    spread = np.log10(x) if log_x else x
+    dots = _some(np.flatnonzero(finite), merit)
+    shift = np.zeros(len(x))
+    if names:  # side by side instead of on each other
+        shift = np.random.default_rng(0).uniform(-0.16, 0.16, len(x))
+    axes.plot(
+        (x + shift)[dots],
+        merit[dots],
+        "o",
+        color=style.PALETTE[0],
+        alpha=0.3,
+        markersize=3.0,
+        markeredgewidth=0.0,
+    )
+    middles, low, half, high = _band(spread, merit, bool(names))
+    place = 10.0**middles if log_x else middles
+    if names or len(np.unique(x)) <= panels.FULL_LEGEND:
+        for k in range(len(place)):
+            axes.plot([place[k]] * 2, [low[k], high[k]], color=style.INK, linewidth=1.0)
+        axes.plot(place, half, "o" if names else "o-", color=style.INK, markersize=4.5)
+    else:
+        axes.fill_between(place, low, high, color=style.INK, alpha=0.12, linewidth=0.0)
+        axes.plot(place, half, color=style.INK)
+    if log_x:
+        axes.set_xscale("log")
+        tick_decades(axes)
+    span = float(np.ptp(spread)) or 1.0
+    ends = np.array([spread.min() - 0.03 * span, spread.max() + 0.03 * span])
+    if names:
+        axes.set_xticks(
+            range(len(names)), [panels.short(text, max(8, 64 // len(names))) for text in names]
         )
-        for cloud in every
-    ]
-    if len(drawn) == 1:
-        drawn = [drawn[0]._replace(columns=2)]
-    return panels.grid(drawn, height=1.9, x_label="")
-
-
-@dc.dataclass(frozen=True)
-class _Cloud:
-    """Draws one panel."""
-
-    cloud: Cloud
-    merit: Array
-    label: str
-    log: bool
-
-    def __call__(self, axes: Axes, room: float) -> None:
-        _, x, names, log_x = self.cloud
-        finite = np.isfinite(self.merit)
-        axes.set_ylabel(self.label)
-        axes.set_xlabel("")
-        if self.log:
-            axes.set_yscale("log")
-        log_x = log_x and bool((x > 0.0).all())
-        spread = np.log10(x) if log_x else x
-        dots = _some(np.flatnonzero(finite), self.merit)
-        shift = np.zeros(len(x))
-        if names:  # side by side instead of on each other
-            shift = np.random.default_rng(0).uniform(-0.16, 0.16, len(x))
-        axes.plot(
-            (x + shift)[dots],
-            self.merit[dots],
-            "o",
-            color=style.PALETTE[0],
-            alpha=0.3,
-            markersize=3.0,
-            markeredgewidth=0.0,
-        )
-        middles, low, half, high = _band(spread, self.merit, bool(names))
-        place = 10.0**middles if log_x else middles
-        if names or len(np.unique(x)) <= panels.FULL_LEGEND:
-            for k in range(len(place)):
-                axes.plot([place[k]] * 2, [low[k], high[k]], color=style.INK, linewidth=1.0)
-            axes.plot(place, half, "o" if names else "o-", color=style.INK, markersize=4.5)
-        else:
-            axes.fill_between(place, low, high, color=style.INK, alpha=0.12, linewidth=0.0)
-            axes.plot(place, half, color=style.INK)
-        if log_x:
-            axes.set_xscale("log")
-            tick_decades(axes)
-        span = float(np.ptp(spread)) or 1.0
-        ends = np.array([spread.min() - 0.03 * span, spread.max() + 0.03 * span])
-        if names:
-            axes.set_xticks(
-                range(len(names)), [panels.short(text, max(8, 64 // len(names))) for text in names]
-            )
-            ends = np.array([-0.5, len(names) - 0.5])
-        axes.set_xlim(*(10.0**ends if log_x else ends))
-        failed = _some(np.flatnonzero(~finite), self.merit)
-        _rug(axes, (x + shift)[failed])
-        if self.log:
-            tick_decades(axes, "y")
+        ends = np.array([-0.5, len(names) - 0.5])
+    axes.set_xlim(*(10.0**ends if log_x else ends))
+    failed = _some(np.flatnonzero(~finite), merit)
+    _rug(axes, (x + shift)[failed])
 
 
 def _rug(axes: Axes, x: Array) -> None:
@@ -295,8 +257,7 @@ def _band(x: Array, merit: Array, named: bool) -> tuple[Array, Array, Array, Arr
 
 def spread_over_decades(values: Array) -> bool:
     """Return whether values are better seen on a log scale."""
-    positive = bool(values.size) and float(values.min()) > 0.0
-    return positive and float(values.max()) / float(values.min()) > MANY_DECADES
+    return panels.far_apart(values, MANY_DECADES)
 
 
 def tick_decades(axes: Axes, side: str = "x") -> None:

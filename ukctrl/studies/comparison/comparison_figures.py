@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +10,12 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot.overlay import Band, keys_of
+from ukctrl.simulation.result import metrics
+from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.ranking import BAND, Robustness
+from ukctrl.studies.tuning import Tuning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +23,6 @@ if TYPE_CHECKING:
 
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-MANY_DECADES = 20.0
-"""Efforts further apart than by this factor go on a log scale."""
 
 
 class Point(NamedTuple):
@@ -33,28 +37,47 @@ class Point(NamedTuple):
     """Why it is not ranked; empty where it is."""
 
 
-class Course(NamedTuple):
-    """One quantity of one controller along an axis, with a band and a share of completed runs."""
-
-    middle: Array
-    low: Array
-    high: Array
-    completed: Array
-    """Fraction of the runs that completed."""
+def bands(comparison: Comparison) -> dict[str, dict[str, Band]]:
+    """Return the error curves of every controller over its repeats; nothing of a single one."""
+    if comparison.repeats < 2:
+        return {}
+    return {name: _bands(runs) for name, runs in comparison.runs.items()}
 
 
-def color_of(place: int) -> str:
-    """Return the colour of the controller in that place."""
-    return style.PALETTE[place % len(style.PALETTE)]
+def _bands(runs: Sequence[Outcome]) -> dict[str, Band]:
+    known = [run.curves for run in runs if run.curves is not None]
+    bands_by_key = {}
+    for key in known[0].norms if known else ():
+        values = np.array([curves.norms[key] for curves in known])
+        alive = np.isfinite(values).any(axis=0)
+        edges = np.full((3, values.shape[1]), np.nan)
+        if alive.any():
+            edges[:, alive] = np.nanquantile(values[:, alive], [BAND[0], 0.5, BAND[1]], axis=0)
+        bands_by_key[key] = Band(known[0].time, *edges)
+    return bands_by_key
 
 
-def keys_of(names: Iterable[str]) -> list[panels.Key]:
-    """Return what a legend says of controllers in their order."""
-    # Overlapping curves stay visible through the gaps of the later ones.
-    return [
-        panels.Key(name, color_of(place), style.DASHES[place % len(style.DASHES)])
-        for place, name in enumerate(names)
-    ]
+def _points(comparison: Comparison) -> dict[str, Point]:
+    """Return where every controller stands between effort and error."""
+    table = {row.metric: row for row in comparison.rows}
+    effort, error = table["effort"], table[comparison.error]
+    return {
+        name: Point(
+            effort.values[name],
+            error.values[name],
+            (effort.spreads[name].low, effort.spreads[name].high),
+            (error.spreads[name].low, error.spreads[name].high),
+            "" if name in comparison.completed else _note(comparison, name),
+        )
+        for name in comparison.results
+    }
+
+
+def _note(comparison: Comparison, name: str) -> str:
+    every = comparison.runs[name]
+    if len(every) < 2:
+        return comparison.results[name].status
+    return f"{sum(run.completed for run in every)} of {len(every)}"
 
 
 def pareto_front(points: Mapping[str, Point]) -> list[str]:
@@ -71,14 +94,12 @@ def pareto_front(points: Mapping[str, Point]) -> list[str]:
 
 
 @style.styled
-def tradeoff(points: Mapping[str, Point], error_unit: str, effort_unit: str) -> Figure:
-    """Draw error against effort: the lower left corner is where one wants to be.
-
-    Args:
-        points: By the names of their controllers.
-        error_unit: Unit of the error.
-        effort_unit: Unit of the effort.
-    """
+def tradeoff(comparison: Comparison) -> Figure:
+    """Draw error against effort: the lower left corner is where one wants to be."""
+    points = _points(comparison)
+    error_unit, effort_unit = (
+        metrics.unit_in(name, comparison.first.labels) for name in (comparison.error, "effort")
+    )
     keys = [
         key._replace(
             dash="",
@@ -93,7 +114,7 @@ def tradeoff(points: Mapping[str, Point], error_unit: str, effort_unit: str) -> 
         ranked = [p for p in points.values() if not p.note] or list(points.values())
         efforts = _finite([v for p in ranked for v in (p.effort, *p.effort_interval)])
         errors = _finite([v for p in ranked for v in (p.error, *p.error_interval)])
-        if efforts.size and efforts.min() > 0.0 and efforts.max() / efforts.min() > MANY_DECADES:
+        if panels.far_apart(efforts):
             panels.log_scale(axes, efforts, axis="x")
         else:
             low, high = (efforts.min(), efforts.max()) if efforts.size else (0.0, 1.0)
@@ -125,39 +146,27 @@ def tradeoff(points: Mapping[str, Point], error_unit: str, effort_unit: str) -> 
 
 
 @style.styled
-def mismatch(
-    levels: Sequence[float], courses: Mapping[str, Course], metric: str, unit: str
-) -> Figure:
-    """Draw the error, and the share of runs that completed, against the mismatch.
-
-    Args:
-        levels: Largest relative change of the true robot's parameters.
-        courses: By the names of their controllers.
-        metric: What the error is.
-        unit: Its unit.
-    """
-    x = 100.0 * np.array(levels)
+def mismatch(robustness: Robustness) -> Figure:
+    """Draw the error, and the share of runs that completed, against the mismatch."""
+    x = 100.0 * np.array(robustness.levels)
     keys = [
         key._replace(marker=MARKERS[place % len(MARKERS)])
-        for place, key in enumerate(keys_of(courses))
+        for place, key in enumerate(keys_of(robustness.entries))
     ]
+    # Runs, completed, median, low and high of every controller, level by level.
+    courses = [np.array(every, dtype=np.float64).T for every in robustness.entries.values()]
 
     def errors(axes: Axes, room: float) -> None:
-        every = np.concatenate([np.concatenate(course[:3]) for course in courses.values()])
-        panels.log_scale(axes, every)
-        for key, course in zip(keys, courses.values(), strict=True):
-            axes.fill_between(
-                x, course.low, course.high, color=key.color, alpha=0.14, linewidth=0.0
-            )
-            axes.plot(
-                x, course.middle, key.dash, color=key.color, marker=key.marker, markersize=4.0
-            )
-        axes.set_ylabel(f"{metric} [{unit_text(unit) or '1'}]")
+        panels.log_scale(axes, np.concatenate([course[2:].ravel() for course in courses]))
+        for key, (_, _, median, low, high) in zip(keys, courses, strict=True):
+            axes.fill_between(x, low, high, color=key.color, alpha=0.14, linewidth=0.0)
+            axes.plot(x, median, key.dash, color=key.color, marker=key.marker, markersize=4.0)
+        axes.set_ylabel(f"{robustness.metric} [{unit_text(robustness.unit) or '1'}]")
         _room(axes, x)
 
     def shares(axes: Axes, room: float) -> None:
-        for key, course in zip(keys, courses.values(), strict=True):
-            share = 100.0 * course.completed
+        for key, (runs, completed, *_) in zip(keys, courses, strict=True):
+            share = 100.0 * np.divide(completed, runs, out=np.full_like(x, np.nan), where=runs > 0)
             axes.plot(x, share, key.dash, color=key.color, marker=key.marker, markersize=4.0)
         axes.set_ylim(-5.0, 105.0)
         axes.set_ylabel("runs completed [%]")
@@ -169,20 +178,16 @@ def mismatch(
 
 
 @style.styled
-def tuning(histories: Mapping[str, Array], cost: str) -> Figure:
-    """Draw the lowest cost after each simulation of a search.
-
-    Args:
-        histories: By the names of the controllers.
-        cost: What was made small.
-    """
-    keys = keys_of(histories)
+def tuning(tunings: Mapping[str, Tuning]) -> Figure:
+    """Draw the lowest cost after each simulation of a search, by the names of the controllers."""
+    histories = {name: tuning.history() for name, tuning in tunings.items()}
+    keys, cost = keys_of(histories), next(iter(tunings.values())).cost
 
     def draw(axes: Axes, room: float) -> None:
         from matplotlib.ticker import MaxNLocator
 
         every = _finite(np.concatenate(list(histories.values())).tolist())
-        if every.size and every.min() > 0.0 and every.max() / every.min() > MANY_DECADES:
+        if panels.far_apart(every):
             panels.log_scale(axes, every)
         else:
             panels.fit(axes, every)

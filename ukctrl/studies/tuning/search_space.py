@@ -1,9 +1,16 @@
-"""The space of a search as a method sees it: a unit cube, a budget, and the heights in it."""
+"""The space of a search as a method sees it: a unit cube, a budget, and the heights in it.
+
+Methods call a function for heights. `Turned` turns that round, so that several searches can be
+asked what to simulate next, and told what came of it.
+"""
 
 from __future__ import annotations
 
 import math
+import queue
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -54,7 +61,7 @@ class Explored:
         Raises:
             Ended: There was budget for nothing else.
         """
-        self._try([{gain.path: gain.value for gain in self.gains}], "card")
+        self.spend([{gain.path: gain.value for gain in self.gains}], "card")
 
     def sobol(self, first: int, last: int) -> list[Gains]:
         """Return points of the Sobol sequence over the ranges, from 1, the last one included."""
@@ -87,7 +94,13 @@ class Explored:
         Raises:
             Ended: The budget is spent.
         """
-        self._try(chosen, stage)
+        chosen = chosen[: self.candidates - len(self.trials)]
+        fresh = [gains for gains in chosen if _key(gains) not in self._tried]
+        for trial in self._attempt(fresh, stage) if fresh else ():
+            self._tried[_key(trial.gains)] = trial
+        self.trials += [self._tried[_key(gains)]._replace(stage=stage) for gains in chosen]
+        if len(self.trials) >= self.candidates:
+            raise Ended
 
     def heights(self, places: Array, stage: Stage) -> Array:
         """Return the heights at some points, shape ``(k,)``; what was tried before costs nothing.
@@ -98,17 +111,8 @@ class Explored:
         chosen = [self.at(place) for place in places]
         fresh = {_key(gains): gains for gains in chosen if _key(gains) not in self._tried}
         if fresh:
-            self._try(list(fresh.values()), stage)
+            self.spend(list(fresh.values()), stage)
         return np.array([height(self._tried[_key(gains)]) for gains in chosen])
-
-    def _try(self, chosen: Sequence[Gains], stage: Stage) -> None:
-        chosen = chosen[: self.candidates - len(self.trials)]
-        fresh = [gains for gains in chosen if _key(gains) not in self._tried]
-        for trial in self._attempt(fresh, stage) if fresh else ():
-            self._tried[_key(trial.gains)] = trial
-        self.trials += [self._tried[_key(gains)]._replace(stage=stage) for gains in chosen]
-        if len(self.trials) >= self.candidates:
-            raise Ended
 
 
 def height(trial: Trial) -> float:
@@ -122,3 +126,73 @@ def height(trial: Trial) -> float:
 
 def _key(gains: Gains) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(gains.items()))
+
+
+class Asked(NamedTuple):
+    """Candidates to try."""
+
+    gains: Sequence[Mapping[str, float]]
+    stage: Stage
+
+
+@final
+class Turned:
+    """A search that calls a function, run as far as its next call.
+
+    It runs in a thread of its own, which does nothing but wait for answers and propose.
+
+    Args:
+        work: The search; it calls `ask`, which raises `Ended` where its owner has no more answers.
+    """
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._asked: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Sequence[Trial] | None] = queue.SimpleQueue()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+
+    def start(self) -> None:
+        """Run it as far as its first question."""
+        self._thread.start()
+
+    def question(self) -> Asked | None:
+        """Wait for the next question; None where there are no more.
+
+        Raises:
+            Exception: What the search raised.
+        """
+        asked = self._asked.get()
+        if asked is None and self._error is not None:
+            raise self._error
+        return asked
+
+    def answer(self, trials: Sequence[Trial]) -> None:
+        """Answer it, and let the search go on."""
+        self._answers.put(trials)
+
+    def end(self) -> None:
+        """Let the search end, whatever it waits for."""
+        self._answers.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def ask(self, gains: Sequence[Mapping[str, float]], stage: Stage) -> Sequence[Trial]:
+        """Put a question, in the thread of the search, and wait for the answer.
+
+        Raises:
+            Ended: There will be none.
+        """
+        self._asked.put(Asked(gains, stage))
+        answer = self._answers.get()
+        if answer is None:
+            raise Ended
+        return answer
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Ended:
+            pass
+        except BaseException as error:
+            self._error = error
+        self._asked.put(None)

@@ -1,4 +1,4 @@
-"""Processes of this machine, each kept by an executor of its own.
+"""Where tasks are computed: in processes of this machine, or in somebody else's executor.
 
 `loky` starts a process, brings it tasks and notices its death, also in the middle of a message. An
 executor whose process died is broken as a whole; as each has one process, no other is.
@@ -13,27 +13,35 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from multiprocessing import get_context
-from typing import final
+from typing import Any, final
 
 from loky.process_executor import ProcessPoolExecutor
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.files.plugins import loaded_files
-from ukctrl.studies.batch.queue import Delivery
-from ukctrl.studies.batch.task import Lost
-from ukctrl.studies.batch.worker import Board, packed, start, work
+from ukctrl.core.files.plugins import loaded_files, reload_files
+from ukctrl.studies.batch.task import Delivery, Lost, Task, error_text
+from ukctrl.studies.batch.worker import Board, computed, start, work
 
+AHEAD = 2
+"""What an executor is given for each of its processors: some tasks to compute, some to wait."""
 MOST_STILLBORN = 20
 """So many processes may be killed in a row before they begin."""
+_CAUSE = re.compile(r"(\w+)\((-?\d+)\)")
+"""How loky says what a process died of: ``SIGKILL(-9)``, ``EXIT(3)``."""
+_NOT_STARTED = (
+    "a process for the runs ended before it began. A script that asks for several jobs must not "
+    "start them where it is imported: put its work under `if __name__ == '__main__':`."
+)
+_GONE = "the executor can compute no more ({})."
 
 
 @final
 class _Worker:
     """One process, as its owner sees it."""
 
-    def __init__(self, shared: bytes) -> None:
+    def __init__(self) -> None:
         # A fork of a process with threads may hang; a fresh one costs a second and never does.
         context = get_context("spawn")
         self.board = context.RawValue(Board)
@@ -41,7 +49,7 @@ class _Worker:
         self.granted: float | None = None
         self.late = False
         self._executor = ProcessPoolExecutor(
-            1, context=context, initializer=start, initargs=(self.board, shared, loaded_files())
+            1, context=context, initializer=start, initargs=(self.board, loaded_files())
         )
 
     def give(self, data: bytes, granted: float | None) -> Future[bytes]:
@@ -68,17 +76,12 @@ class _Worker:
 
 @final
 class Processes:
-    """Some processes; none at first.
-
-    Args:
-        shared: What the tasks refer to and every process is to have only once.
-    """
+    """Some processes; none at first."""
 
     grace = 5.0
     """How long tasks that are asked to stop may take to hand over what they have [s]."""
 
-    def __init__(self, shared: object = None) -> None:
-        self._shared, self._data = shared, b""
+    def __init__(self) -> None:
         self._workers: list[_Worker] = []
         self._stillborn = 0
 
@@ -88,22 +91,17 @@ class Processes:
         return len(self._workers)
 
     def raise_to(self, count: int) -> None:
-        """Have so many; each starts with its first tasks.
-
-        Raises:
-            PicklingError: What they share cannot be sent; so do AttributeError, TypeError.
-        """
-        self._data = self._data or pickle.dumps(self._shared)
+        """Have so many; each starts with its first tasks."""
         while len(self._workers) < count:
-            self._workers.append(_Worker(self._data))
+            self._workers.append(_Worker())
 
-    def submit(self, tasks: Sequence[object], granted: float | None) -> Future[bytes]:
+    def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
         """Give tasks to a process that has nothing to do.
 
         Raises:
             PicklingError: They cannot be sent; so do AttributeError, TypeError.
         """
-        data = packed(tasks, self._shared)
+        data = pickle.dumps(tasks)
         place = next(k for k, worker in enumerate(self._workers) if worker.future is None)
         try:
             return self._workers[place].give(data, granted)
@@ -112,7 +110,7 @@ class Processes:
 
     def _replaced(self, place: int) -> _Worker:
         self._workers[place].end()
-        self._workers[place] = _Worker(self._data)
+        self._workers[place] = _Worker()
         return self._workers[place]
 
     def done(self) -> float:
@@ -155,14 +153,6 @@ class Processes:
             self._workers.pop().end()
 
 
-_CAUSE = re.compile(r"(\w+)\((-?\d+)\)")
-"""How loky says what a process died of: ``SIGKILL(-9)``, ``EXIT(3)``."""
-_NOT_STARTED = (
-    "a process for the runs ended before it began. A script that asks for several jobs must not "
-    "start them where it is imported: put its work under `if __name__ == '__main__':`."
-)
-
-
 def _death(cause: re.Match[str] | None) -> str:
     """Return in words that a process died, and of what."""
     if cause is None:
@@ -182,3 +172,65 @@ def _no_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@final
+class Elsewhere:
+    """An executor that is not ours: its tasks cannot be asked to stop, and nobody sees how far.
+
+    Args:
+        executor: Where to compute.
+        room: How many tasks it computes at a time.
+    """
+
+    grace = 0.0
+    """How long to wait for what is asked to stop [s]."""
+
+    def __init__(self, executor: Executor, room: int) -> None:
+        self._executor, self.room = executor, AHEAD * room
+        self._futures: set[Future[bytes]] = set()
+
+    def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
+        """Give it tasks, which know themselves how long they may take.
+
+        Raises:
+            PicklingError: They cannot be sent; so do AttributeError, TypeError.
+            InputError: The executor has gone.
+        """
+        data = pickle.dumps(tasks)
+        try:
+            future = self._executor.submit(_work, data, tuple(loaded_files()))
+        except (BrokenExecutor, RuntimeError, OSError) as error:
+            raise InputError(_GONE.format(error_text(error))) from error
+        self._futures.add(future)
+        return future
+
+    def done(self) -> float:
+        """Return how many of the tasks under way are done: nobody knows."""
+        return 0.0
+
+    def delivered(self, future: Future[bytes]) -> Delivery:
+        """Return what came of tasks.
+
+        Raises:
+            InputError: It was not they that were lost, but the executor.
+        """
+        self._futures.discard(future)
+        try:
+            return Delivery(*pickle.loads(future.result()))
+        except (BrokenExecutor, CancelledError, OSError) as error:
+            raise InputError(_GONE.format(error_text(error))) from error
+        except Exception:  # such as of a cluster whose workers died of it, one after the other
+            return Delivery(lost=Lost("the process that ran it died.", died=True))
+
+    def stop(self) -> None:
+        """Take back what has not begun."""
+        for future in self._futures:
+            future.cancel()
+
+    end = stop
+
+
+def _work(data: bytes, files: Sequence[tuple[str, str]]) -> bytes:
+    reload_files(files)  # users' files, without which the tasks cannot be read
+    return computed(pickle.loads(data))
