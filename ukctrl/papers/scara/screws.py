@@ -67,5 +67,4 @@ def link(i: int, j: int, q: Vector) -> Matrix:
     """Return A_ij of (25)."""
     if i < j:
         return np.zeros((6, 6))
-    answer: Matrix = np.asarray(np.linalg.inv(adjoint(turned(j + 1, i, q))), dtype=float)
-    return answer
+    return np.asarray(np.linalg.inv(adjoint(turned(j + 1, i, q))), dtype=float)
