@@ -12,17 +12,10 @@ import pytest
 import sympy
 
 from ukctrl.core.errors import ExpressionError, UkctrlError
-from ukctrl.core.expression import (
-    FUNCTIONS,
-    UNITS,
-    DomainError,
-    Vocabulary,
-    check,
-    compile_function,
-    constant,
-    parse,
-)
-from ukctrl.core.expression.units import dimension_of
+from ukctrl.core.expression.codegen import DomainError, compile_function
+from ukctrl.core.expression.symbolic import Vocabulary, check, parse
+from ukctrl.core.expression.syntax import FUNCTIONS
+from ukctrl.core.expression.units import UNITS, constant, dimension_of
 
 ROUNDING = {"rtol": 1e-14, "atol": 1e-300}  # a few operations in floating point
 NAMES = Vocabulary(plain=("q1", "q2"), velocities=("q1", "q2"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import bisect
-import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -16,14 +15,16 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, WrapValidator, model_validator
+from pydantic import Field, model_validator
 
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.codegen import compile_source
 from ukctrl.core.fields import Angles3, Direction, Listed, Quaternion, Seconds, spec
+from ukctrl.core.kinds import passing
 from ukctrl.mechanics.reference.combined import AnyReference
 from ukctrl.mechanics.reference.compiled_paths import combination
+from ukctrl.mechanics.reference.reference import Compiled
 from ukctrl.mechanics.reference.rotation import from_quaternion, from_rpy, hat, to_axis_angle
 from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
 
@@ -45,7 +46,7 @@ class OrientationSample(NamedTuple):
     """Angular acceleration in world axes, (3,) [rad/s^2]."""
 
 
-class OrientationReference(abc.ABC):
+class OrientationReference(Compiled):
     """An orientation R(t) with exact angular velocity and acceleration."""
 
     @abc.abstractmethod
@@ -61,14 +62,6 @@ class OrientationReference(abc.ABC):
         """Return the orientation at many times [s]: (n, 3, 3), (n, 3) and (n, 3)."""
         flat = np.array([self._compiled(float(t)) for t in times]).reshape(-1, 15)
         return OrientationSample(flat[:, :9].reshape(-1, 3, 3), flat[:, 9:12], flat[:, 12:])
-
-    @functools.cached_property
-    def _compiled(self) -> OrientationPath:
-        return self.compile()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: generated code is made again where it is needed."""
-        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
 
 def _one_form(rpy: object, quaternion: object, names: str = "rpy or quaternion") -> None:
@@ -249,14 +242,9 @@ class Between(OrientationReference):
         return compile_source("t", lines, time="t", known=known)
 
 
-def _orientations_pass(value: object, read: Any) -> Any:
-    """Take an orientation made in Python as it is, even of a class not in the union."""
-    return value if isinstance(value, OrientationReference) else read(value)
-
-
 AnyOrientation = Annotated[
     ConstantOrientation | AboutAxis | RollPitchYaw | Between,
     Field(discriminator="kind"),
-    WrapValidator(_orientations_pass),
+    passing(OrientationReference),
 ]
 """Any orientation reference, told apart by ``kind``."""

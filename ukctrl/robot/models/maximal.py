@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.schema import TorqueBetween
+from ukctrl.robot.schema.actuator_tables import TorqueBetween
 from ukctrl.robot.schema.linkage_tables import (
     GROUND,
     AnyJoint,

@@ -11,7 +11,7 @@ import numpy as np
 from ukctrl.control import Command, Controller, Law, Signal, Task, law_name
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
-from ukctrl.mechanics.integrate import IntegrationFailed
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 
 REAL = "fiu"
 """Kinds of arrays of real numbers."""

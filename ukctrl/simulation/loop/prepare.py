@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 from ukctrl.control import Command, Law, Task, law_name
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite, ShapeError, unknown_name
-from ukctrl.core.expression import constant
+from ukctrl.core.expression.units import constant
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate import (
-    State,
-)
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.mechanics.start import Start, solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
