@@ -112,16 +112,8 @@ def zero(
     note: str = "",
 ) -> Claim:
     """Return the claim that what two formulas of the paper differ by is zero; see `below`."""
-    return Claim(
-        where=where,
-        what=what,
-        printed=0.0,
-        ours=float(np.abs(miss).max()),
-        unit=unit,
-        within=within,
-        otherwise=otherwise,
-        note=note,
-    )
+    claim = below(where, what, miss, within, unit=unit, otherwise=otherwise, note=note)
+    return dc.replace(claim, printed=0.0, within=within, holds=None)
 
 
 Claims = Callable[[], Iterable[Claim]]

@@ -15,22 +15,20 @@ from ukctrl.robot.links_alone import links_alone
 from ukctrl.robot.perturb import Payload, Perturbation
 from ukctrl.robot.rigid import RigidTerms
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.schema.actuator_tables import (
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
+from ukctrl.robot.schema.push_tables import (
+    DryFriction,
     FormulaInput,
+    GivenForce,
+    JointDamper,
     JointMotor,
+    JointSpring,
+    Spring,
     TorqueBetween,
     Transmission,
     Wrench,
 )
-from ukctrl.robot.schema.force_tables import (
-    DryFriction,
-    GivenForce,
-    JointDamper,
-    JointSpring,
-    Spring,
-)
-from ukctrl.robot.schema.plant_tables import Functions
-from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
 from ukctrl.robot.schema.robot_file import Elastic, ExtraFrame, Options, RobotFile
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
 

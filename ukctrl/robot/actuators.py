@@ -18,7 +18,7 @@ from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.interface import Site
 from ukctrl.robot.motor import InputBounds, MotorLimits
-from ukctrl.robot.schema.actuator_tables import (
+from ukctrl.robot.schema.push_tables import (
     AnyActuator,
     FormulaInput,
     JointMotor,

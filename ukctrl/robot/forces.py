@@ -16,7 +16,7 @@ from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.interface import Site
-from ukctrl.robot.schema.force_tables import (
+from ukctrl.robot.schema.push_tables import (
     AnyForce,
     DryFriction,
     GivenForce,

@@ -9,7 +9,6 @@ import pytest
 from ukctrl import robot
 from ukctrl.robot import audit, perturb
 from ukctrl.robot.schema import linkage_tables as linkage
-from ukctrl.robot.schema import particles_table as particles
 from ukctrl.robot.schema import plant_tables as formulas
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")
@@ -19,7 +18,7 @@ SPECS = [
     robot.DryFriction, robot.Spring, robot.GivenForce, robot.FormulaInput, robot.Elastic,
     formulas.LagrangianTable, formulas.FunctionsTable, linkage.Linkage,
     linkage.Body, linkage.Prismatic, linkage.Motor, linkage.Repeat,
-    particles.Particles, perturb.Perturbation, perturb.Payload,
+    formulas.Particles, perturb.Perturbation, perturb.Payload,
 ]  # fmt: skip
 
 

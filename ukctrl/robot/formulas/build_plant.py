@@ -24,8 +24,8 @@ from ukctrl.robot.formulas.plant import FunctionColumn, FunctionPlant, Lagrangia
 from ukctrl.robot.formulas.recipe import Recipe
 from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.probe import PROBES, folded
-from ukctrl.robot.schema.actuator_tables import FormulaInput
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable, PlantTable
+from ukctrl.robot.schema.push_tables import FormulaInput
 from ukctrl.robot.structure import Structure
 
 

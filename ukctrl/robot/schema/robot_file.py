@@ -23,11 +23,9 @@ from ukctrl.core.fields import (
     spec,
 )
 from ukctrl.core.files import zoo
-from ukctrl.robot.schema.actuator_tables import AnyActuator
-from ukctrl.robot.schema.force_tables import AnyForce, Dampings
 from ukctrl.robot.schema.linkage_tables import Linkage
-from ukctrl.robot.schema.particles_table import Particles
-from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
+from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable, Particles
+from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce, Dampings, Factors
 
 
 @spec
@@ -48,7 +46,7 @@ class Elastic:
     """Of the motors, before the gear [kg m^2 or kg]."""
     damping: Dampings = 0.0
     """Of the springs [N m s/rad or N s/m]."""
-    gear: Annotated[NumberByName, ByName(Quantity("1", minimum=0.0, open_minimum=True).read)] = 1.0
+    gear: Factors = 1.0
     """Turns of the motor per turn of the joint. The motor's coordinate is counted after the gear,
     so that its inertia there is ``gear^2 motor_inertia``; inputs are efforts after the gear."""
 
