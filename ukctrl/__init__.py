@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from ukctrl.analysis.check.check import check
     from ukctrl.analysis.check.check_figure import check_figure
     from ukctrl.analysis.check.findings import Check
-    from ukctrl.analysis.internal_dynamics.internal_dynamics import (
-        InternalDynamics,
-        internal_dynamics,
-    )
+    from ukctrl.analysis.internal_dynamics.internal_dynamics import internal_dynamics
     from ukctrl.analysis.internal_dynamics.internal_dynamics_figure import internal_dynamics_figure
+    from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
     from ukctrl.analysis.linear.analysis import analyze
     from ukctrl.analysis.linear.design import designed
     from ukctrl.analysis.linear.linear_loop import linear_loop
@@ -65,6 +63,7 @@ if TYPE_CHECKING:
     from ukctrl.simulation.result import metrics
     from ukctrl.simulation.result.result import Result
     from ukctrl.simulation.scenario import Scenario
+    from ukctrl.simulation.scenario.part_kinds import part_kinds
     from ukctrl.simulation.simulate import simulate
     from ukctrl.simulation.verdicts import judge
     from ukctrl.studies import insight, tuning
@@ -86,8 +85,9 @@ _NAMES = {
     "analysis.check.check": "check",
     "analysis.check.check_figure": "check_figure",
     "analysis.check.findings": "Check",
-    "analysis.internal_dynamics.internal_dynamics": "InternalDynamics internal_dynamics",
+    "analysis.internal_dynamics.internal_dynamics": "internal_dynamics",
     "analysis.internal_dynamics.internal_dynamics_figure": "internal_dynamics_figure",
+    "analysis.internal_dynamics.internal_dynamics_record": "InternalDynamics",
     "analysis.linear.analysis": "analyze",
     "analysis.linear.design": "designed",
     "analysis.linear.linear_loop": "linear_loop",
@@ -113,6 +113,7 @@ _NAMES = {
     "simulation.loop": "Loop",
     "simulation.result.result": "Result",
     "simulation.scenario": "Scenario",
+    "simulation.scenario.part_kinds": "part_kinds",
     "simulation.simulate": "simulate",
     "simulation.verdicts": "judge",
     "studies.comparison.compare": "compare",
@@ -224,6 +225,7 @@ __all__ = [
     "number_text",
     "one_blas_thread",
     "papers",
+    "part_kinds",
     "plot",
     "pseudoinverse",
     "reference",

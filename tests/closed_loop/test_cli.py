@@ -21,7 +21,7 @@ import xarray as xr
 
 from ukctrl import Result
 from ukctrl.cli import main
-from ukctrl.cli.terminal import stoppable
+from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.reports import plot
 
 CLI = "from ukctrl.cli import main; main()"
@@ -511,7 +511,10 @@ def test_a_narrow_encoding_is_no_failure(tmp_path):
     assert b"peak_u" in done.stdout
 
 
-SOON = "from ukctrl.cli.terminal import stop; stop.QUIET_SECONDS = stop.REFRESH_SECONDS = 0.0; "
+SOON = (
+    "from ukctrl.cli.terminal import progress_bars as bars; "
+    "bars.QUIET_SECONDS = bars.REFRESH_SECONDS = 0.0; "
+)
 """Lets a short run show its progress as a long one would."""
 
 

@@ -13,17 +13,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 PAGE = ROOT / "docs" / "adding-a-part.md"
+HOOK = ROOT / "docs" / "reference" / "parts_list.py"
 BLOCK = re.compile(r'^```text title="ukctrl/([\w/]+\.py)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PARTS = dict(BLOCK.findall(PAGE.read_text(encoding="utf-8")))
 """By its place in the package, the file of a part of each kind, as the page shows it."""
 
 ASK = """
-import json, sys
+import json, runpy, sys
 from ukctrl import Scenario, control, effects, simulate, testing
+from ukctrl.cli.main import main
 from ukctrl.cli.workspace import json_schema
 from ukctrl.core.kinds import kinds
 from ukctrl.simulation.result.metrics import describe
 text = json.dumps(json_schema("scenario"))
+page = runpy.run_path(sys.argv[1])["on_page_markdown"]("<!-- parts -->")
 run = Scenario.load("scara-helix", {
     "controller.feedback": {"kind": "velocity_damping", "rate": 3.0},
     "controller.allocation": {"kind": "plain_least_norm"},
@@ -42,13 +45,15 @@ suites = [
 for suite, part in suites:
     suite.examine(part, "part").confirm()
 print(json.dumps({
-    "schema": [name for name in sys.argv[1:] if name in text],
+    "schema": [name for name in sys.argv[2:] if name in text],
+    "page": [name for name in (*sys.argv[2:], "largest_speed") if f"- `{name}`: " in page],
     "metric": describe("largest_speed").description,
     "value": result.metric("largest_speed"),
     "status": [result.status, leaky.status],
     "remembers": float(abs(leaky["u"] - result["u"]).max()),
     "read": [run.controller.feedback.kind, run.controller.allocation.kind, run.effect[0].kind],
 }))
+main(["list", "parts", "--json"])
 """
 
 
@@ -70,13 +75,16 @@ def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
         (copy / place).write_text(text, encoding="utf-8")
     names = [Path(place).stem for place in PARTS if "metric" not in place]
     run = subprocess.run(
-        [sys.executable, "-c", ASK, *names],
+        [sys.executable, "-c", ASK, HOOK, *names],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_DISABLE_JIT": "1"},
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout)
+    first, _, listed = run.stdout.partition("\n")
+    told, sorts = json.loads(first), json.loads(listed)
     assert told["schema"] == names
+    assert told["page"] == [*names, "largest_speed"]
+    assert not {*names, "largest_speed"} - {name for parts in sorts.values() for name in parts}
     assert told["metric"] == "largest velocity of any joint"
     assert told["value"] > 0.0
     assert told["status"] == ["completed", "completed"]

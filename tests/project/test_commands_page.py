@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ukctrl.cli.commands import app
+from ukctrl.cli.main import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 

@@ -73,7 +73,7 @@ def test_the_wheel_holds_every_file_of_the_library_and_the_catalogue(wheel):
         str(path.relative_to(ROOT)) for path in library if "__pycache__" not in path.parts
     } | {
         f"ukctrl/_catalog/{path.relative_to(ROOT)}"
-        for kind in CATALOGUE
+        for kind in (*CATALOGUE, "workspace")
         for path in (ROOT / kind).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }

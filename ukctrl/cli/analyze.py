@@ -10,6 +10,7 @@ import typer
 
 from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.analyze_text import show_analysis
 from ukctrl.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def analyze(
     from ukctrl.analysis.linear import analyze as analyze_scenario
     from ukctrl.analysis.linear import designed, equilibria, largest_period
     from ukctrl.analysis.linear.linear_page import write_analysis
-    from ukctrl.cli import terminal
     from ukctrl.cli.terminal.analyze_text import as_table
 
     folder = folder_of(out or Path("out") / f"analyze-{file_name(chosen.name)}")
@@ -87,7 +87,7 @@ def analyze(
     data = as_table(result, rests, design, period, card)
     write_analysis(result, data, folder)
     if not quiet:
-        terminal.show_analysis(
+        show_analysis(
             result, folder, as_json, equilibria=rests, design=design, period=period, card=card
         )
     raise typer.Exit(1 if result.stability == "unstable" else 0)

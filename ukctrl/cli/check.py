@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, scenario_of
-from ukctrl.cli.check_parts import check_part, is_part
+from ukctrl.cli.arguments import about, folder_of, pairs_of, scenario_of
 from ukctrl.cli.options import Card, Json, Quiet, Set, Trust
+from ukctrl.cli.terminal.check_text import show_check
+from ukctrl.cli.terminal.summaries import show_conformance
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def check(
         raise InputError("--on goes with a .py file or a controller card; got a scenario.")
     chosen = scenario_of(scenario, controller, changes, trust)
     from ukctrl.analysis.check import check as check_scenario
-    from ukctrl.cli import terminal
 
     with about(scenario):
         outcome = check_scenario(chosen)
@@ -68,7 +68,7 @@ def check(
     if folder is not None:
         _write(outcome, folder)
     if not quiet:
-        terminal.show_check(outcome, as_json, folder)
+        show_check(outcome, as_json, folder)
     raise typer.Exit(0 if outcome.ok else 1)
 
 
@@ -89,3 +89,33 @@ def _write(found: Check, folder: Path) -> None:
         write_atomically(folder / "internal.png", picture)
     content = json.dumps(found.to_dict(curves=True), indent=1, allow_nan=False)
     write_atomically(folder / "check.json", f"{content}\n".encode())
+
+
+def is_part(name: str) -> bool:
+    """Return whether an argument of ``check`` names Python code or a controller card."""
+    if name.endswith(".py"):
+        return True
+    path = Path(name)
+    if not name.endswith(".toml") or not path.is_file():
+        return False
+    from ukctrl.core.files.toml import read_toml
+
+    table = read_toml(path)
+    return "robot" not in table and bool({"kind", "use"} & set(table))
+
+
+def check_part(
+    name: str, changes: list[str] | None, on: str | None, trust: bool, as_json: bool
+) -> None:
+    """Try the parts that a file defines on the clauses of their kind, and print what came."""
+    from ukctrl.simulation.scenario import Scenario
+
+    path = Path(name).resolve()
+    if not path.is_file():
+        raise InputError(f"no file '{name}'.")
+    settings = pairs_of(changes)
+    from ukctrl.analysis.conformance.examine import examine_file
+
+    conformance = examine_file(path, settings, Scenario.load(on or "scara-helix"), trust=trust)
+    show_conformance(conformance, as_json)
+    raise typer.Exit(0 if all(each.ok for each in conformance) else 1)

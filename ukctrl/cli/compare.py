@@ -11,6 +11,10 @@ import typer
 
 from ukctrl.cli.arguments import about, card_of, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.lines import clean
+from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.terminal.studies_text import show_comparison
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,7 +79,6 @@ def compare(
 ) -> None:
     """Run several controllers on the same scenario and set them side by side."""
     base = scenario_of(scenario, None, changes, trust)
-    from ukctrl.cli import terminal
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
     from ukctrl.studies.comparison.comparison_page import write_comparison
@@ -85,10 +88,10 @@ def compare(
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     from ukctrl.simulation.simulate import Simulation
 
-    with terminal.stoppable(Simulation.run.__code__) as stop:
+    with stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
         journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
-        shown = terminal.progress(base.title, quiet or as_json, "runs")
+        shown = progress_bar(base.title, quiet or as_json, "runs")
         try:
             with about(scenario), shown as progress:
                 comparison = compare_controllers(
@@ -114,7 +117,7 @@ def compare(
         write_comparison(comparison, folder)
         journal.remove()
         if not quiet:
-            terminal.show_comparison(comparison, folder, as_json)
+            show_comparison(comparison, folder, as_json)
     complete = not comparison.conditions.stopped
     completed = complete and all(run.completed for run in comparison.outcomes)
     raise typer.Exit(0 if completed else 1)
@@ -122,14 +125,12 @@ def compare(
 
 def _tell(journal: Journal, wanted: int) -> None:
     """Say what is kept of a search that was stopped."""
-    from ukctrl.cli import terminal
-
     notice = (
         f"ukctrl: stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
         f"kept in {journal.path}, and the same command goes on from them."
     )
     if sys.stderr is not None:
-        print(terminal.clean(notice), file=sys.stderr)
+        print(clean(notice), file=sys.stderr)
 
 
 def _entry(text: str, scenario: str) -> Entry:

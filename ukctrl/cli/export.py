@@ -9,6 +9,9 @@ import typer
 
 from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.terminal.summaries import show_export
 from ukctrl.core.errors import InputError
 
 Period = Annotated[
@@ -48,19 +51,18 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
-    from ukctrl.cli import terminal
     from ukctrl.simulation.handover.hand_over import hand_over
     from ukctrl.simulation.simulate import Simulation, simulate
 
-    with terminal.stoppable(Simulation.run.__code__) as stop:
+    with stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(chosen.name)}-export")
-        with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
+        with about(scenario), progress_bar(chosen.title, quiet or as_json) as progress:
             result = simulate(chosen, progress=stop.watch(progress))
         stop.hold()
         with about(scenario):
             done = hand_over(chosen, result, folder, points=every, trust=trust)
         if not quiet:
-            terminal.show_export(done, as_json)
+            show_export(done, as_json)
     good = result.status == "completed" and done.replay.worst == 0.0
     raise typer.Exit(0 if good else 1)
 

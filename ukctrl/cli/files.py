@@ -8,23 +8,33 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.options import Json
+from ukctrl.cli.terminal.lines import write_json
+from ukctrl.cli.terminal.summaries import show_catalogue, show_workspace
 from ukctrl.core.errors import InputError
 
 
 def list_catalogue(
     what: Annotated[
-        str | None, typer.Argument(metavar="[robots|controllers|scenarios]", help="Only these.")
+        str | None,
+        typer.Argument(
+            metavar="[robots|controllers|scenarios|parts]",
+            help="Only these; parts: what files may give as kind, and metrics.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """List what there is, with one line each."""
-    from ukctrl.cli import terminal
     from ukctrl.core.errors import unknown_name
     from ukctrl.core.files import catalog
     from ukctrl.core.files.toml import read_toml
 
-    if what is not None and what not in catalog.KINDS:
-        raise unknown_name("kind of content", what, catalog.KINDS)
+    if what is not None and what not in (*catalog.KINDS, "parts"):
+        raise unknown_name("kind of content", what, (*catalog.KINDS, "parts"))
+    if what == "parts":
+        from ukctrl.simulation.scenario.part_kinds import part_kinds
+
+        show_catalogue(part_kinds(), as_json)
+        return
     kinds = [kind for kind in catalog.KINDS if what in (None, kind)]
     catalogue: dict[str, dict[str, str]] = {}
     for kind in kinds:
@@ -36,17 +46,16 @@ def list_catalogue(
             except InputError as error:  # one broken file must not hide the others
                 entries[name] = f"(cannot be read: {error})"
         catalogue[kind] = entries
-    terminal.show_catalogue(catalogue, as_json)
+    show_catalogue(catalogue, as_json)
 
 
 def init(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
 ) -> None:
     """Start a workspace: the three folders, with a scenario of your own to edit."""
-    from ukctrl.cli import terminal
     from ukctrl.cli.workspace import create
 
-    terminal.show_workspace(create(directory), directory)
+    show_workspace(create(directory), directory)
 
 
 def schema(
@@ -55,7 +64,6 @@ def schema(
     ] = "scenario",
 ) -> None:
     """Print the JSON Schema of a file format, for editors."""
-    from ukctrl.cli import terminal
     from ukctrl.cli.workspace import json_schema
 
-    terminal.write_json(json_schema(kind))
+    write_json(json_schema(kind))

@@ -9,6 +9,9 @@ import typer
 
 from ukctrl.cli.arguments import folder_of
 from ukctrl.cli.options import Json, Quiet, Trust
+from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.studies_text import show_study
+from ukctrl.cli.terminal.summaries import show_result
 from ukctrl.core.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study or of a run.")]
@@ -98,12 +101,11 @@ def _study(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from ukctrl.cli import terminal
     from ukctrl.studies.insight import write_study_report
     from ukctrl.studies.sweep import Study
 
     study = Study.load(folder)
-    with terminal.progress("replay", quiet or as_json, "runs") as progress:
+    with progress_bar("replay", quiet or as_json, "runs") as progress:
         report_files = write_study_report(
             study,
             home,
@@ -115,18 +117,17 @@ def _study(
             progress=progress,
         )
     if not quiet:
-        terminal.show_study(report_files.insight, home, as_json, report_files.replays)
+        show_study(report_files.insight, home, as_json, report_files.replays)
 
 
 def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
-    from ukctrl.cli import terminal
     from ukctrl.reports.run_page import write_report
     from ukctrl.simulation.result.result import Result
 
     result = Result.load(folder)
     write_report(result, home)
     if not quiet:
-        terminal.show_result(result, home, as_json)
+        show_result(result, home, as_json)
 
 
 def limits_of(require: list[str] | None) -> dict[str, float]:

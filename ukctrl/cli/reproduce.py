@@ -9,6 +9,9 @@ import typer
 
 from ukctrl.cli.arguments import folder_of
 from ukctrl.cli.options import Json, Quiet
+from ukctrl.cli.terminal.progress_bars import working
+from ukctrl.cli.terminal.reproduce_text import show_reproduction
+from ukctrl.cli.terminal.stop import stoppable
 
 Out = Annotated[
     Path | None,
@@ -31,17 +34,16 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Recompute published numbers and set them beside ours, with a verdict each."""
-    from ukctrl.cli import terminal
     from ukctrl.papers import recompute, write_reproduction
     from ukctrl.papers.registry import known
 
     keys = [] if paper is None else [known(paper)]
-    with terminal.stoppable(recompute.__code__) as stop:
+    with stoppable(recompute.__code__) as stop:
         folder = folder_of(out or Path("out") / "-".join(["reproduce", *keys]))
-        with terminal.working(quiet or as_json) as progress:
+        with working(quiet or as_json) as progress:
             reproduction = recompute(keys, progress=stop.watch(progress))
         stop.hold()
         write_reproduction(reproduction, folder)
         if not quiet:
-            terminal.show_reproduction(reproduction, folder, as_json)
+            show_reproduction(reproduction, folder, as_json)
     raise typer.Exit(0 if reproduction.ok else 1)

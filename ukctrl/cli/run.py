@@ -8,6 +8,9 @@ import typer
 
 from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.terminal.summaries import show_result
 
 
 def run(
@@ -21,17 +24,16 @@ def run(
 ) -> None:
     """Run a scenario and write its result, figures and report."""
     chosen = scenario_of(scenario, controller, changes, trust)
-    from ukctrl.cli import terminal
     from ukctrl.reports.run_page import write_report
     from ukctrl.simulation.simulate import Simulation, simulate
 
-    with terminal.stoppable(Simulation.run.__code__) as stop:
+    with stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / file_name(chosen.name))
-        with about(scenario), terminal.progress(chosen.title, quiet or as_json) as progress:
+        with about(scenario), progress_bar(chosen.title, quiet or as_json) as progress:
             result = simulate(chosen, progress=stop.watch(progress))
         stop.hold()
         result.save(folder)
         write_report(result, folder)
         if not quiet:
-            terminal.show_result(result, folder, as_json)
+            show_result(result, folder, as_json)
     raise typer.Exit(0 if result.status == "completed" else 1)

@@ -11,6 +11,9 @@ import typer
 
 from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
+from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.terminal.studies_text import show_study, show_unstarted
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,15 +100,14 @@ def sweep(
     base = scenario_of(scenario, controller, changes, trust)
     if not vary and points is None and repeats == 1:
         raise InputError("sweep needs something to vary; give --vary PATH=VALUES, or --repeats.")
-    from ukctrl.cli import terminal
     from ukctrl.core.files import catalog
     from ukctrl.simulation.simulate import Simulation
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep import sweep as run_sweep
 
-    with terminal.stoppable(Simulation.run.__code__) as stop, _place(cluster, jobs) as place:
+    with stoppable(Simulation.run.__code__) as stop, _place(cluster, jobs) as place:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-sweep")
-        shown = terminal.sweep_progress(base.title, quiet or as_json)
+        shown = sweep_progress(base.title, quiet or as_json)
         with about(scenario), shown as progress:
             study = run_sweep(
                 base,
@@ -128,21 +130,21 @@ def sweep(
             )
         if study.table.empty:
             if not quiet:
-                terminal.show_unstarted(study, as_json)
+                show_unstarted(study, as_json)
             raise typer.Exit(1)
         replays = None
         if no_report:
             insight = Insight.of(study, trust=trust)
         else:
             # What the user has stopped is reported as far as it is, without further runs.
-            replaying = terminal.progress("replay", quiet or as_json, "runs")
+            replaying = progress_bar("replay", quiet or as_json, "runs")
             with replaying as replayed:
                 _, insight, replays = write_study_report(
                     study, folder, again=study.finished, trust=trust, progress=replayed
                 )
         stop.hold()
         if not quiet:
-            terminal.show_study(insight, folder, as_json, replays)
+            show_study(insight, folder, as_json, replays)
     raise typer.Exit(0 if study.finished else 1)
 
 

@@ -11,6 +11,9 @@ import typer
 from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.stop import stoppable
+from ukctrl.cli.terminal.studies_text import show_fuzzy, show_tuned
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,7 +129,6 @@ def tune(
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
         _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
         raise typer.Exit(0)
-    from ukctrl.cli import terminal
     from ukctrl.studies.tuning import tune as tune_controller
     from ukctrl.studies.tuning.tuning_page import write_tuned
 
@@ -134,9 +136,9 @@ def tune(
     budget = _budget(simulations, cost, subject_to, over, method, plants)
     from ukctrl.simulation.simulate import Simulation
 
-    with terminal.stoppable(Simulation.run.__code__) as stop:
+    with stoppable(Simulation.run.__code__) as stop:
         folder_of(folder)
-        shown = terminal.progress(base.title, quiet or as_json, "simulations")
+        shown = progress_bar(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:
             tuned = tune_controller(
                 base,
@@ -149,7 +151,7 @@ def tune(
         stop.hold()
         write_tuned(tuned, folder)
         if not quiet:
-            terminal.show_tuned(tuned, scenario, folder, as_json)
+            show_tuned(tuned, scenario, folder, as_json)
         elif tuned.stopped and sys.stderr is not None:
             print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
     raise typer.Exit(0 if tuned.ok else 1)
@@ -159,14 +161,13 @@ def _choose(
     base: Scenario, fuzzy: str, scenario: str, folder: Path, *, as_json: bool, quiet: bool
 ) -> None:
     """Write the gain of least average cost over a fuzzy uncertainty, and print it."""
-    from ukctrl.cli import terminal
     from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
 
     with about(scenario):
         choice = FuzzyChoice.of(base, fuzzy)
     choice.save(folder_of(folder))
     if not quiet:
-        terminal.show_fuzzy(choice, folder, as_json)
+        show_fuzzy(choice, folder, as_json)
 
 
 def _plants(
@@ -179,7 +180,7 @@ def _plants(
     from typing import cast
 
     from ukctrl.studies.sweep import Factor
-    from ukctrl.studies.tuning import Aggregate, Plants
+    from ukctrl.studies.tuning.plants import Aggregate, Plants
 
     factors = tuple(Factor.parse(text) for text in vary or [])
     count = 1 if ensemble is None else ensemble

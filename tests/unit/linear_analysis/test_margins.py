@@ -6,9 +6,14 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.analysis.linear import as_rates, linear_loop
-from ukctrl.analysis.linear.margins import disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.analysis.linear.margins import (
+    disk_gain,
+    disk_margin,
+    disk_phase,
+    margins_at,
+    structured,
+)
 from ukctrl.analysis.linear.response import frequencies
-from ukctrl.analysis.linear.structured_singular_value import structured
 
 pytestmark = pytest.mark.portable
 

@@ -13,7 +13,8 @@ import pytest
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports import plot, run_page, web_page
-from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
 
 HOSTILE = (
     """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&{{7*7}}{%x%}]]>-->"""

@@ -13,7 +13,8 @@ import xarray as xr
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result import storage
 from ukctrl.simulation.result.plain_files import toml_text
-from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
 
 
 def refuse_constants(name):

@@ -18,7 +18,7 @@ from ukctrl.core.files.table_paths import parse_value
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.insight import Insight, write_study_report
-from ukctrl.studies.insight.command import written
+from ukctrl.studies.insight.sample_replay import written
 from ukctrl.studies.sweep import Factor, Plan, Study, sweep
 from ukctrl.studies.sweep.study import About
 
@@ -291,13 +291,13 @@ def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
 
 def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    from ukctrl.cli import terminal
+    from ukctrl.cli.terminal.studies_text import show_study
 
     report = write_study_report(swept, tmp_path, again=False)
-    terminal.show_study(report.insight, tmp_path, False, report.replays)
+    show_study(report.insight, tmp_path, False, report.replays)
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
-    terminal.show_study(report.insight, tmp_path, True)
+    show_study(report.insight, tmp_path, True)
     assert json.loads(capsys.readouterr().out)["finished"] is True
 
 

@@ -1,17 +1,18 @@
-"""What the start alone tells: ranks, reach, first input, closures."""
+"""What the start alone tells: ranks, reach, first input, closures, what is left free to fall."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ukctrl.analysis.check.findings import Actuation, RowCheck
-from ukctrl.core.arrays import Matrix
-from ukctrl.core.errors import InputError, quoted
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InputError, UkctrlError, quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrability import Integrability, classify_parts
+from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
+from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
@@ -146,3 +147,56 @@ def consistency(rows: tuple[RowCheck, ...]) -> list[str]:
         f"beta = {worst.beta:.3g} {worst.unit}/s. Feedback must bring it back, or set "
         "start.solve = true."
     ]
+
+
+AT_REST = 1e-6
+"""Free accelerations [rad/s^2, m/s^2] and loads [N m, N] below this are those of rest."""
+DEPENDENT = 1e-9
+"""A singular value that is smaller than this fraction of the largest counts as zero."""
+
+
+def falling(loop: Loop, q: Vector) -> list[str]:
+    """Return a note where a law lets gravity move what its task leaves free.
+
+    At rest at the configuration, the law's own input must leave an acceleration along a direction
+    that neither the passive nor the servo rows see, where gravity pulls and a motor could hold.
+
+    Args:
+        loop: The scenario, ready to run.
+        q: Configuration, shape ``(nq,)``.
+    """
+    allocation = loop.scenario.controller.row_allocation
+    if allocation is None or not allocation.behaviour(loop.law.task).leaves_motors_idle:
+        return []
+    truth, servo = loop.truth, loop.recorder.servo
+    truth.move(loop.t0, q, np.zeros(loop.robot.nv))
+    A, G = servo.write(truth.snapshot).A.copy(), truth.G.copy()
+    gravity = truth.snapshot.gravity.copy()
+    allowed = _free(truth.passive.rows.A.copy(), loop.robot.nv)
+    inside = _free(A @ allowed, allowed.shape[1])
+    free, mobility = allowed @ inside, allowed.shape[1]
+    motors = np.linalg.matrix_rank(G, rtol=DEPENDENT)
+    idle = motors > np.linalg.matrix_rank(A @ G, rtol=DEPENDENT)
+    if not free.size or not idle or np.abs(gravity @ free).max() <= AT_REST:
+        return []
+    try:
+        command = loop.command(loop.t0, q, np.zeros(loop.robot.nv), loop.state.memory)
+        a = truth.acceleration(command.u)
+    except (UkctrlError, ArithmeticError):
+        return []  # told elsewhere
+    if np.abs(a @ free).max() <= AT_REST:
+        return []
+    count = free.shape[1]
+    return [
+        f"{mobility - count} of {mobility} freedoms are held; the other {count} "
+        f"{'moves' if count == 1 else 'move'} freely under gravity: give allocation.null_space, "
+        'e.g. { kind = "damping", gain = 1.0 }, or more rows.'
+    ]
+
+
+def _free(A: Matrix, size: int) -> Matrix:
+    """Return an orthonormal basis of what rows leave free, shape ``(size, k)``."""
+    from scipy.linalg import null_space
+
+    basis: Matrix = null_space(A, rcond=DEPENDENT) if A.size else np.eye(size)
+    return basis

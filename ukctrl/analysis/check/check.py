@@ -10,10 +10,10 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.check import at_start
+from ukctrl.analysis.check.at_start import falling
 from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
 from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, RowCheck, Way
-from ukctrl.analysis.check.free_motion import falling
 from ukctrl.analysis.check.judgement import judge
 from ukctrl.analysis.check.ranks_along import ranks_along
 from ukctrl.analysis.check.task_motion import motion_of

@@ -6,7 +6,7 @@ bench. So the error is a chain of $r$ integrators under a held input,
 
 $$ x_{k+1} = e^{N h} x_k + \int_0^h e^{N (h - s)} e_r\, w(s)\, ds, \qquad w = -K x, $$
 
-whose matrices are polynomials in $h$: no approximation. With
+without approximation. With
 $\phi'' + \alpha \phi' + \beta \phi = 0$ it is stable exactly for
 
 $$ h < \min\!\Big( \frac{2}{\alpha},\; \frac{2 \alpha}{\beta} \Big) . $$
@@ -21,8 +21,9 @@ import math
 
 import numpy as np
 
+from ukctrl.analysis.linear.sampling import sampled_plant
 from ukctrl.control.error_dynamics import ErrorPolynomial
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import first_smallest
 from ukctrl.simulation.loop import Loop
 
@@ -101,47 +102,13 @@ def held_matrix(error: ErrorPolynomial, period: float, late: float = 0.0) -> Mat
     r = len(error.gains)
     first = 1 if error.integral else 0  # the integral is advanced by the law, not by the plant
     n = r - first
-    whole = math.floor(late + 1e-12)
-    rest = max(late - whole, 0.0) * period
-    size = r + whole + (1 if rest > 0.0 else 0)
-    step = np.zeros((size, size))
-    step[first:r, first:r] = _shift(n, period)
+    chain = sampled_plant(np.eye(n, k=1), np.eye(n, 1, 1 - n), (), ("w",), period, late * period)
+    step = np.zeros((first + len(chain.A), first + len(chain.A)))
+    step[first:, first:] = chain.A
     if error.integral:
         step[0, 0], step[0, 1] = 1.0, period
-    old, new = _push(n, period) - _push(n, period - rest), _push(n, period - rest)
-    ask = np.zeros(size)
-    ask[:r] = -np.array(error.gains)
-    # Behind the error stand the inputs asked for 1, 2, ... periods ago.
-    if size == r:
-        step[first:r] += np.outer(new, ask)
-        return step
-    if rest > 0.0:
-        step[first:r, size - 1] += old
-        if whole:
-            step[first:r, size - 2] += new
-        else:
-            step[first:r] += np.outer(new, ask)
-    else:
-        step[first:r, size - 1] += new
-    step[r] = ask
-    for k in range(r + 1, size):
-        step[k, k - 1] = 1.0
+    step[first:, :r] -= np.outer(chain.B, error.gains)
     return step
-
-
-def _shift(n: int, h: float) -> Matrix:
-    """Return the free motion of a chain of integrators over a time, shape ``(n, n)``."""
-    return np.array(
-        [
-            [h ** (j - i) / math.factorial(j - i) if j >= i else 0.0 for j in range(n)]
-            for i in range(n)
-        ]
-    )
-
-
-def _push(n: int, h: float) -> Vector:
-    """Return what a unit input at its end does to it, shape ``(n,)``."""
-    return np.array([h ** (n - i) / math.factorial(n - i) for i in range(n)])
 
 
 def held_poles(error: ErrorPolynomial, period: float, late: float = 0.0) -> tuple[complex, ...]:

@@ -17,10 +17,9 @@ A clause does nothing where it holds, and raises `Broken` where it does not.
 In order:
 
 1. ``clauses``: what a suite is. ``situations``: where parts are tried.
-2. ``frozen_record``: what holds for all.
-3. One file of clauses a kind: feedback, allocation, constraint, effect, controller.
-4. Robots and scenarios as wholes.
-5. ``examine``: from a file of one's own to what conforms in it.
+2. One file of clauses a kind: feedback, allocation, constraint, effect, controller.
+3. Robots and scenarios as wholes.
+4. ``examine``: from a file of one's own to what conforms in it.
 """
 
 from ukctrl.analysis.conformance.allocation_clauses import ALLOCATION

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_array, require_equal
-from ukctrl.analysis.conformance.frozen_record import require_record
 from ukctrl.analysis.conformance.situations import Situation, situations
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.core.arrays import Vector
@@ -18,6 +17,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 
 ALLOCATION = Suite[Allocation]("allocation")
 """The clauses for allocations."""
+ALLOCATION.record("An allocation", lambda allocation: allocation)
 MET = 1e-6
 """A demand that the motors can give easily is met to this, relatively."""
 
@@ -45,12 +45,6 @@ def _asked(allocation: Allocation) -> Iterator[Asked]:
             yield Asked(place, allocator, dynamics, rows, rows.b.copy())
     if not served:
         raise Broken("it must serve some situation; it refuses all of them.")
-
-
-@ALLOCATION.clause
-def record(allocation: Allocation) -> None:
-    """An allocation is a frozen record that can be compared, copied and pickled."""
-    require_record(allocation)
 
 
 @ALLOCATION.clause

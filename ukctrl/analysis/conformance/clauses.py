@@ -1,8 +1,13 @@
-"""What conformance is: a list of clauses, each a sentence that a part must satisfy."""
+"""What conformance is: a list of clauses, each a sentence that a part must satisfy.
+
+Every part that can stand in a file must be a frozen record of its settings.
+"""
 
 from __future__ import annotations
 
+import copy
 import dataclasses as dc
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -56,6 +61,11 @@ class Suite(Generic[T]):
         sentence = " ".join((test.__doc__ or "").split())
         self._clauses.append(Clause(test.__name__.strip("_"), sentence, test))
         return test
+
+    def record(self, what: str, of: Callable[[T], Any]) -> None:
+        """Add the clause that ``what`` a part is, or is tried with, is a frozen record."""
+        sentence = f"{what} is a frozen record that can be compared, copied and pickled."
+        self._clauses.append(Clause("record", sentence, lambda part: require_record(of(part))))
 
     def __iter__(self) -> Iterator[Clause[T]]:
         """Yield the clauses."""
@@ -164,3 +174,31 @@ def require_close(what: str, came: ArrayLike, wanted: ArrayLike, atol: float) ->
     require(came.shape == wanted.shape, f"{what}: shapes {came.shape} and {wanted.shape} differ.")
     worst = float(np.max(np.abs(came - wanted) / (1.0 + np.abs(wanted)), initial=0.0))
     require(worst <= atol, f"{what} must agree to {atol:.0e}; they differ by {worst:.1e}.")
+
+
+def require_record(part: Any) -> None:
+    """Require a frozen dataclass that equals its copy, its pickle and its replacement.
+
+    Raises:
+        Broken: It is not.
+    """
+    kind = type(part).__name__
+    require(dc.is_dataclass(part), f"{kind} must be a dataclass; decorate it with @spec.")
+    fields = dc.fields(part)
+    if fields:
+        name = fields[0].name
+        try:
+            object.__getattribute__(part, "__class__").__setattr__(part, name, getattr(part, name))
+        except (dc.FrozenInstanceError, AttributeError, TypeError):
+            pass
+        else:
+            raise Broken(f"{kind} must be frozen; its '{name}' can be set. Decorate it with @spec.")
+    require(copy.deepcopy(part) == part, f"{kind} must equal its own copy.")
+    require(dc.replace(part) == part, f"{kind} must equal dataclasses.replace of itself.")
+    try:
+        again = pickle.loads(pickle.dumps(part))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise Broken(
+            f"{kind} must pickle, so that runs can be spread over processes; {error}."
+        ) from error
+    require(again == part, f"{kind} must equal what its pickle gives back.")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Suite, require, require_array, require_close
-from ukctrl.analysis.conformance.frozen_record import require_record
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack
 from ukctrl.robot import Robot
@@ -28,6 +27,7 @@ class Placed(NamedTuple):
 
 CONSTRAINT = Suite[Placed]("constraint")
 """The clauses for constraints."""
+CONSTRAINT.record("A constraint", lambda placed: placed.constraint)
 
 
 class _Motion(NamedTuple):
@@ -56,12 +56,6 @@ def _rows(stack: Stack, motion: _Motion, h: float = 0.0) -> Rows:
     there = robot.snapshot(robot.integrate(q, h * v + 0.5 * h * h * a), v + h * a, t + h)
     rows = stack.write(there)
     return Rows(*(part.copy() for part in rows))
-
-
-@CONSTRAINT.clause
-def record(placed: Placed) -> None:
-    """A constraint is a frozen record that can be compared, copied and pickled."""
-    require_record(placed.constraint)
 
 
 @CONSTRAINT.clause

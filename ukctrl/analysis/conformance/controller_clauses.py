@@ -13,7 +13,7 @@ from ukctrl.analysis.conformance.clauses import (
     require_close,
     require_equal,
 )
-from ukctrl.analysis.conformance.frozen_record import field_names, require_record
+from ukctrl.analysis.conformance.frozen_record import field_names
 from ukctrl.analysis.conformance.situations import Situation, situation
 from ukctrl.control.controller import Controller, Law
 from ukctrl.core.errors import quoted
@@ -61,12 +61,7 @@ class Trial(NamedTuple):
 
 CONTROLLER = Suite[Trial]("controller")
 """The clauses for controllers."""
-
-
-@CONTROLLER.clause
-def record(trial: Trial) -> None:
-    """A controller is a frozen record that can be compared, copied and pickled."""
-    require_record(trial.controller)
+CONTROLLER.record("A controller", lambda trial: trial.controller)
 
 
 @CONTROLLER.clause

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_array, require_equal
-from ukctrl.analysis.conformance.frozen_record import require_record
 from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import ClockEffect, Effect, InputEffect, PlantEffect, SensorEffect
@@ -57,13 +56,15 @@ def _place(exposed: Exposed) -> tuple[Robot, Vector, Vector]:
     return loop.robot, loop.state.q, loop.state.v
 
 
-@EFFECT.clause
-def record(exposed: Exposed) -> None:
-    """An effect is a frozen record that can be compared, copied and pickled."""
-    require_record(exposed.effect)
+def _placed(exposed: Exposed) -> Effect:
+    """Return the effect, which must act in one of the places that there are."""
     kinds = (PlantEffect, SensorEffect, InputEffect, ClockEffect)
     names = ", ".join(kind.__name__ for kind in kinds)
     require(isinstance(exposed.effect, kinds), f"it must be derived from one of {names}.")
+    return exposed.effect
+
+
+EFFECT.record("An effect", _placed)
 
 
 def _answers(exposed: Exposed, seed: int) -> Iterator[tuple[str, Vector]]:

@@ -15,7 +15,7 @@ from ukctrl.analysis.conformance.clauses import (
     require_close,
     require_equal,
 )
-from ukctrl.analysis.conformance.frozen_record import field_names, require_record
+from ukctrl.analysis.conformance.frozen_record import field_names
 from ukctrl.analysis.conformance.situations import Situation, situations
 from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback
 from ukctrl.core.arrays import Vector
@@ -25,6 +25,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 
 FEEDBACK = Suite[Feedback]("feedback")
 """The clauses for feedbacks."""
+FEEDBACK.record("A feedback", lambda feedback: feedback)
 ROUNDING = 1e-9
 """A demand on the task's path may differ from the exact one by this, relatively."""
 
@@ -67,12 +68,6 @@ def _asked(feedback: Feedback) -> Iterator[Asked]:
             yield Asked(place, bound, dynamics, rows, memory)
     if not served:
         raise Broken("it must serve the rows of some situation; it refuses all of them.")
-
-
-@FEEDBACK.clause
-def record(feedback: Feedback) -> None:
-    """A feedback is a frozen record that can be compared, copied and pickled."""
-    require_record(feedback)
 
 
 @FEEDBACK.clause

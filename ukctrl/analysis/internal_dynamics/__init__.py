@@ -10,18 +10,15 @@ positions. Zero dynamics is this motion with the path at rest.
 
 In order:
 
-1. ``held_rows``: the robot with its rows held. ``hidden``: rows of higher relative degree.
-2. ``states_of_rest``, ``near_a_state``, ``modes``: what it does near rest.
+1. ``held_rows``: the robot with its rows held.
+2. ``states_of_rest``, ``near_a_state``, ``modes``: what it does near rest, of any relative degree.
 3. ``internal_motion``, ``periodic``: what it does along the path.
 4. ``internal_dynamics``: all of it for one scenario.
 5. ``internal_verdict``, ``internal_dynamics_figure``: in words and drawn.
 """
 
-from ukctrl.analysis.internal_dynamics.internal_dynamics import (
-    LARGEST,
-    InternalDynamics,
-    internal_dynamics,
-)
+from ukctrl.analysis.internal_dynamics.internal_dynamics import LARGEST, internal_dynamics
+from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_motion import Motion
 from ukctrl.analysis.internal_dynamics.modes import Kind, Modes, modes
 from ukctrl.analysis.internal_dynamics.near_a_state import Near

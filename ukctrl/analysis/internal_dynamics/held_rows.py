@@ -142,6 +142,16 @@ class Held:
         """Return the acceleration while the rows hold, shape ``(nv,)``; errors as `input`."""
         return self.dynamics.acceleration(self.input(t, q, v))
 
+    def asked(self, q: Vector, times: Vector) -> Matrix:
+        """Return what the rows ask for at a configuration at rest, one time below another."""
+        snapshot, still = self.robot.snapshot(q), np.zeros(self.robot.nv)
+        demands = []
+        for t in times.tolist():
+            snapshot.move(q, still, t)
+            rows = self.servo.write(snapshot)
+            demands.append(np.concatenate([np.nan_to_num(rows.phi), rows.beta, rows.b]))
+        return np.array(demands)
+
     def _rows(self, v: Vector) -> Rows:
         r"""Return the servo rows at the state of the dynamics; on a path at rest if it is frozen.
 

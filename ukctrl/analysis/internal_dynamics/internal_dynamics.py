@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import math
-from typing import Any, final
 
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.held_rows import Held
+from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_motion import Motion, motion
 from ukctrl.analysis.internal_dynamics.internal_verdict import Facts, verdict
-from ukctrl.analysis.internal_dynamics.modes import Kind
 from ukctrl.analysis.internal_dynamics.near_a_state import Near, near_motion, near_rest
 from ukctrl.analysis.internal_dynamics.periodic import Periodic, period_of, periodic
 from ukctrl.analysis.internal_dynamics.states_of_rest import Rest, Search
@@ -36,100 +34,6 @@ KEPT = 4
 """How many states of rest are told."""
 ALIKE = 1e-6
 """Poles of two states of rest nearer than this fraction are those of one family."""
-
-
-@final
-@dc.dataclass(frozen=True, kw_only=True, eq=False)
-class InternalDynamics:
-    """What `internal_dynamics` found."""
-
-    scenario: str
-    robot: str
-    states: int
-    """States that the passive constraints leave: twice the mobility, where all of them hold
-    positions; one less for each that holds a velocity only."""
-    reached: int
-    """States that the rows determine: the sum of their relative degrees, redundant rows left
-    out."""
-    dimension: int
-    """States that are left, ``states - reached``."""
-    coordinates: tuple[str, ...]
-    """The coordinates that stand for them at the start, those that determine the others best;
-    rates as ``v.<name>``."""
-    grip: bool
-    """Whether the motors accelerate all independent rows at once. Where they do not, the input
-    reaches them through further derivatives, or not at all."""
-    free: int
-    """States, of those left, that inputs can move without moving the rows: free for the null
-    space. The others are nobody's to command."""
-    path_moves: bool
-    """Whether the path of the task moves."""
-    rests: tuple[Near, ...]
-    """States of rest with the path held where it is at the start, from the nearest on."""
-    families: tuple[int, ...]
-    """How many states of rest were found that are like each of them: more than 1 of a continuum."""
-    along: tuple[Near, ...]
-    """The motion at some times, with time standing still; empty where the path is at rest."""
-    motion: Motion | None
-    """The motion from the start, and one that begins a little beside; None where not asked for
-    or not possible."""
-    periodic: Periodic | None
-    """A periodic motion along a periodic path; None where not asked for or not found."""
-    kind: Kind | None
-    """What becomes of the motion that is left; None where that is not known."""
-    verdict: str
-    """The same in words."""
-    notes: tuple[str, ...]
-    """What is worth knowing beside."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data for programs; complex numbers as pairs."""
-        return {
-            "scenario": self.scenario,
-            "robot": self.robot,
-            "states": self.states,
-            "reached": self.reached,
-            "dimension": self.dimension,
-            "coordinates": list(self.coordinates),
-            "grip": self.grip,
-            "free": self.free,
-            "path_moves": self.path_moves,
-            "kind": self.kind,
-            "verdict": self.verdict,
-            "notes": list(self.notes),
-            "rests": [_plain(near) for near in self.rests],
-            "along": [_plain(near) for near in self.along],
-            "periodic": None
-            if self.periodic is None
-            else {
-                "period": self.periodic.period,
-                "multipliers": [[z.real, z.imag] for z in self.periodic.multipliers.tolist()],
-            },
-            "motion": None
-            if self.motion is None
-            else {
-                "fate": self.motion.fate,
-                "rate": self.motion.rate,
-                "factor": None if math.isnan(self.motion.factor) else self.motion.factor,
-                "ended": self.motion.ended,
-            },
-        }
-
-
-def _plain(near: Near) -> dict[str, Any]:
-    return {
-        "t": near.t,
-        "q": near.q.tolist(),
-        "v": near.v.tolist(),
-        "u": near.u.tolist(),
-        "states": list(near.states),
-        "kind": near.modes.kind,
-        "poles": [[p.real, p.imag] for p in near.modes.poles.tolist()],
-        "zeros": [[z.real, z.imag] for z in near.zeros.tolist()],
-        "free": near.free,
-        "moving": near.moving,
-        "routes": near.routes,
-    }
 
 
 @one_blas_thread()
@@ -168,29 +72,22 @@ def internal_dynamics(
     moves = path_moves(held, q)
     x = held.coordinates(t, q, v)
     states = held.states(t, q, v)
-    name = scenario.name or scenario.title
-    dimension, free, names = x.size, 2 * grip.idle, x.names(held.robot)
+    found = InternalDynamics(
+        scenario=scenario.name or scenario.title,
+        robot=held.robot.name,
+        states=states,
+        reached=states - x.size,
+        dimension=x.size,
+        coordinates=x.names(held.robot),
+        grip=whole,
+        free=2 * grip.idle,
+        path_moves=moves,
+    )
     if held.robot.nv > LARGEST:
         note = f"robots with more than {LARGEST} velocities are counted, but not looked at closer"
-        return InternalDynamics(
-            scenario=name,
-            robot=held.robot.name,
-            states=states,
-            reached=states - dimension,
-            dimension=dimension,
-            coordinates=names,
-            grip=whole,
-            free=free,
-            path_moves=moves,
-            rests=(),
-            families=(),
-            along=(),
-            motion=None,
-            periodic=None,
-            kind=None,
-            verdict=f"{dimension} of {states} states are left to themselves.",
-            notes=(note,),
-        )
+        text = f"{x.size} of {states} states are left to themselves."
+        return dc.replace(found, verdict=text, notes=(note,))
+    dimension, free, names = found.dimension, found.free, found.coordinates
     rests, families = (
         ((), ()) if whole and not dimension else _rests(held.stopped(t), whole, q, notes)
     )
@@ -217,53 +114,29 @@ def internal_dynamics(
                 if period is None
                 else f"the path repeats itself after {period:.4g} s; no motion that does was found."
             )
-    facts = Facts(
-        robot=held.robot,
-        q=q,
-        states=states,
-        dimension=dimension,
-        rows=grip.independent,
-        free=free,
-        grip=whole,
-        moves=moves,
-        rests=rests,
-        along=along,
-        motion=run,
-        cycle=cycle,
-        prepared=scenario.controller.forgets_growth,
-    )
-    kind, said = verdict(facts)
-    return InternalDynamics(
-        scenario=name,
-        robot=held.robot.name,
-        states=states,
+    found = dc.replace(
+        found,
         reached=states - dimension,
         dimension=dimension,
         coordinates=names,
-        grip=whole,
         free=free,
-        path_moves=moves,
         rests=rests,
         families=families,
         along=along,
         motion=run,
         periodic=cycle,
-        kind=kind,
-        verdict=said,
         notes=tuple(notes),
     )
+    prepared = scenario.controller.forgets_growth
+    kind, text = verdict(Facts(found, held.robot, q, grip.independent, prepared))
+    return dc.replace(found, kind=kind, verdict=text)
 
 
 def path_moves(held: Held, q: Vector) -> bool:
     """Tell whether the rows ask for something else at other times of the run."""
-    t0, robot = held.scenario.start.t, held.robot
-    snapshot = robot.snapshot(q)
-    seen = []
-    for t in np.linspace(t0, t0 + held.scenario.timing.duration, 17).tolist():
-        snapshot.move(q, np.zeros(robot.nv), t)
-        rows = held.servo.write(snapshot)
-        seen.append(np.concatenate([np.nan_to_num(rows.phi), rows.beta, rows.b]))
-    return bool(np.ptp(np.array(seen), axis=0).max() > STILL)
+    t0 = held.scenario.start.t
+    times = np.linspace(t0, t0 + held.scenario.timing.duration, 17)
+    return bool(np.ptp(held.asked(q, times), axis=0).max() > STILL)
 
 
 def _rests(

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_motion import Motion, judge
 from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
 from ukctrl.core.arrays import Vector
-from ukctrl.core.extremes import first_largest, ranks
+from ukctrl.core.extremes import first_largest, places
 from ukctrl.mechanics.relative_degree.advice import PLANNED
 from ukctrl.robot import Robot
 
@@ -47,26 +48,19 @@ NULL_SPACE = (
 class Facts(NamedTuple):
     """What a verdict is made of."""
 
+    found: InternalDynamics
+    """All but the verdict."""
     robot: Robot
     q: Vector
-    states: int
-    dimension: int
     rows: int
     """Independent servo rows."""
-    free: int
-    grip: bool
-    moves: bool
-    rests: tuple[Near, ...]
-    along: tuple[Near, ...]
-    motion: Motion | None
-    cycle: Periodic | None
     prepared: bool
     """Whether the controller follows a motion without what grows."""
 
 
 def verdict(facts: Facts) -> tuple[Kind | None, str]:
     """Return what becomes of the motion that a task leaves, and the same in words."""
-    if facts.dimension == 0:
+    if facts.found.dimension == 0:
         text = "the task determines the whole motion: there is no internal dynamics."
         if facts.rows > facts.robot.nu:
             text += (
@@ -74,13 +68,13 @@ def verdict(facts: Facts) -> tuple[Kind | None, str]:
                 "can keep no more than a state of rest."
             )
         return "none", text
-    if facts.free >= facts.dimension and not facts.grip:
+    if facts.found.free >= facts.found.dimension and not facts.found.grip:
         return "none", f"nothing is left to itself: {_free(facts)}."
-    if facts.cycle is not None:
-        return _periodic(facts.cycle, facts.prepared)
-    if facts.along and (facts.moves or not _accelerates(facts.motion)):
+    if facts.found.periodic is not None:
+        return _periodic(facts.found.periodic, facts.prepared)
+    if facts.found.along and (facts.found.path_moves or not _accelerates(facts.found.motion)):
         return _on_the_way(facts)
-    if facts.rests:
+    if facts.found.rests:
         return _about_rest(facts)
     return _without_rest(facts)
 
@@ -105,7 +99,7 @@ def _periodic(cycle: Periodic, prepared: bool) -> tuple[Kind, str]:
 
 def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
     """Judge a task at rest: where the start is at rest by its poles, else by the motion too."""
-    near, run = facts.rests[0], facts.motion
+    near, run = facts.found.rests[0], facts.found.motion
     place = _place(facts.robot, near, facts.q)
     if not place or run is None or run.fate == "ended" or _leaves(facts, near):
         kind = near.modes.kind
@@ -117,19 +111,19 @@ def _about_rest(facts: Facts) -> tuple[Kind | None, str]:
         said.append(f"About the state of rest next to the start, {place}: {fate(near)}.")
     said += [
         f"About another one, {_place(facts.robot, other, near.q)}: {fate(other)}."
-        for other in facts.rests[1:]
+        for other in facts.found.rests[1:]
         if not (near.modes.at_zero or other.modes.at_zero)
     ][:1]
-    said += ["The path was held at rest for this."] if facts.moves else []
+    said += ["The path was held at rest for this."] if facts.found.path_moves else []
     return kind, " ".join([*said, *_advice(near, facts, kind)])
 
 
 def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
     """Judge the motion along a path that moves."""
-    decides, run = facts.along[0], facts.motion
-    steady = _steady(facts.along)
-    if facts.rests and _leaves(facts, facts.rests[0]):
-        decides = facts.rests[0]
+    decides, run = facts.found.along[0], facts.found.motion
+    steady = _steady(facts.found.along)
+    if facts.found.rests and _leaves(facts, facts.found.rests[0]):
+        decides = facts.found.rests[0]
         kind = decides.modes.kind
         said = [_followed(kind, fate(decides))]
         said.append("That is with the path held at rest; along the path it goes away as well.")
@@ -139,18 +133,18 @@ def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
         if not steady:
             said.append("That is with time standing still at the start, which proves nothing.")
     else:
-        decides = facts.rests[0] if facts.rests else decides
+        decides = facts.found.rests[0] if facts.found.rests else decides
         kind, words = _fate_of_push(run, decides)
         said = [_followed(kind, words)]
-        said += [f"With the path held at rest, {fate(decides)}."] if facts.rests else []
+        said += [f"With the path held at rest, {fate(decides)}."] if facts.found.rests else []
     return kind, " ".join([*said, *_ended(run), *_advice(decides, facts, kind)])
 
 
 def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
-    run = facts.motion
+    run = facts.found.motion
     none = "no state of rest was found that keeps the task"
     if run is None or len(run.times) < 9 or not run.moved.size:
-        return None, f"{facts.dimension} states are left to themselves, and {none}."
+        return None, f"{facts.found.dimension} states are left to themselves, and {none}."
     name, far, unit = run.farthest()
     result = judge(run.times, np.linalg.norm(run.moved, axis=1))[0]
     kind: Kind = "settles" if result == "ended" else result
@@ -163,7 +157,7 @@ def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
     seconds = run.times[-1] - run.times[0]
     said = [_followed(kind, f"'{name}' {words}: {far:.3g} {unit} in {seconds:.3g} s; {none}")]
     said += _ended(run)
-    said += [NULL_SPACE] if facts.free and kind in BAD else []
+    said += [NULL_SPACE] if facts.found.free and kind in BAD else []
     return kind, " ".join(said)
 
 
@@ -174,9 +168,10 @@ def _ended(run: Motion | None) -> list[str]:
 
 def _free(facts: Facts) -> str:
     """Return how much of what the rows leave inputs can move."""
-    every = "all" if facts.free >= facts.dimension else f"{facts.free} of the"
+    free, dimension = facts.found.free, facts.found.dimension
+    every = "all" if free >= dimension else f"{free} of the"
     return (
-        f"inputs can move {every} {facts.dimension} states that the rows leave without disturbing "
+        f"inputs can move {every} {dimension} states that the rows leave without disturbing "
         "these, and the law decides what becomes of them"
     )
 
@@ -235,14 +230,14 @@ def _fate_of_push(run: Motion, near: Near) -> tuple[Kind, str]:
 def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:
     """Return whose what is left is, and what to do where it does not stay."""
     said = []
-    if facts.free and not facts.grip:
+    if facts.found.free and not facts.found.grip:
         said.append(f"Beside that, {_free(facts)}.")
-    elif facts.free:
+    elif facts.found.free:
         said.append(
-            f"{facts.free} of the {facts.dimension} states that are left are free for the null "
-            "space: their poles are the allocation's."
+            f"{facts.found.free} of the {facts.found.dimension} states that are left are free for "
+            "the null space: their poles are the allocation's."
         )
-    if kind in BAD and facts.grip and not near.fixed:
+    if kind in BAD and facts.found.grip and not near.fixed:
         said.append(NULL_SPACE)
     elif kind == "runs_away":
         said.append(PREPARED if facts.prepared else INSTEAD)
@@ -251,7 +246,7 @@ def _advice(near: Near, facts: Facts, kind: Kind) -> list[str]:
 
 def _leaves(facts: Facts, near: Near) -> bool:
     """Tell whether the motion goes away from a state of rest that it begins near to."""
-    run, robot = facts.motion, facts.robot
+    run, robot = facts.found.motion, facts.robot
     if near.modes.kind != "runs_away" or run is None or not run.moved.size:
         return False
     internal = [robot.dofs.index(name) for name in run.coordinates]
@@ -275,7 +270,7 @@ def _place(robot: Robot, near: Near, q: Vector) -> str:
     away = robot.difference(q, near.q)
     named = [
         f"'{robot.dofs[i]}' {away[i]:+.3g} {robot.dof_units[i].removesuffix('/s')} away"
-        for i in np.argsort(-ranks(np.abs(away)), kind="stable")[:3].tolist()
+        for i in np.argsort(-places(np.abs(away)), kind="stable")[:3].tolist()
         if abs(away[i]) > HERE
     ]
     return ", ".join(named)

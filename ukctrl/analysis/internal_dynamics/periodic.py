@@ -68,18 +68,8 @@ def period_of(held: Held, q: Vector) -> float | None:
     from scipy.optimize import least_squares
 
     t0, duration = held.scenario.start.t, held.scenario.timing.duration
-    snapshot, still = held.robot.snapshot(q), np.zeros(held.robot.nv)
-
-    def asked(times: Vector) -> Matrix:
-        seen = []
-        for t in times.tolist():
-            snapshot.move(q, still, t)
-            rows = held.servo.write(snapshot)
-            seen.append(np.concatenate([np.nan_to_num(rows.phi), rows.beta, rows.b]))
-        return np.array(seen)
-
     times = np.linspace(t0, t0 + duration, LOOKS)
-    table = asked(times)
+    table = held.asked(q, times)
     travel = np.ptp(table, axis=0)
     table, moving = table[:, travel > 0.0], travel > 0.0
     if not moving.any():
@@ -88,10 +78,10 @@ def period_of(held: Held, q: Vector) -> float | None:
     off = np.array([np.abs((table[k:] - table[:-k]) / travel[moving]).max() for k in lags])
     dips = [k for k in range(1, len(off) - 1) if off[k] <= off[k - 1] and off[k] <= off[k + 1]]
     few = times[: max(8, int(OVERLAP * LOOKS)) : 4]
-    here, gap = asked(few)[:, moving], float(times[1] - times[0])
+    here, gap = held.asked(q, few)[:, moving], float(times[1] - times[0])
 
     def missed(lag: Vector) -> Vector:
-        left: Vector = ((asked(few + lag[0])[:, moving] - here) / travel[moving]).ravel()
+        left: Vector = ((held.asked(q, few + lag[0])[:, moving] - here) / travel[moving]).ravel()
         return left
 
     for k in dips:

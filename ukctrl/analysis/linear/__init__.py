@@ -8,25 +8,23 @@ memory, the sensors and the delays as further states, and ticks where the scenar
 In order:
 
 1. ``point``, ``equilibria``: where to look.
-2. ``linear_plant``, ``linear_law``, ``measuring``, ``sampling``, ``linear_loop``: what is there.
-3. ``zeros``, ``hidden_modes``, ``response``, ``margins``, ``structured_singular_value``: numbers.
-4. ``design``, ``period``: gains for a settling time; the longest period.
+2. ``linear_plant``, ``linear_law``, ``sampling``, ``linear_loop``: what is there.
+3. ``zeros``, with hidden modes, ``response``, ``margins``: numbers.
+4. ``design``: gains for a settling time; the longest period.
 5. ``analysis``: all of it for one scenario. ``linear_page``, ``linear_figures``: shown.
 """
 
 from ukctrl.analysis.linear import linear_figures
 from ukctrl.analysis.linear.analysis import LinearAnalysis, analyze
-from ukctrl.analysis.linear.design import Design, designed
+from ukctrl.analysis.linear.design import Design, LargestPeriod, designed, largest_period
 from ukctrl.analysis.linear.equilibria import Equilibrium, equilibria
-from ukctrl.analysis.linear.hidden_modes import HiddenMode, unreached_modes, unseen_modes
 from ukctrl.analysis.linear.iosystem import loop_system, plant_system, start_of
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, linear_loop
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
-from ukctrl.analysis.linear.period import LargestPeriod, largest_period
 from ukctrl.analysis.linear.point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
-from ukctrl.analysis.linear.zeros import invariant_zeros
+from ukctrl.analysis.linear.zeros import HiddenMode, invariant_zeros, unreached_modes, unseen_modes
 from ukctrl.control.error_dynamics import natural_frequency
 
 __all__ = [

@@ -10,11 +10,11 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.analysis.linear.hidden_modes import HiddenMode, unreached_modes, unseen_modes
 from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, growth_of, idle, loop_of
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
-from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
+from ukctrl.analysis.linear.margins import Margins, disk_margin, margins_at
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
+from ukctrl.analysis.linear.zeros import HiddenMode, unreached_modes, unseen_modes
 from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import written_pole
 from ukctrl.core.algebra.threads import one_blas_thread
@@ -85,33 +85,32 @@ class LinearAnalysis:
             "verdict": self.verdict,
             "stability": self.stability,
             "point": {
-                "source": plant.point.source,
-                "t": plant.point.t,
-                **{name: getattr(plant.point, name).tolist() for name in ("q", "v", "u")},
-                "acceleration": plant.linear.a.tolist(),
+                **{name: getattr(plant.point, name) for name in ("source", "t", "q", "v", "u")},
+                "acceleration": plant.linear.a,
             },
             "plant": {
                 **_system(plant.A, plant.B, plant.C, plant.states, plant.inputs, plant.outputs),
-                "poles": _pairs(plant.poles()),
-                "zeros": _pairs(self.zeros),
-                "unreached": [_mode(mode) for mode in self.unreached],
-                "unseen": [_mode(mode) for mode in self.unseen],
+                "poles": _ordered(plant.poles()),
+                "zeros": _ordered(self.zeros),
+                "unreached": [mode._asdict() for mode in self.unreached],
+                "unseen": [mode._asdict() for mode in self.unseen],
             },
             "loop": None,
-            "margins": [finite_or_none(dc.asdict(each)) for each in self.margins],
+            "margins": [dc.asdict(each) for each in self.margins],
             "disk_margin": self.disk,
             "disk_frequency": self.disk_frequency,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
         if loop is not None:
             record["loop"] = {
                 **_system(loop.A, loop.B, loop.C, loop.states, loop.inputs, loop.inputs),
                 "period": loop.period,
                 "delay": loop.delay,
-                "poles": _pairs(loop.poles()),
-                "rates": _pairs(loop.rates()),
+                "poles": _ordered(loop.poles()),
+                "rates": _ordered(loop.rates()),
             }
-        return record
+        plain: dict[str, Any] = finite_or_none(record)
+        return plain
 
 
 @one_blas_thread()
@@ -221,26 +220,14 @@ def _system(
     outputs: Sequence[str],
 ) -> dict[str, Any]:
     return {
-        "states": list(states),
-        "inputs": list(inputs),
-        "outputs": list(outputs),
-        **{name: each.tolist() for name, each in (("A", A), ("B", B), ("C", C))},
+        "states": states,
+        "inputs": inputs,
+        "outputs": outputs,
+        "A": A,
+        "B": B,
+        "C": C,
     }
 
 
-def _pairs(values: NDArray[np.complex128]) -> list[list[float | None]]:
-    return [
-        [float(z.real) if math.isfinite(z.real) else None, float(z.imag)]
-        for z in sorted(values.tolist(), key=lambda z: (-z.real, z.imag))
-    ]
-
-
-def _mode(mode: HiddenMode) -> dict[str, Any]:
-    return {
-        "pole": [mode.pole.real, mode.pole.imag],
-        "number": mode.number,
-        "states": mode.states,
-    }
-
-
-__all__ = ["LinearAnalysis", "Stability", "analyze", "disk_gain", "disk_phase"]
+def _ordered(values: NDArray[np.complex128]) -> list[complex]:
+    return sorted(values.tolist(), key=lambda z: (-z.real, z.imag))

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ukctrl.analysis.linear.point import plant_at
-from ukctrl.analysis.linear.python_control_names import signals
+from ukctrl.analysis.linear.python_control import signals
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.plants_over_time import integrator, passive_gains

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.linear_law import linear_law
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
-from ukctrl.analysis.linear.measuring import measured, readings
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
-from ukctrl.analysis.linear.python_control_names import signals
-from ukctrl.analysis.linear.sampling import Block, sampled_plant, series
+from ukctrl.analysis.linear.python_control import Named, signals, state_space
+from ukctrl.analysis.linear.sampling import Block, measured, readings, sampled_plant, series
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects.effect import Bench, InputEffect, kind_of
@@ -85,58 +84,23 @@ class LinearLoop:
         Its input is the motor's, its output what the loop returns, with the sign that makes
         ``1 + L`` the return difference.
         """
-        import control
-
         A, b, c = self.broken_at(motor)
         name = signals(self.inputs)[motor]
-        return control.ss(
-            A,
-            b[:, None],
-            c[None],
-            [[0.0]],
-            dt=self.period or 0,
-            name=f"loop_at_{name}",
-            states=list(self.states),
-            inputs=[name],
-            outputs=[f"returned_{name}"],
-        )
+        named = Named(self.states, [name], [f"returned_{name}"])
+        return state_space(f"loop_at_{name}", A, b[:, None], c[None], self.period, named)
 
     def transfers(self) -> control.StateSpace:
         """Return the loop transfer matrix with all motors open, for python-control."""
-        import control
-
         names = signals(self.inputs)
-        nu = len(names)
-        return control.ss(
-            self.A,
-            self.B,
-            -self.C,
-            np.zeros((nu, nu)),
-            dt=self.period or 0,
-            name="loop",
-            states=list(self.states),
-            inputs=list(names),
-            outputs=[f"returned_{name}" for name in names],
-        )
+        named = Named(self.states, names, [f"returned_{name}" for name in names])
+        return state_space("loop", self.A, self.B, -self.C, self.period, named)
 
     def to_control(self) -> control.StateSpace:
         """Return the closed loop for python-control: from disturbances of the inputs to outputs."""
-        import control
-
         C = np.zeros((len(self.plant.C), len(self.A)))
         C[:, : self.plant.C.shape[1]] = self.plant.C
-        D = np.zeros((len(C), self.B.shape[1]))
-        return control.ss(
-            self.closed,
-            self.B,
-            C,
-            D,
-            dt=self.period or 0,
-            name="closed_loop",
-            states=list(self.states),
-            inputs=list(signals(self.inputs)),
-            outputs=list(signals(self.plant.outputs)),
-        )
+        named = Named(self.states, signals(self.inputs), signals(self.plant.outputs))
+        return state_space("closed_loop", self.closed, self.B, C, self.period, named)
 
 
 OVER = 1e-8

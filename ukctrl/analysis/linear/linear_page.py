@@ -1,10 +1,13 @@
-"""The page of a linear analysis: verdict, margins, poles, Bode, Nyquist and root locus."""
+"""The page of a linear analysis: verdict, margins, poles, Bode, Nyquist and root locus.
+
+The table of margins is the terminal's as well.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +15,13 @@ import numpy as np
 
 from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
 from ukctrl.analysis.linear.linear_loop import LinearLoop
-from ukctrl.analysis.linear.margin_table import margin_table
-from ukctrl.core.extremes import ranks
+from ukctrl.analysis.linear.margins import Margins
+from ukctrl.core.extremes import places
 from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
+from ukctrl.reports.table import Column, Table
 from ukctrl.simulation.result.plain_files import write_atomically
-
-__all__ = ["pictures", "write_analysis"]
 
 LOWEST, HIGHEST = 0.02, 50.0
 """Factors of the gain between which the root locus goes."""
@@ -88,7 +90,7 @@ def _shown(found: LinearAnalysis, loop: LinearLoop) -> list[int]:
     """Return the motors with the least margins, the least first."""
     if not found.margins:
         return list(range(min(len(loop.inputs), linear_figures.MOST_CURVES)))
-    rank = ranks(each.disk for each in found.margins)
+    rank = places(each.disk for each in found.margins)
     return sorted(range(len(rank)), key=lambda k: rank[k])[: linear_figures.MOST_CURVES]
 
 
@@ -140,3 +142,24 @@ def _html(found: LinearAnalysis, images: list[web_page.Picture]) -> str:
         "facts": facts,
     }
     return web_page.render("analyze.html.j2", context)
+
+
+def margin_table(margins: Sequence[Margins]) -> Table:
+    """Return by how much gain, phase and delay may change at each motor, the others closed."""
+    heads = ("gain", "phase [deg]", "at [rad/s]", "delay [ms]", "disk margin", "its gain")
+    return Table.of(
+        [Column("motor", "name"), *map(Column, (*heads, "its phase [deg]"))],
+        (
+            [
+                each.motor,
+                f"{number(each.gain_low)} to {number(each.gain_high)}",
+                number(each.phase),
+                number(each.phase_frequency),
+                number(1e3 * each.delay),
+                number(each.disk),
+                number(each.disk_gain),
+                number(each.disk_phase),
+            ]
+            for each in margins
+        ),
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point, plant_at
-from ukctrl.analysis.linear.python_control_names import signals
+from ukctrl.analysis.linear.python_control import Named, signals, state_space
 from ukctrl.analysis.linear.zeros import invariant_zeros
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
@@ -81,18 +81,8 @@ class LinearPlant:
 
     def to_control(self, name: str = "plant") -> control.StateSpace:
         """Return the system for python-control; dots in names of signals become underscores."""
-        import control
-
-        return control.ss(
-            self.A,
-            self.B,
-            self.C,
-            self.D,
-            name=name,
-            states=list(self.states),
-            inputs=list(signals(self.inputs)),
-            outputs=list(signals(self.outputs)),
-        )
+        named = Named(self.states, signals(self.inputs), signals(self.outputs))
+        return state_space(name, self.A, self.B, self.C, None, named)
 
 
 def linear_plant(

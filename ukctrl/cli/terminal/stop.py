@@ -1,4 +1,4 @@
-"""A run at the terminal: its progress bar, and how it is stopped without losing anything."""
+"""How a run at the terminal is stopped without losing anything."""
 
 from __future__ import annotations
 
@@ -6,26 +6,15 @@ import contextlib
 import math
 import signal
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import ParamSpec, final
 
-from ukctrl.cli.terminal.lines import clean
-
 P = ParamSpec("P")
 
-Progress = Callable[[float, float], None]
-"""Called with how much is done and how much there is to do: seconds of a run, or runs."""
-
-QUIET_SECONDS = 1.0
-"""A run shorter than this shows no progress bar."""
-REFRESH_SECONDS = 0.1
 INSIST_SECONDS = 1.0
 """A second Ctrl-C this much later stops even what the first one could not."""
-TITLE_WIDTH = 32
-"""Width of a run's title beside its progress bar."""
 
 
 @final
@@ -87,72 +76,3 @@ def stoppable(loop: CodeType) -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def progress(title: str, hidden: bool, unit: str = "s") -> Iterator[Progress]:
-    """Yield a callback that draws a progress bar once the work has lasted a second.
-
-    Args:
-        title: What is worked on.
-        hidden: Whether to draw nothing.
-        unit: What the callback counts: ``s`` of a run, or ``runs``.
-    """
-    if hidden or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda reached, duration: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("{task.description}", style="bold", markup=False),
-        BarColumn(),
-        TextColumn(f"{{task.completed:.1f}} of {{task.total:.{1 if unit == 's' else 0}f}} {unit}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    began, drawn = time.perf_counter(), 0.0
-    task = bar.add_task(textwrap.shorten(clean(title), TITLE_WIDTH, placeholder=" ..."), total=1.0)
-
-    def show(reached: float, duration: float) -> None:
-        nonlocal drawn
-        now = time.perf_counter()
-        if now - began < QUIET_SECONDS or now - drawn < REFRESH_SECONDS:
-            return
-        drawn = now
-        bar.update(task, completed=reached, total=duration)
-        if not bar.live.is_started:
-            bar.start()
-
-    try:
-        yield show
-    finally:
-        bar.stop()
-
-
-@contextlib.contextmanager
-def working(hidden: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a callback that shows on one line what is being computed, and for how long."""
-    if hidden or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda words: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    line = Progress(
-        SpinnerColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-    )
-    task = line.add_task("", total=None)
-
-    def show(words: str) -> None:
-        room = max(10, console.width - 16)
-        line.update(task, description=textwrap.shorten(clean(words), room, placeholder=" ..."))
-
-    with line:
-        yield show

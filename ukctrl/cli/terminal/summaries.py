@@ -1,4 +1,4 @@
-"""What each command prints: short tables that fit into 80 columns."""
+"""What `list`, `run`, `init`, `export` and `check` of a part print: short tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from ukctrl.cli.terminal.lines import (
 )
 
 if TYPE_CHECKING:
+    from ukctrl.analysis.conformance import Conformance
+    from ukctrl.simulation.handover.hand_over import HandedOver
     from ukctrl.simulation.result.result import Result
+
 
 MOST_REACTIONS = 12
 """Reactions of more passive constraints than this are in the files alone."""
@@ -101,3 +104,49 @@ def show_workspace(created: Sequence[Path], folder: Path) -> None:
             ["  ukctrl run my-scenario"],
         ]
     )
+
+
+def show_conformance(found: Sequence[Conformance], as_json: bool) -> None:
+    """Print the clauses of every part, and what came where one does not hold."""
+    if as_json:
+        write_json([each.to_dict() for each in found])
+        return
+    lines: list[Line] = []
+    for part in found:
+        verdict = (
+            Part("conforms", "bold green") if part.ok else Part("does not conform", "bold red")
+        )
+        lines.append([Part(clean(part.name), "bold"), f" ({part.kind}): ", verdict])
+        for finding in part.findings:
+            mark, style = ("ok", "green") if finding.ok else ("NO", "bold red")
+            lines += hanging(f"  {mark}  ", finding.sentence, style)
+            if not finding.ok:
+                lines += hanging("      ", finding.detail, text_style="yellow")
+    show(lines)
+
+
+def show_export(done: HandedOver, as_json: bool) -> None:
+    """Print what was written, and whether the class answers what the simulation did."""
+    same = done.replay.worst == 0.0
+    if as_json:
+        write_json(
+            {
+                "folder": str(done.folder),
+                "files": dict(done.files),
+                "identical": same,
+                "largest_difference": done.replay.worst,
+                "ticks": done.replay.ticks,
+                "mean_step_us": round(done.replay.mean_us, 1),
+                "notes": list(done.notes),
+            }
+        )
+        return
+    from ukctrl.reports.table import Column, Table
+
+    lines: list[Line] = [[Part(clean(str(done.folder)), "bold")]]
+    columns = Column("", "text"), Column("", "text")
+    lines += table_lines(Table.of(columns, done.files.items()))
+    lines += hanging("  check  ", str(done.replay), "bold", "green" if same else "bold red")
+    for note in done.notes:
+        lines += hanging("  note   ", note, "bold", "yellow")
+    show(lines)

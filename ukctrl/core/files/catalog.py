@@ -23,7 +23,7 @@ FILE_ENDINGS = (".toml", ".urdf", ".xml", ".mjcf", ".sdf")
 def root() -> Path:
     """Return the folder that holds the shipped robots, controllers and scenarios.
 
-    In a wheel this is ``ukctrl/_catalog``; in a checkout, the three folders at its root.
+    In a wheel this is ``ukctrl/_catalog``; in a checkout, its root.
     """
     package = Path(__file__).resolve().parents[2]
     packaged = package / "_catalog"

@@ -79,7 +79,12 @@ def writable(text: str) -> str:
 
 
 def finite_or_none(value: Any) -> Any:
-    """Return plain data as JSON holds it: None for no finite number, a pair for a complex one."""
+    """Return plain data as JSON holds it: None for no finite number, a pair for a complex one.
+
+    Arrays become lists.
+    """
+    if isinstance(value, np.ndarray):
+        return finite_or_none(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, complex):

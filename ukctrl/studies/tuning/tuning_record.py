@@ -60,6 +60,21 @@ class Trial(NamedTuple):
         return self.violation == 0.0 and math.isfinite(self.cost)
 
     @property
+    def costs(self) -> tuple[float, ...]:
+        """Cost on each plant."""
+        return self.each or (self.cost,)
+
+    @property
+    def worst(self) -> float:
+        """Highest cost on any plant; infinite where a run failed."""
+        return max(self.costs)
+
+    @property
+    def average(self) -> float:
+        """Average cost over the plants; infinite where a run failed."""
+        return math.fsum(self.costs) / len(self.costs)
+
+    @property
     def rank(self) -> tuple[float, float, float]:
         """What trials are ordered by, after Deb: who keeps to the constraints by the cost; behind
         them who does not, by how far; and behind these those that failed, by how far they got.
@@ -161,3 +176,23 @@ class Tuning:
             "trials": [trial.to_dict() for trial in self.trials],
         }
         return {key: finite_or_none(value) for key, value in data.items()}
+
+
+class HeldOut(NamedTuple):
+    """What gains are worth on plants that they were not tuned on."""
+
+    card: Trial
+    tuned: Trial
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            name: {
+                "cost": finite_or_none(trial.cost),
+                "worst": finite_or_none(trial.worst),
+                "violation": finite_or_none(trial.violation),
+                "status": trial.status,
+                "each": finite_or_none(trial.costs),
+            }
+            for name, trial in self._asdict().items()
+        }

@@ -1,0 +1,176 @@
+"""How far a run, a sweep or other long work is, while it goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import textwrap
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, final
+
+from ukctrl.cli.terminal.lines import clean
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+    from ukctrl.studies.sweep import Tally
+
+Progress = Callable[[float, float], None]
+"""Called with how much is done and how much there is to do: seconds of a run, or runs."""
+
+QUIET_SECONDS = 1.0
+"""Work shorter than this shows no progress."""
+REFRESH_SECONDS = 0.1
+TITLE_WIDTH, SWEEP_TITLE_WIDTH = 32, 28
+"""Width of a title beside its progress bar, of a run and of a sweep."""
+LINE_SECONDS = 30.0
+"""Interval of the lines that stand in for a bar where there is no terminal [s]."""
+SPAN_SECONDS = 20.0
+"""The speed shown is that of the last so many seconds [s]."""
+
+
+@contextlib.contextmanager
+def progress_bar(title: str, hidden: bool, unit: str = "s") -> Iterator[Progress]:
+    """Yield a callback that draws a progress bar once the work has lasted a second.
+
+    Args:
+        title: What is worked on.
+        hidden: Whether to draw nothing.
+        unit: What the callback counts: ``s`` of a run, or ``runs``.
+    """
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda reached, duration: None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+    count = f"{{task.completed:.1f}} of {{task.total:.{1 if unit == 's' else 0}f}} {unit}"
+    columns = BarColumn(), TextColumn(count), TimeRemainingColumn()
+    with _late_bar(clean(title), TITLE_WIDTH, *columns) as draw:
+        yield lambda reached, duration: draw(reached, duration, lambda now: "")
+
+
+@contextlib.contextmanager
+def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]]:
+    """Yield a callback that shows how far a sweep is.
+
+    In a terminal it draws a bar; elsewhere it writes a line now and then, for a log.
+    """
+    if hidden or sys.stderr is None:
+        yield lambda tally: None
+        return
+    speed = _Speed()
+    if not sys.stderr.isatty():
+        yield _in_lines(speed)
+        return
+    from rich.progress import BarColumn, TextColumn
+
+    columns = BarColumn(bar_width=None), TextColumn("{task.fields[told]}", markup=False)
+    with _late_bar(clean(title), SWEEP_TITLE_WIDTH, *columns, expand=True) as draw:
+        yield lambda tally: draw(tally.done, tally.total, lambda now: speed.told(now, tally))
+
+
+@contextlib.contextmanager
+def _late_bar(
+    title: str, width: int, *columns: ProgressColumn, expand: bool = False
+) -> Iterator[Callable[[float, float, Callable[[float], str]], None]]:
+    """Yield what draws a bar now and then, once the work has lasted a while.
+
+    It takes how much is done, of how much, and what to tell beside it at a time.
+    """
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    named = TextColumn("{task.description}", style="bold", markup=False)
+    bar = Progress(named, *columns, console=Console(stderr=True), transient=True, expand=expand)
+    short = textwrap.shorten(title, width, placeholder=" ...")
+    task = bar.add_task(short, total=1.0, told="")
+    began, drawn = time.perf_counter(), 0.0
+
+    def draw(done: float, total: float, tell: Callable[[float], str]) -> None:
+        nonlocal drawn
+        now = time.perf_counter()
+        if now - drawn < REFRESH_SECONDS:
+            return
+        drawn, told = now, tell(now)
+        if now - began < QUIET_SECONDS:
+            return
+        bar.update(task, completed=done, total=total, told=told)
+        if not bar.live.is_started:
+            bar.start()
+
+    try:
+        yield draw
+    finally:
+        bar.stop()
+
+
+def _in_lines(speed: _Speed) -> Callable[[Tally], None]:
+    last = time.perf_counter()
+
+    def write_line(tally: Tally) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        told = speed.told(now, tally)
+        if now - last >= LINE_SECONDS:
+            last = now
+            print(f"ukctrl: {told}", file=sys.stderr, flush=True)
+
+    return write_line
+
+
+@final
+class _Speed:
+    """How many samples a second, lately."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, float]] = deque()
+
+    def told(self, now: float, tally: Tally) -> str:
+        """Return how many are done at a time, how fast, and how long the rest takes."""
+        self._seen.append((now, tally.done))
+        while len(self._seen) > 2 and now - self._seen[0][0] > SPAN_SECONDS:
+            self._seen.popleft()
+        failed = f", {tally.failed} failed" if tally.failed else ""
+        counted = f"{tally.finished} of {tally.total}{failed}"
+        (began, before), (now, done) = self._seen[0], self._seen[-1]
+        if now - began < QUIET_SECONDS or done <= before:
+            return counted
+        speed = (done - before) / (now - began)
+        return f"{counted}, {speed:.3g}/s, {_duration((tally.total - done) / speed)} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+@contextlib.contextmanager
+def working(hidden: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a callback that shows on one line what is being computed, and for how long."""
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
+        yield lambda words: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    line = Progress(
+        SpinnerColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+        console=console,
+        transient=True,
+    )
+    task = line.add_task("", total=None)
+
+    def show(words: str) -> None:
+        room = max(10, console.width - 16)
+        line.update(task, description=textwrap.shorten(clean(words), room, placeholder=" ..."))
+
+    with line:
+        yield show

@@ -1,0 +1,227 @@
+"""What `compare`, `sweep` and `tune` print: tables of metrics, and what these support in words."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukctrl.cli.terminal.lines import (
+    Line,
+    Part,
+    clean,
+    files,
+    hanging,
+    show,
+    table_lines,
+    verdict_lines,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from ukctrl.studies.comparison import Comparison
+    from ukctrl.studies.insight import Insight, Replay
+    from ukctrl.studies.sweep import Study
+    from ukctrl.studies.tuning import Tuned
+    from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
+
+
+MOST_TRIED = 6
+"""Gains of more than these are on the page alone."""
+
+
+def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None:
+    """Print the table of metrics, one column a controller."""
+    if as_json:
+        write_json(comparison.to_dict())
+        return
+    from ukctrl.simulation.result.metrics import METRICS
+    from ukctrl.studies.comparison.comparison_tables import metric_table, robustness_table
+
+    lines: list[Line] = hanging("", comparison.title, text_style="bold")
+    noteworthy = {
+        "repeats": comparison.conditions.asked > 1,
+        "gains": bool(comparison.tunings),
+        "belief": False,
+    }
+    facts = {fact.subject: fact for fact in comparison.facts}
+    for subject, always in noteworthy.items():
+        if subject in facts and (always or not facts[subject].equal):
+            lines += hanging(f"  {subject:<9}", facts[subject].text, text_style="dim")
+    lines += table_lines(metric_table(comparison, short=True))
+    robustness = robustness_table(comparison)
+    if comparison.robustness is not None and robustness is not None:
+        title = f"median {comparison.robustness.metric}"
+        lines += ["", [Part(title, "bold")], *table_lines(robustness)]
+    lines += _tunings(comparison)
+    general = [verdict for verdict in comparison.verdicts if verdict.subject not in METRICS]
+    lines += verdict_lines(general)
+    written = [("report", "report.html"), ("data", "compare.csv")]
+    if any(tuning.gains for tuning in comparison.tunings.values()):
+        written.append(("cards", "tuned"))
+    show([*lines, *files(folder, *written)])
+
+
+def _tunings(comparison: Comparison) -> list[Line]:
+    """Return what the search for gains has found, one line a controller."""
+    from ukctrl.core.number_text import number
+
+    lines: list[Line] = []
+    for name, tuning in comparison.tunings.items():
+        if not tuning.gains:
+            continue
+        gains = [
+            f"{gain.path.removeprefix('controller.')} {number(tuning.best.gains[gain.path], 4)}"
+            for gain in tuning.gains
+        ]
+        more = [f"and {len(gains) - MOST_TRIED} more"] if len(gains) > MOST_TRIED else []
+        shown = ", ".join([*gains[:MOST_TRIED], *more])
+        before = number(tuning.before, 4) if math.isfinite(tuning.before) else "failed"
+        cost = f"{before} -> {number(tuning.after, 4)}"
+        lines += hanging(f"  {clean(name)}: ", f"cost {cost} with {shown}")
+    return ["", [Part("tuned", "bold")], *lines] if lines else []
+
+
+SHOWN = ("rms_phi", "peak_phi", "rms_beta", "settling_time", "effort", "peak_u", "work")
+"""Metrics that are shown beside the cost; the page has all of them."""
+MOST_FACTORS = 6
+"""Factors that are named."""
+RESUME = "The same command with --resume goes on from here."
+
+
+def show_study(
+    insight: Insight, folder: Path, as_json: bool, replays: Sequence[Replay] | None = None
+) -> None:
+    """Print what a study shows, and where its files are.
+
+    Args:
+        insight: What it shows.
+        folder: Where its files are.
+        as_json: Whether a program reads it.
+        replays: Samples that were run again for the report; None where there is no report.
+    """
+    from ukctrl.studies.insight.insight_record import to_dict
+    from ukctrl.studies.insight.insight_verdicts import verdicts
+    from ukctrl.studies.insight.study_tables import short_metric_table
+
+    if as_json:
+        record = to_dict(insight, replays or (), folder)
+        write_json({"folder": str(folder), "finished": insight.study.finished, **record})
+        return
+    study, runs = insight.study, insight.runs
+    done = int(runs.completed.sum())
+    whole = done == len(runs) and study.finished
+    style = "bold green" if whole else "bold yellow" if done else "bold red"
+    left = study.about.plan.count - len(runs)
+    headline = f"{done} of {len(runs)} samples completed" + (
+        f", {left} are still to run" if left else ""
+    )
+    lines: list[Line] = [[Part(_name(study), "bold"), ": ", Part(headline, style)]]
+    lines += hanging("  ", _design(insight), text_style="dim")
+    metrics = short_metric_table(insight, SHOWN)
+    lines += table_lines(metrics) if metrics.rows else []
+    lines += verdict_lines(verdicts(insight, replays or ()), 10)
+    if replays is not None:
+        lines += files(folder, ("report", "report.html"))
+    lines += files(folder, ("table", "study.csv"))
+    if not study.finished:
+        lines.append([RESUME])
+    show(lines)
+
+
+def show_unstarted(study: Study, as_json: bool) -> None:
+    """Print that no sample of a study is finished."""
+    if as_json:
+        write_json(
+            {"finished": False, "samples": {"planned": study.about.plan.count, "finished": 0}}
+        )
+        return
+    state = Part("no sample is finished", "bold yellow")
+    show([[Part(_name(study), "bold"), ": ", state], [RESUME]])
+
+
+def _name(study: Study) -> str:
+    return clean(str(study.scenario.get("name") or study.scenario.get("title") or "study"))
+
+
+def _design(insight: Insight) -> str:
+    study = insight.study
+    paths = [axis.path for axis in insight.strongest] or [f.path for f in study.factors]
+    rest = len(paths) - MOST_FACTORS
+    varied = ", ".join(paths[:MOST_FACTORS]) + (f", and {rest} more" if rest > 0 else "")
+    repeats = f", {study.repeats} repeats" if study.repeats > 1 else ""
+    return (
+        f"design {study.design}{repeats}, seed {study.seed}; varied: {varied or 'the seed alone'}"
+    )
+
+
+MOST_METRICS = 8
+"""Metrics of more than these are on the page alone."""
+
+
+def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None:
+    """Print what a search has found.
+
+    Args:
+        tuned: What it has found.
+        scenario: As the user has named it.
+        folder: Where the files are.
+        as_json: Whether to print the content of `tune.json` instead.
+    """
+    if as_json:
+        write_json(tuned.to_dict())
+        return
+    from ukctrl.studies.tuning import METHODS
+    from ukctrl.studies.tuning.tuning_page import card_name
+    from ukctrl.studies.tuning.tuning_tables import cost_table, gain_table, metric_table
+
+    tuning = tuned.tuning
+    lines: list[Line] = hanging("", tuned.title, text_style="bold")
+    plants = f" on {tuning.plants} plants, {tuning.aggregate}" if tuning.plants > 1 else ""
+    facts = [
+        ("tuned", f"{tuning.entry}: {METHODS[tuning.method]}"),
+        ("cost", f"{tuning.cost}{plants}"),
+        ("limits", ", ".join(tuning.limits)),
+        ("budget", f"{tuning.simulations} of {tuning.budget} simulations"),
+    ]
+    for name, text in facts:
+        if text:
+            lines += hanging(f"  {name:<8}", text, text_style="dim")
+    lines += table_lines(gain_table(tuning))
+    lines += table_lines(cost_table(tuned))
+    metrics = metric_table(tuned, blocks=False)
+    lines += table_lines(metrics, MOST_METRICS) if metrics is not None else []
+    lines += verdict_lines(tuned.verdicts)
+    card = f"{card_name(tuned)}.toml"
+    lines += files(folder, ("report", "tune.html"), ("data", "history.csv"))
+    if tuned.tuning.best.cost < float("inf"):
+        lines += files(folder, ("card", card))
+        if tuned.ok:
+            command = f"ukctrl run {shlex.quote(scenario)} -c {shlex.quote(str(folder / card))}"
+            lines.append([Part("next    ", "bold"), clean(command)])
+    show(lines)
+
+
+def show_fuzzy(choice: FuzzyChoice, folder: Path, as_json: bool) -> None:
+    """Print the optimal gain of a fuzzy uncertainty, and what other prices would give."""
+    if as_json:
+        write_json(choice.to_dict())
+        return
+    from ukctrl.core.number_text import number
+    from ukctrl.reports.table import Cell, Column, Table
+
+    before, after = number(choice.before, 4), number(choice.kappa, 4)
+    lines: list[Line] = hanging("", choice.scenario.title, text_style="bold")
+    lines += hanging(f"  {'kappa':<8}", f"{after} 1/s in closed form; the card's is {before}")
+    lines += hanging(f"  {'for':<8}", choice.given, text_style="dim")
+    heads = ("price", "kappa", "cost", "transient", "steady", "effort")
+    chosen = choice.found.price
+    rows = [
+        [Cell(number(line[head], 4), "strong" if line["price"] == chosen else "") for head in heads]
+        for line in choice.to_dict()["prices"]
+    ]
+    lines += table_lines(Table([Column(head) for head in heads], rows))
+    written = [("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png")]
+    show([*lines, *files(folder, *written, ("card", f"{choice.name}.toml"))])

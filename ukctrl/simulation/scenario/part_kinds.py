@@ -1,0 +1,42 @@
+"""What files may call a part, found by the parts' being there."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, get_args
+
+from ukctrl.control import AnyController
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.null_space import AnyNullSpace
+from ukctrl.control.feedback import AnyFeedback
+from ukctrl.mechanics.constraints import AnyConstraint
+from ukctrl.mechanics.reference import AnyOrientation, AnyReference
+from ukctrl.simulation.effects import AnyEffect
+from ukctrl.simulation.result.metrics import METRICS
+
+UNIONS: dict[str, Any] = {
+    "controller": AnyController,
+    "feedback": AnyFeedback,
+    "allocation": AnyAllocation,
+    "null_space": AnyNullSpace,
+    "constraint": AnyConstraint,
+    "reference": AnyReference,
+    "orientation": AnyOrientation,
+    "effect": AnyEffect,
+}
+
+
+def part_kinds() -> dict[str, dict[str, str]]:
+    """Return the parts of every sort by the ``kind`` that a file gives, each with a line.
+
+    Metrics stand at the end, by the name that a cost takes.
+    """
+    sorts = {
+        sort: {part.kind: _first_line(part) for part in get_args(get_args(union)[0])}
+        for sort, union in UNIONS.items()
+    }
+    return {**sorts, "metric": {name: metric.description for name, metric in METRICS.items()}}
+
+
+def _first_line(part: type) -> str:
+    return " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())
