@@ -24,8 +24,8 @@ from ukctrl.robot.by_joint import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.build_plant import build_plant
+from ukctrl.robot.formulas.formula_structure import Recipe
 from ukctrl.robot.formulas.plant import OneByOne, PlantFunctions
-from ukctrl.robot.formulas.recipe import Recipe
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
