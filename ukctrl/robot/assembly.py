@@ -15,7 +15,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.audit import Finding
-from ukctrl.robot.by_joint import configuration
+from ukctrl.robot.by_name import configuration
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Forces
 from ukctrl.robot.interface import Site

@@ -20,7 +20,7 @@ from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
 from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.audit import Finding
-from ukctrl.robot.by_joint import home_of, with_limits
+from ukctrl.robot.by_name import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.build_plant import build_plant

@@ -16,7 +16,7 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
 from ukctrl.robot.assembly import Assembly, R
-from ukctrl.robot.by_joint import with_limits
+from ukctrl.robot.by_name import with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, Recipe, plain_blocks
