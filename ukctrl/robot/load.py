@@ -18,7 +18,7 @@ from ukctrl.core.files.table_paths import merged
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
-from ukctrl.robot.assembly import Assembly
+from ukctrl.robot.assembly import PROBES, Assembly, folded
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.by_name import home_of, with_limits
 from ukctrl.robot.elastic import elastic
@@ -31,7 +31,6 @@ from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
-from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.ram_needed import refuse_what_does_not_fit
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage
