@@ -39,7 +39,7 @@ def test_a_change_in_one_file_reaches_the_cached_callers_in_others(tmp_path):
         return float(done.stdout)
 
     assert answer() == 2.0
-    factor = tmp_path / "ukctrl" / "factor.py"
+    factor = tmp_path / "ukctrl" / "core" / "algebra" / "factorisation.py"
     before = "x[i] = total / L[i, i]"
     source = factor.read_text()
     assert source.count(before) == 2  # in solve_lower and in solve_upper

@@ -158,7 +158,7 @@ def test_every_field_has_a_json_schema_that_admits_what_it_reads():
     kinds = {option["type"] for option in schema["anyOf"]}
     assert kinds == {"number", "string"}
     assert schema["description"] == "[s]"
-    for name in fields.__all__:
-        kind = getattr(fields, name)
-        if hasattr(kind, "__metadata__"):
-            assert TypeAdapter(kind).json_schema()
+    kinds = [kind for kind in vars(fields).values() if hasattr(kind, "__metadata__")]
+    assert len(kinds) > 30
+    for kind in kinds:
+        assert TypeAdapter(kind).json_schema()

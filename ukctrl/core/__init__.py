@@ -2,8 +2,8 @@
 
 The parts, each on those before it:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people);
-``files`` (TOML, the catalogue, plug-ins), ``by_name`` and ``statistics``;
+``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``expression`` (formulas in text);
-``field_checks``, ``spec`` and ``fields`` (what a file may say, with units and bounds);
+``field_checks`` and ``fields`` (what a file may say, with units and bounds);
 ``algebra`` (small dense linear algebra, compiled).
 """

@@ -13,8 +13,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EQUAL_RTOL", "favouring_first", "first_largest", "first_smallest", "places"]
-
 EQUAL_RTOL = 1e-6
 """Values this close, relatively, are equal: far above what rounding and the integrator's tolerance
 leave of a symmetry, far below what a reader sees of three digits. What is `@compiled` uses it,

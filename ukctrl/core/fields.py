@@ -12,18 +12,22 @@ handed on from here, so that such a class has one place to import from.
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ConfigDict,
+    ValidationError,
     ValidationInfo,
     WithJsonSchema,
 )
+from pydantic.dataclasses import dataclass
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.syntax import MAX_LENGTH, read
@@ -37,8 +41,35 @@ from ukctrl.core.field_checks import Quantity as Quantity
 from ukctrl.core.field_checks import finite
 from ukctrl.core.field_checks import is_number as is_number
 from ukctrl.core.field_checks import written as written
-from ukctrl.core.spec import STRICT as STRICT
-from ukctrl.core.spec import spec as spec
+from ukctrl.core.files.toml import explain
+
+T = TypeVar("T")
+STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+"""Configuration of every dataclass that is read from a file."""
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def spec(cls: type[T]) -> type[T]:
+    """Turn a class into a frozen dataclass that checks its fields, from a file and in Python.
+
+    Its fields are keyword-only and of the types in `ukctrl.core.fields`. Made in Python with a
+    wrong value it raises `InputError`, in one line; read from a file, the same complaint gets the
+    file's name and the key path.
+    """
+    checked: Any = dataclass(frozen=True, kw_only=True, config=STRICT)(cls)
+    check = checked.__init__
+
+    @functools.wraps(check)
+    def __init__(self: T, *values: object, **named: object) -> None:  # noqa: N807
+        try:
+            check(self, *values, **named)
+        except ValidationError as error:
+            raise InputError(f"{cls.__name__}: {explain(error, cls)}") from None
+
+    checked.__init__ = __init__
+    finished: type[T] = checked
+    return finished
+
 
 Number = Annotated[float, Quantity()]
 """Finite number in any unit."""

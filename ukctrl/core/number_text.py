@@ -5,18 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = [
-    "duration",
-    "number",
-    "percent",
-    "plus_minus",
-    "prefixed",
-    "quantity",
-    "sentence",
-    "si",
-    "unit_text",
-]
-
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PREFIXES = {0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f"}
 _PREFIXABLE = ("m", "rad", "m/s", "rad/s", "J", "W", "N", "N m", "s")

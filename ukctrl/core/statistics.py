@@ -14,20 +14,6 @@ import numpy as np
 
 from ukctrl.core.arrays import Array
 
-__all__ = [
-    "CONFIDENCE",
-    "Difference",
-    "Estimate",
-    "Spread",
-    "holm",
-    "paired_difference",
-    "quantile",
-    "quantile_interval",
-    "spread",
-    "wilson",
-]
-
-
 CONFIDENCE = 0.95
 """Probability that an interval covers what it is for; a test errs with the rest of it."""
 SAME_RTOL = 1e-12

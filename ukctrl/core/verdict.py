@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-__all__ = ["Level", "Verdict"]
-
 Level = Literal["good", "note", "warning", "bad"]
 
 

@@ -13,8 +13,6 @@ from ukctrl.reports import web_page
 from ukctrl.reports.table import Cell, Column, Kind, Table
 from ukctrl.simulation.result.plain_files import write_atomically
 
-__all__ = ["html", "write_reproduction"]
-
 
 def write_reproduction(reproduction: Reproduction, folder: str | Path) -> Path:
     """Write `report.html`, `reproduce.json` and the figures, each atomically.

@@ -3,7 +3,7 @@
 The parts, each on those before it: ``layout``, ``motor`` and ``schema`` (what files say);
 ``interface`` (a robot as its parts see it), ``snapshot``, ``structure`` and ``rigid``;
 ``actuators``, ``forces`` and ``elastic``; ``audit`` and ``models`` (where bodies come from);
-``assembly`` (all of it put together), ``probe`` and ``formulas`` (plants without bodies);
+``assembly`` (all of it put together) and ``formulas`` (plants without bodies);
 ``load``, ``perturb``, and `Robot` itself.
 """
 

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.by_name import spread
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.fields import NumberByName
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.actuators import Actuation
+from ukctrl.robot.by_name import spread
 from ukctrl.robot.layout import Block
 from ukctrl.robot.schema.robot_file import Elastic
 from ukctrl.robot.snapshot import Snapshot

@@ -18,20 +18,19 @@ from ukctrl.core.files.table_paths import merged
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
-from ukctrl.robot.assembly import Assembly
+from ukctrl.robot.assembly import PROBES, Assembly, folded
 from ukctrl.robot.audit import Finding
-from ukctrl.robot.by_joint import home_of, with_limits
+from ukctrl.robot.by_name import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.build_plant import build_plant
+from ukctrl.robot.formulas.formula_structure import Recipe
 from ukctrl.robot.formulas.plant import OneByOne, PlantFunctions
-from ukctrl.robot.formulas.recipe import Recipe
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
-from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.ram_needed import refuse_what_does_not_fit
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage

@@ -10,7 +10,6 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from ukctrl.core.by_name import spread
 from ukctrl.core.errors import InputError, ModelError, unknown_name
 from ukctrl.core.fields import (
     NUMBER,
@@ -27,7 +26,7 @@ from ukctrl.core.fields import (
 )
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.assembly import Assembly, R
-from ukctrl.robot.by_joint import by_joint
+from ukctrl.robot.by_name import by_joint, spread
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.formulas.build_plant import with_parameters
 from ukctrl.robot.rigid import RigidStructure

@@ -25,11 +25,11 @@ from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.priorities import freedoms
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.by_name import spread
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Number, Positive
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
+from ukctrl.robot.by_name import spread
 
 MetricName = Literal["effort", "limits", "gauss", "resolved_acceleration"]
 AnyMetric = MetricName | dict[str, Positive] | tuple[tuple[Number, ...], ...]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.by_name import spread
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import Each, NumberRows, Quantity
 from ukctrl.mechanics.linearise import Linearization
+from ukctrl.robot.by_name import spread
 
 
 def _rows_of_one_length(value: object) -> object:

@@ -1,7 +1,7 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
 The parts, each on those before it: ``constraint`` (what a constraint is, a stack of them);
-``kinematics``, ``pose`` and ``swarm`` (rows of each kind, compiled);
+``kinematics`` and ``swarm`` (rows, compiled);
 ``frames``, ``joints``, ``closures`` and ``ground``;
 ``geometry`` and ``energy``.
 """

@@ -2,8 +2,7 @@
 
 A rigid robot without passive constraints and applied forces needs two calls of Pinocchio for each
 evaluation; one kernel does all that lies between them. The arithmetic is that of
-[`FixedStep`][ukctrl.mechanics.integrate.FixedStep], operation by operation, so that the motion has
-the same bits whichever made it.
+`FixedStep`, operation by operation, so that the motion has the same bits whichever made it.
 """
 
 from __future__ import annotations

@@ -15,15 +15,13 @@ from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
-from ukctrl.robot.assembly import Assembly, R
-from ukctrl.robot.by_joint import with_limits
+from ukctrl.robot.assembly import PROBES, Assembly, R, folded
+from ukctrl.robot.by_name import with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
-from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, plain_blocks
+from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, Recipe, plain_blocks
 from ukctrl.robot.formulas.plant import FunctionColumn, FunctionPlant, Lagrangian, Plant
-from ukctrl.robot.formulas.recipe import Recipe
 from ukctrl.robot.motor import MotorLimits
-from ukctrl.robot.probe import PROBES, folded
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable, PlantTable
 from ukctrl.robot.schema.push_tables import FormulaInput
 from ukctrl.robot.structure import Structure

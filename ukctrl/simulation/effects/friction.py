@@ -16,7 +16,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointSpeed, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot, Snapshot
-from ukctrl.robot.by_joint import by_joint
+from ukctrl.robot.by_name import by_joint
 from ukctrl.robot.forces import Forces, WithoutPotential
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.schema.push_tables import Dampings, Efforts

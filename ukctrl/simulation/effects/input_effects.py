@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.by_name import spread
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
+from ukctrl.robot.by_name import spread
 from ukctrl.simulation.effects.effect import Bench, Bounds, Drive, InputEffect, Late, late
 
 Efforts = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0, open_minimum=True).read)]

@@ -14,7 +14,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, Hertz, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
-from ukctrl.robot.by_joint import by_freedom
+from ukctrl.robot.by_name import by_freedom
 from ukctrl.simulation.effects.effect import Bench, Late, LinearReading, Sensor, SensorEffect, late
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders, refuse_zeros
 
