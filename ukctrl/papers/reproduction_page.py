@@ -11,7 +11,6 @@ from ukctrl.papers.claim import Verdict
 from ukctrl.papers.outcome import VERDICTS, Outcome, Reproduction
 from ukctrl.reports import web_page
 from ukctrl.reports.table import Cell, Column, Kind, Table
-from ukctrl.simulation.result.plain_files import write_atomically
 
 
 def write_reproduction(reproduction: Reproduction, folder: str | Path) -> Path:
@@ -23,13 +22,9 @@ def write_reproduction(reproduction: Reproduction, folder: str | Path) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
-    home = Path(folder)
-    with web_page.folder_for("the page", home):
-        for outcome in reproduction.outcomes:
-            web_page.write_pictures(outcome.pictures, home)
-        write_atomically(home / "reproduce.json", f"{reproduction.to_json()}\n".encode())
-        write_atomically(home / "report.html", html(reproduction).encode())
-    return home / "report.html"
+    images = [picture for outcome in reproduction.outcomes for picture in outcome.pictures]
+    texts = {"reproduce.json": f"{reproduction.to_json()}\n", "report.html": html(reproduction)}
+    return web_page.write_page("the page", Path(folder), texts, images)
 
 
 def html(reproduction: Reproduction) -> str:

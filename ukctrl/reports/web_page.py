@@ -71,20 +71,6 @@ def folder_for(what: str, folder: Path) -> Iterator[None]:
         raise InputError(f"cannot write {what} to '{folder}': {error}.") from error
 
 
-def write_pictures(images: Sequence[Picture], folder: Path, known: Iterable[str] = ()) -> None:
-    """Write figures as PNG files.
-
-    Args:
-        images: The figures.
-        folder: Where.
-        known: Names of all that such a page may have; those of an earlier one are removed.
-    """
-    for image in images:
-        write_atomically(folder / f"{image.name}.png", image.png)
-    for name in set(known) - {image.name for image in images}:
-        (folder / f"{name}.png").unlink(missing_ok=True)
-
-
 def write_page(
     what: str,
     folder: Path,
@@ -92,7 +78,7 @@ def write_page(
     images: Sequence[Picture],
     known: Iterable[str] = (),
 ) -> Path:
-    """Write the files of a page and its figures, each in one atomic step.
+    """Write the files of a page and its figures as PNG files, each in one atomic step.
 
     Args:
         what: What is written, such as ``the report``.
@@ -108,7 +94,10 @@ def write_page(
         InputError: The folder cannot be written to.
     """
     with folder_for(what, folder):
-        write_pictures(images, folder, known)
+        for image in images:
+            write_atomically(folder / f"{image.name}.png", image.png)
+        for name in set(known) - {image.name for image in images}:
+            (folder / f"{name}.png").unlink(missing_ok=True)
         for name, text in texts.items():
             (folder / name).parent.mkdir(exist_ok=True)
             write_atomically(folder / name, text.encode())

@@ -21,7 +21,6 @@ from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.table import Column, Table
-from ukctrl.simulation.result.plain_files import write_atomically
 
 LOWEST, HIGHEST = 0.02, 50.0
 """Factors of the gain between which the root locus goes."""
@@ -56,14 +55,9 @@ def write_analysis(found: LinearAnalysis, data: Mapping[str, Any], directory: st
     Raises:
         InputError: The directory cannot be written to.
     """
-    folder, images = Path(directory), pictures(found)
-    target = folder / "analysis.html"
-    with web_page.folder_for("the analysis", folder):
-        web_page.write_pictures(images, folder, CAPTIONS)
-        text = json.dumps(data, indent=2, allow_nan=False)
-        write_atomically(folder / "analysis.json", f"{text}\n".encode())
-        write_atomically(target, _html(found, images).encode())
-    return target
+    images, text = pictures(found), json.dumps(data, indent=2, allow_nan=False)
+    texts = {"analysis.json": f"{text}\n", "analysis.html": _html(found, images)}
+    return web_page.write_page("the analysis", Path(directory), texts, images, CAPTIONS)
 
 
 def pictures(found: LinearAnalysis) -> list[web_page.Picture]:

@@ -38,7 +38,7 @@ def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None
         write_json(comparison.to_dict())
         return
     from ukctrl.simulation.result.metrics import METRICS
-    from ukctrl.studies.comparison.comparison_tables import metric_table, robustness_table
+    from ukctrl.studies.comparison.comparison_page import metric_table, robustness_table
 
     lines: list[Line] = hanging("", comparison.title, text_style="bold")
     noteworthy = {
@@ -174,8 +174,7 @@ def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None
         write_json(tuned.to_dict())
         return
     from ukctrl.studies.tuning import METHODS
-    from ukctrl.studies.tuning.tuning_page import card_name
-    from ukctrl.studies.tuning.tuning_tables import cost_table, gain_table, metric_table
+    from ukctrl.studies.tuning.tuning_page import card_name, cost_table, gain_table, metric_table
 
     tuning = tuned.tuning
     lines: list[Line] = hanging("", tuned.title, text_style="bold")

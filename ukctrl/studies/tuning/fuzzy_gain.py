@@ -15,7 +15,7 @@ from ukctrl.core.number_text import number
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import panels, style
 from ukctrl.reports.table import csv_text
-from ukctrl.simulation.result.plain_files import card_text, write_atomically
+from ukctrl.simulation.result.plain_files import card_text
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -105,11 +105,8 @@ class FuzzyChoice:
             InputError: The folder cannot be written to.
         """
         image = web_page.picture("fuzzy_gain", "Average cost", "", _figure(self.found))
-        with web_page.folder_for("the gain", folder):
-            web_page.write_pictures([image], folder)
-            write_atomically(folder / "fuzzy_gain.csv", self.curve_csv().encode())
-            write_atomically(folder / f"{self.name}.toml", self.card().encode())
-        return folder
+        texts = {"fuzzy_gain.csv": self.curve_csv(), f"{self.name}.toml": self.card()}
+        return web_page.write_page("the gain", folder, texts, [image]).parent
 
 
 @style.styled

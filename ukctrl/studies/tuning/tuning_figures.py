@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,23 +68,16 @@ class _Points:
 
     def draw(self, axes: Axes, x: Array, y: Array) -> None:
         """Draw every candidate, the card and the best marked."""
-        axes.plot(x[self.kept], y[self.kept], "o", color=KEPT, markersize=3.5, alpha=0.7)
-        axes.plot(
-            x[self.broken], y[self.broken], "o", color=BROKEN, markersize=4.0, fillstyle="none"
-        )
-        axes.plot(x[self.failed], y[self.failed], "x", color=FAILED, markersize=4.5, clip_on=False)
-        axes.plot(
-            x[:1], y[:1], "D", color=style.INK, markersize=7.0, fillstyle="none", clip_on=False
-        )
-        axes.plot(
-            x[[self.best]],
-            y[[self.best]],
-            "*",
-            color=style.INK,
-            markersize=11.0,
-            clip_on=False,
-            zorder=4,
-        )
+        ends: dict[str, Any] = {"color": style.INK, "clip_on": False}
+        marks: list[tuple[Any, str, dict[str, Any]]] = [
+            (self.kept, "o", {"color": KEPT, "markersize": 3.5, "alpha": 0.7}),
+            (self.broken, "o", {"color": BROKEN, "markersize": 4.0, "fillstyle": "none"}),
+            (self.failed, "x", {"color": FAILED, "markersize": 4.5, "clip_on": False}),
+            ([0], "D", {"markersize": 7.0, "fillstyle": "none", **ends}),
+            ([self.best], "*", {"markersize": 11.0, "zorder": 4, **ends}),
+        ]
+        for places, symbol, look in marks:
+            axes.plot(x[places], y[places], symbol, **look)
 
 
 @style.styled
