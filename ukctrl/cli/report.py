@@ -65,19 +65,23 @@ def report(
     A study that is still running, or was stopped, is reported as far as it is.
     """
     if (folder / "study.json").is_file():
-        limits, pairs = limits_of(require), pairs_of(maps)
-        home = folder_of(out or folder)
-        _study(
-            folder,
-            home,
-            cost=cost,
-            require=limits,
-            maps=pairs,
-            again=not no_replay,
-            trust=trust,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        from ukctrl.studies.insight import write_study_report
+        from ukctrl.studies.sweep import Study
+
+        limits, pairs, home = limits_of(require), pairs_of(maps), folder_of(out or folder)
+        with progress_bar("replay", quiet or as_json, "runs") as progress:
+            report_files = write_study_report(
+                Study.load(folder),
+                home,
+                cost=cost,
+                require=limits,
+                maps=pairs,
+                again=not no_replay,
+                trust=trust,
+                progress=progress,
+            )
+        if not quiet:
+            show_study(report_files.insight, home, as_json, report_files.replays)
     elif (folder / "result.nc").is_file():
         for name, given in (("cost", cost), ("require", require), ("map", maps)):
             if given:
@@ -87,37 +91,6 @@ def report(
         raise InputError(
             f"'{folder}' must hold a study (study.json) or a run (result.nc); it has neither."
         )
-
-
-def _study(
-    folder: Path,
-    home: Path,
-    *,
-    cost: str | None,
-    require: dict[str, float],
-    maps: list[tuple[str, str]],
-    again: bool,
-    trust: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from ukctrl.studies.insight import write_study_report
-    from ukctrl.studies.sweep import Study
-
-    study = Study.load(folder)
-    with progress_bar("replay", quiet or as_json, "runs") as progress:
-        report_files = write_study_report(
-            study,
-            home,
-            cost=cost,
-            require=require,
-            maps=maps,
-            again=again,
-            trust=trust,
-            progress=progress,
-        )
-    if not quiet:
-        show_study(report_files.insight, home, as_json, report_files.replays)
 
 
 def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
@@ -136,17 +109,17 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
     Raises:
         InputError: It is not METRIC=MAX.
     """
-    from ukctrl.core.files.table_paths import parse_value
+    from ukctrl.core.files.table_paths import parse_number
 
     limits: dict[str, float] = {}
     for text in require or []:
         name, _, given = (part.strip() for part in text.partition("="))
-        value = parse_value(given)
-        if not name or isinstance(value, bool) or not isinstance(value, int | float):
+        value = parse_number(given)
+        if not name or value is None:
             raise InputError(f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.")
         if name in limits:
             raise InputError(f"--require gives '{name}' two limits.")
-        limits[name] = float(value)
+        limits[name] = value
     return limits
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import show_study, show_unstarted
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.studies.sweep import Cluster

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import show_fuzzy, show_tuned
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.simulation.scenario import Scenario
-    from ukctrl.studies.tuning import Budget, Plants
+    from ukctrl.studies.tuning import Plants
 
 BUDGET = 100
 """Simulations where nobody says how many."""
@@ -129,11 +130,19 @@ def tune(
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
         _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
         raise typer.Exit(0)
+    from ukctrl.studies.tuning import Budget
     from ukctrl.studies.tuning import tune as tune_controller
     from ukctrl.studies.tuning.tuning_page import write_tuned
 
-    plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
-    budget = _budget(simulations, cost, subject_to, over, method, plants)
+    budget = Budget(
+        simulations=simulations,
+        cost=cost or "rms_phi",
+        subject_to=tuple(subject_to or ()),
+        over=ranges_of(over),
+        only=True,
+        method=method,
+        plants=_plants(ensemble, mismatch, vary, aggregate, held_out),
+    )
     from ukctrl.simulation.simulate import Simulation
 
     with stoppable(Simulation.run.__code__) as stop:
@@ -195,29 +204,4 @@ def _plants(
         vary=factors,
         aggregate=cast("Aggregate", aggregate),
         held_out=held_out,
-    )
-
-
-def _budget(
-    simulations: int,
-    cost: str | None,
-    subject_to: list[str] | None,
-    over: list[str] | None,
-    method: str,
-    plants: Plants,
-) -> Budget:
-    from ukctrl.studies.tuning import Budget, read_range
-
-    ranges = [read_range(text) for text in over or []]
-    repeated = [path for k, (path, _) in enumerate(ranges) if path in dict(ranges[:k])]
-    if repeated:
-        raise InputError(f"--over gives '{repeated[0]}' two ranges.")
-    return Budget(
-        simulations=simulations,
-        cost=cost or "rms_phi",
-        subject_to=tuple(subject_to or ()),
-        over=dict(ranges),
-        only=True,
-        method=method,
-        plants=plants,
     )

@@ -93,7 +93,7 @@ def test_data_and_page_hold_what_was_found(name, tmp_path):
 
 def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    show_analysis(analyze(Scenario.load("scara-helix-bench")), tmp_path, as_json=False)
+    show_analysis(analyze(Scenario.load("scara-helix-bench")), tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("scara-helix-bench: stable at this moment: the slowest mode decays")
     assert max(map(len, lines[:-2])) <= 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -67,19 +68,8 @@ def walk(stack: Stack, q: Vector, times: Vector) -> Walk:
     return Walk(times, np.array(found), None)
 
 
-class Rates(NamedTuple):
-    """Velocities and accelerations of a walk, and how far they miss the rows."""
-
-    v: Matrix
-    """Shape ``(k, nv)``."""
-    a: Matrix
-    """Shape ``(k, nv)``."""
-    missed: Vector
-    """What is left of ``A v = c``, beside its terms, at the worst row, shape ``(k,)``."""
-
-
-def rates(stack: Stack, path: Walk) -> Rates:
-    r"""Return the velocities and accelerations of a walk.
+def rates(stack: Stack, path: Walk) -> tuple[Matrix, Matrix]:
+    r"""Return the velocities and accelerations of a walk, shape ``(k, nv)`` each.
 
     Near a knot $q(t) = q_k \oplus \xi(t)$, and there $v = \dot\xi$ and $a = \ddot\xi$ exactly,
     since the bracket of $\dot\xi$ with itself is zero. Both are taken from seven knots, and then
@@ -87,26 +77,26 @@ def rates(stack: Stack, path: Walk) -> Rates:
     """
     robot, count = stack.robot, len(path.t)
     v, a = np.zeros((count, robot.nv)), np.zeros((count, robot.nv))
-    missed = np.zeros(count)
     snapshot = robot.snapshot(robot.neutral)
-    wide = min(WINDOW, count)
-    step = float(path.t[1] - path.t[0]) if count > 1 else 1.0
-    for k in range(count):
-        begin = min(max(k - wide // 2, 0), count - wide)
-        if wide > 2:
-            xi = np.array([robot.difference(path.q[k], path.q[begin + j]) for j in range(wide)])
-            first, second = _derivatives(begin - k, wide)
-            v[k], a[k] = first @ xi / step, second @ xi / step**2
-        t = float(path.t[k])
+    for k, near, first, second, step in _windows(path.t):
+        xi = np.array([robot.difference(path.q[k], q) for q in path.q[near]])
+        v[k], a[k] = first @ xi / step, second @ xi / step**2
+    for k, t in enumerate(path.t.tolist()):
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
         v[k] -= _least_norm(rows.A, rows.beta)
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
-        size = np.abs(rows.A) @ np.abs(v[k]) + np.abs(rows.A @ v[k] - rows.beta)
-        missed[k] = float((np.abs(rows.beta) / (size + 1e-9)).max(initial=0.0))
         a[k] -= _least_norm(rows.A, rows.A @ a[k] - rows.b)
-    return Rates(v, a, missed)
+    return v, a
+
+
+def _windows(t: Vector) -> Iterator[tuple[int, slice, Vector, Vector, float]]:
+    """Yield every knot, those around it, the weights of both derivatives there, and the step."""
+    count, wide = len(t), min(WINDOW, len(t))
+    for k in range(count) if wide > 2 else ():
+        begin = min(max(k - wide // 2, 0), count - wide)
+        yield k, slice(begin, begin + wide), *_derivatives(begin - k, wide), float(t[1] - t[0])
 
 
 def _derivatives(first: int, count: int) -> tuple[Vector, Vector]:
@@ -119,16 +109,10 @@ def _derivatives(first: int, count: int) -> tuple[Vector, Vector]:
 
 def time_derivatives(t: Vector, values: Matrix) -> tuple[Matrix, Matrix]:
     """Return the first and the second derivative of evenly spaced values, column by column."""
-    count = len(t)
-    wide = min(WINDOW, count)
     first, second = np.zeros_like(values), np.zeros_like(values)
-    if wide > 2:
-        step = float(t[1] - t[0])
-        for k in range(count):
-            begin = min(max(k - wide // 2, 0), count - wide)
-            once, twice = _derivatives(begin - k, wide)
-            first[k] = once @ values[begin : begin + wide] / step
-            second[k] = twice @ values[begin : begin + wide] / step**2
+    for k, near, once, twice, step in _windows(t):
+        first[k] = once @ values[near] / step
+        second[k] = twice @ values[near] / step**2
     return first, second
 
 

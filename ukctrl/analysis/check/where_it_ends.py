@@ -55,14 +55,11 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
     seen = [found for _, found in looks[:SOON] if found.left > MET]
     at, worst = looks[first_largest([found.left for _, found in looks])]
     if not seen:
-        return Stop(
-            t=t,
-            why="branch",
-            rows=(),
-            text=text
-            or f"at t = {t:.4g} s the joints would have to leap: the motion cannot be "
-            "continued past a singular position.",
+        text = text or (
+            f"at t = {t:.4g} s the joints would have to leap: the motion cannot be continued past "
+            "a singular position."
         )
+        return Stop(t=t, why="branch", rows=(), text=text)
     passive = set(stack.names[:own])
     found = seen[first_largest([clash.left for clash in seen])]
     rows = tuple(row for row in found.rows if row not in passive) or found.rows
@@ -71,15 +68,7 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
     missed = f"by up to {f'{worst.left:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
     if len(blocks) == 1:
         which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
-        return Stop(
-            t=t,
-            why="reach",
-            rows=rows,
-            text=f"{which} out of reach from t = {t:.4g} s on, {missed}.",
-        )
-    return Stop(
-        t=t,
-        why="conflict",
-        rows=rows,
-        text=f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}.",
-    )
+        text = f"{which} out of reach from t = {t:.4g} s on, {missed}."
+        return Stop(t=t, why="reach", rows=rows, text=text)
+    text = f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}."
+    return Stop(t=t, why="conflict", rows=rows, text=text)

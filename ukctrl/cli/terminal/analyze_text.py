@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, clean, files, hanging, show, table_lines, write_json
+from ukctrl.cli.terminal.lines import Line, clean, files, hanging, show, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,6 @@ ALIKE = 2e-3
 def show_analysis(
     found: LinearAnalysis,
     folder: Path,
-    as_json: bool,
     *,
     equilibria: Sequence[Equilibrium] = (),
     design: Design | None = None,
@@ -40,9 +39,6 @@ def show_analysis(
     card: Path | None = None,
 ) -> None:
     """Print the verdict, the table and where the files are."""
-    if as_json:
-        write_json(as_table(found, equilibria, design, period, card))
-        return
     style = STYLE.get(found.stability or "", "bold")
     head, colon, rest = found.verdict.partition(":")
     lines: list[Line] = []
