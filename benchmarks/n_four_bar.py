@@ -21,7 +21,7 @@ import numpy as np
 from naive_n_four_bar import NaiveFourBars
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"

@@ -27,7 +27,8 @@ import numpy as np
 from naive_rollouts import NaivePanda, rollout
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.studies.batch import Care, Crew
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.task import Care
 from ukctrl.studies.sweep import Plan
 from ukctrl.studies.sweep.sample import Base, Samples
 
@@ -64,7 +65,7 @@ def timed(work: Callable[[int], object], count: int) -> float:
 def with_sweep(scenario: Scenario, jobs: int) -> tuple[Crew, Callable[[int], object]]:
     """Return what makes so many samples as `ukctrl sweep` does."""
     base = Base(scenario=scenario, plan=Plan.of([], repeats=1_000_000, seed=0))
-    crew = Crew(jobs, care=Care(isolated=True, batch=1.0), shared=base)
+    crew = Crew(jobs, care=Care(isolated=True, batch=1.0))
 
     def work(count: int) -> None:
         done: list[int] = []

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from ukctrl.analysis.linear.analysis import analyze
     from ukctrl.analysis.linear.design import designed
     from ukctrl.analysis.linear.linear_loop import linear_loop
-    from ukctrl.control import Command, Controller, Law, Signal, Task
-    from ukctrl.control.allocation import Allocation, Allocator
-    from ukctrl.control.feedback import Feedback
-    from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
+    from ukctrl.control.allocation.allocation import Allocation, Allocator
+    from ukctrl.control.controller import Command, Controller, Law
+    from ukctrl.control.feedback.feedback import Feedback
+    from ukctrl.control.fuzzy_uncertainty import Fuzzy, fuzzy_gain
+    from ukctrl.control.task import Signal, Task
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.threads import one_blas_thread
     from ukctrl.core.arrays import Matrix, Vector
@@ -57,8 +58,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
     from ukctrl.simulation import effects
     from ukctrl.simulation.effects import Effect
-    from ukctrl.simulation.handover import Runtime
-    from ukctrl.simulation.handover.replay import replay
+    from ukctrl.simulation.handover.runtime import Runtime, replay
     from ukctrl.simulation.loop import Loop
     from ukctrl.simulation.result import metrics
     from ukctrl.simulation.result.result import Result
@@ -91,10 +91,11 @@ _NAMES = {
     "analysis.linear.analysis": "analyze",
     "analysis.linear.design": "designed",
     "analysis.linear.linear_loop": "linear_loop",
-    "control": "Command Controller Law Signal Task",
-    "control.allocation": "Allocation Allocator",
-    "control.feedback": "Feedback",
-    "control.fuzzy_gain": "Fuzzy fuzzy_gain",
+    "control.allocation.allocation": "Allocation Allocator",
+    "control.controller": "Command Controller Law",
+    "control.feedback.feedback": "Feedback",
+    "control.fuzzy_uncertainty": "Fuzzy fuzzy_gain",
+    "control.task": "Signal Task",
     "core.algebra.threads": "one_blas_thread",
     "core.arrays": "Matrix Vector",
     "core.errors": "InfeasibleConstraint InputError UkctrlError",
@@ -108,8 +109,7 @@ _NAMES = {
     "reports.run_page": "write_report",
     "robot": "Robot Snapshot",
     "simulation.effects": "Effect",
-    "simulation.handover": "Runtime",
-    "simulation.handover.replay": "replay",
+    "simulation.handover.runtime": "Runtime replay",
     "simulation.loop": "Loop",
     "simulation.result.result": "Result",
     "simulation.scenario": "Scenario",

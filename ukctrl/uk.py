@@ -21,8 +21,6 @@ from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import (
-    RANK,
-    RankPolicy,
     expect,
     matrix,
     raise_if_conflicting,
@@ -33,6 +31,7 @@ from ukctrl.core.algebra.answer_checks import (
     vector,
 )
 from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, ShapeError
 

@@ -18,7 +18,7 @@ import numpy as np
 from dense import reference
 
 from ukctrl import Robot, Scenario
-from ukctrl.control.allocation import LeastNorm
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.null_space import SelfMotion
 from ukctrl.control.servo import Servo
 from ukctrl.core.files.toml import read_spec, read_toml
@@ -30,7 +30,8 @@ from ukctrl.mechanics.dynamics import GAINS, passive_constraints
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.source import read
 from ukctrl.robot.schema import RobotFile
-from ukctrl.simulation.loop.prepare import start_state, true_robot
+from ukctrl.simulation.loop.closed_loop import true_robot
+from ukctrl.simulation.loop.start_state import start_state
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 NAMES = ("scara", "panda", "two_arms", "a1", "humanoid")

@@ -41,7 +41,7 @@ class BiasedBound(BoundFeedback):
     memory = np.zeros(0)
     def demand(self, rows, memory):
         return rows.b + 1.0
-    def memory_rate(self, rows):
+    def memory_rate(self, rows, memory):
         return self.memory
 """
 

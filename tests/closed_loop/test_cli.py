@@ -25,6 +25,11 @@ from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.reports import plot
 
 CLI = "from ukctrl.cli import main; main()"
+RUN = (
+    "from ukctrl.reports import plot; every = plot.available; "
+    f"plot.available = lambda result: every(result)[:1]; {CLI}"
+)
+"""The same with one figure of a run in its report: drawing takes longest, and has its own tests."""
 FILES = {"result.nc", "summary.json", "scenario.toml", "report.html"}
 SHORT = ("--set", "timing.duration=0.2")
 BRIEF = ("--set", "timing.duration=5")
@@ -44,7 +49,7 @@ class Ended(NamedTuple):
 def ukctrl(tmp_path, monkeypatch, capfd):
     """Run a command in this process, in an empty folder; return what it prints and its code.
 
-    Its reports have one figure of a run: drawing takes longest, and has tests of its own.
+    Its reports have one figure of a run, as those of `RUN`.
     """
     every = plot.available
     monkeypatch.setattr(plot, "available", lambda result: every(result)[:1])
@@ -64,7 +69,7 @@ def ukctrl(tmp_path, monkeypatch, capfd):
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     """Start a command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", CLI, *arguments],
+        [sys.executable, "-c", RUN, *arguments],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -453,7 +458,7 @@ def test_a_signal_before_the_run_is_one_line(tmp_path, module):
 
 
 def test_a_signal_that_the_parent_ignores_stays_ignored(tmp_path):
-    command = [sys.executable, "-c", CLI, "run", "scara-helix", "--out", "out", "--quiet"]
+    command = [sys.executable, "-c", RUN, "run", "scara-helix", "--out", "out", "--quiet"]
     script = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
     process = subprocess.Popen(
         [sys.executable, "-c", f"{script}os.execv(sys.argv[1], sys.argv[1:])", *command, *BRIEF],
@@ -496,7 +501,7 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path):
 
 def test_a_narrow_encoding_is_no_failure(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", CLI, "run", "scara-helix", *SHORT, "--set", "title=Ελιξ"],
+        [sys.executable, "-c", RUN, "run", "scara-helix", *SHORT, "--set", "title=Ελιξ"],
         capture_output=True,
         cwd=tmp_path,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
@@ -515,7 +520,7 @@ SOON = (
 
 def test_no_progress_reaches_a_pipe(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", SOON + CLI, "run", "scara-helix", *SHORT],
+        [sys.executable, "-c", SOON + RUN, "run", "scara-helix", *SHORT],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -532,7 +537,7 @@ def test_a_terminal_gets_progress_but_no_control_characters_from_files(tmp_path)
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(tmp_path)
-        os.execv(sys.executable, [sys.executable, "-c", SOON + CLI, *arguments])
+        os.execv(sys.executable, [sys.executable, "-c", SOON + RUN, *arguments])
     shown = bytearray()
     while True:
         try:

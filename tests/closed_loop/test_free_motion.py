@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import Servo
-from ukctrl.control.allocation import Damping
+from ukctrl.control.allocation.null_space import Damping
 from ukctrl.core.errors import InputError
 from ukctrl.reports.run_page import html, pictures
 from ukctrl.simulation.verdicts import headline, judge

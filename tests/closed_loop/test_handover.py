@@ -15,8 +15,9 @@ import yaml
 from ukctrl import Scenario, simulate
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.robot import Robot
-from ukctrl.simulation.handover import Runtime, column_units, hand_over, motion_table, replay
+from ukctrl.simulation.handover.hand_over import column_units, hand_over, motion_table
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
+from ukctrl.simulation.handover.runtime import Runtime, replay
 from ukctrl.simulation.result.result import Result
 
 CASES = {

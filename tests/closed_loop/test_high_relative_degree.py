@@ -20,8 +20,8 @@ from ukctrl.control import (
     StableInversion,
     Task,
 )
-from ukctrl.control.feedback import Baumgarte
-from ukctrl.control.planned.inversion import Flat
+from ukctrl.control.feedback.linear import Baumgarte
+from ukctrl.control.planned.inversion.flat import Flat
 from ukctrl.control.special.io_linearisation import error_polynomial
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows

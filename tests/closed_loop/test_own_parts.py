@@ -97,7 +97,7 @@ class BoundSaturating(BoundFeedback):
     def demand(self, rows, memory):
         return rows.b - self.bound * np.tanh(rows.phi * 50.0) - 20.0 * rows.beta
 
-    def memory_rate(self, rows):
+    def memory_rate(self, rows, memory):
         return self.memory
 
 

@@ -297,7 +297,7 @@ class OneNumber(BoundFeedback):
     def demand(self, rows, memory):
         return np.zeros(1)
 
-    def memory_rate(self, rows):
+    def memory_rate(self, rows, memory):
         return np.zeros(0)
 
 

@@ -65,7 +65,7 @@ class FaultyBound(BoundFeedback):
                 raise ZeroDivisionError("by nothing")
         return demand
 
-    def memory_rate(self, rows):
+    def memory_rate(self, rows, memory):
         return np.zeros(2 if self.fault == "rate" else 1)
 
 

@@ -34,7 +34,10 @@ run = Scenario.load("scara-helix", {
     "timing": {"control": 0.01, "sample": 0.01, "duration": 0.05},
 })
 result = simulate(run)
+remembers = {"kind": "leaky_integral", "alpha": 3.0, "leak": 1.0}
+leaky = simulate(run.replace({"controller.feedback": remembers}))
 suites = [
+    (testing.FEEDBACK, run.replace({"controller.feedback": remembers}).controller.feedback),
     (testing.FEEDBACK, run.controller.feedback),
     (testing.ALLOCATION, run.controller.allocation),
     (testing.EFFECT, testing.Exposed(run.effect[0], Scenario.load("scara-helix"))),
@@ -46,7 +49,8 @@ print(json.dumps({
     "page": [name for name in (*sys.argv[2:], "largest_speed") if f"- `{name}`: " in page],
     "metric": describe("largest_speed").description,
     "value": result.metric("largest_speed"),
-    "status": result.status,
+    "status": [result.status, leaky.status],
+    "remembers": float(abs(leaky["u"] - result["u"]).max()),
     "read": [run.controller.feedback.kind, run.controller.allocation.kind, run.effect[0].kind],
 }))
 main(["list", "parts", "--json"])
@@ -83,5 +87,6 @@ def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     assert not {*names, "largest_speed"} - {name for parts in sorts.values() for name in parts}
     assert told["metric"] == "largest velocity of any joint"
     assert told["value"] > 0.0
-    assert told["status"] == "completed"
+    assert told["status"] == ["completed", "completed"]
+    assert told["remembers"] > 0.0
     assert told["read"] == ["velocity_damping", "plain_least_norm", "weak_motors"]

@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Robot, Scenario, Task
 from ukctrl.control import Chen, Damping, InternalForce, LeastNorm
-from ukctrl.control.allocation import reaction_answer
+from ukctrl.control.allocation.internal_force import reaction_answer
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, UnknownName
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics

@@ -6,10 +6,16 @@ from scipy.optimize import linprog, lsq_linear, minimize
 
 from ukctrl import Robot, Scenario, Task
 from ukctrl.control import Bounded, Damped, InternalForce, LeastNorm, Posture, Prioritized
-from ukctrl.control.allocation.box import Box, highest, least_squares, nearest
-from ukctrl.control.allocation.relaxed import relaxed
-from ukctrl.control.allocation.scaled import Problem, carrying_input
-from ukctrl.core.algebra.answer_checks import RANK
+from ukctrl.control.allocation.within_limits import (
+    Box,
+    Problem,
+    carrying_input,
+    highest,
+    least_squares,
+    nearest,
+    relaxed,
+)
+from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.errors import GainError, InputError, UnknownName
 from ukctrl.mechanics.constraints import Expression, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics

@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Robot, Task
 from ukctrl.control import Baumgarte, ElasticLinearisation
-from ukctrl.control.elastic.derivatives import Motion, first, sampled, second
+from ukctrl.control.elastic.links import Motion, first, sampled, second
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from ukctrl.core.algebra.answer_checks import RANK
 from ukctrl.core.algebra.priorities import freedoms, hierarchy_input, missed_share
+from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.mechanics.motion import Hierarchy, Level
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}  # inputs and rows of order one to ten

@@ -6,7 +6,7 @@ import pytest
 from scipy.linalg import null_space, pinv, sqrtm
 
 from ukctrl import Robot, uk
-from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.errors import (
     ConflictingConstraints,
     DependentRows,

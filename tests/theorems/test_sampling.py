@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.analysis.check.control_period import held_matrix, held_poles, longest_period
-from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.error_dynamics import ErrorPolynomial
 
 ROUNDING = {"rtol": 1e-6}
 EXACT = {"rtol": 1e-11, "atol": 1e-12}

@@ -12,7 +12,9 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError
-from ukctrl.studies.batch import Care, Crew, Lost, Outcome, Run, repeat_seed, training_seed
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed, training_seed
+from ukctrl.studies.batch.task import Care, Lost, Shared
 
 
 @dc.dataclass(frozen=True)
@@ -47,10 +49,17 @@ class Square:
 
 
 @dc.dataclass(frozen=True)
+class Common(Shared):
+    """What the tasks of a test share."""
+
+    number: int
+
+
+@dc.dataclass(frozen=True)
 class Pair:
     """A task that says which object it shares, and with what process."""
 
-    shared: Square
+    shared: Common
     number: int
 
     def __call__(self, watch):
@@ -92,10 +101,10 @@ def test_a_task_that_never_ends_is_ended_and_no_other():
     assert found == {0: 0, 2: 4, 3: 9}
 
 
-def test_what_tasks_share_is_sent_once_to_each_process():
-    shared = Square(7)
+def test_what_tasks_share_is_made_once_in_each_process():
+    shared = Common(7)
     tasks = [Pair(shared, k) for k in range(6)]
-    with Crew(2, care=Care(batch=1.0), shared=shared) as crew:
+    with Crew(2, care=Care(batch=1.0)) as crew:
         found = {}
         crew.gather(tasks, found.__setitem__)
     assert {k: number for k, (number, _) in found.items()} == {k: 7 + k for k in range(6)}

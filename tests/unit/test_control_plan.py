@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.control.planned.polynomial_plan import Plan
+from ukctrl.control.elastic.tracking import Plan
 from ukctrl.core.errors import InputError
 
 FITTED = {"rtol": 0.0, "atol": 1e-12}  # series of 16 terms of an oscillation

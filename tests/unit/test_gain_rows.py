@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, simulate
-from ukctrl.control.feedback import spread
+from ukctrl.control.feedback.feedback import spread
 from ukctrl.core.errors import GainError, UnknownName
 from ukctrl.mechanics.constraints import Stack
 

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.internal_dynamics import InternalDynamics, internal_dynamics
 from ukctrl.control import Baumgarte, LeastNorm, Servo
-from ukctrl.control.allocation import Damping, SelfMotion
+from ukctrl.control.allocation.null_space import Damping, SelfMotion
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import (
     Expression,

@@ -6,7 +6,8 @@ import sys
 
 from ukctrl import Scenario
 from ukctrl.core.files.plugins import load_module, loaded_files, reload_files
-from ukctrl.studies.batch import Crew, Outcome, Run
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.run_outcome import Outcome, Run
 
 LAW = """
 from ukctrl.control import ComputedTorque

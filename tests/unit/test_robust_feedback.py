@@ -21,7 +21,7 @@ from ukctrl.control import (
     Sliding,
     Tanh,
 )
-from ukctrl.control.feedback.exact_error import NominalError
+from ukctrl.control.feedback.sliding import NominalError
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, PointFollows, Stack
 from ukctrl.mechanics.dynamics import Dynamics

@@ -21,8 +21,7 @@ from ukctrl.studies.sweep import (
     Whole,
     sweep,
 )
-from ukctrl.studies.sweep.journal import Journal
-from ukctrl.studies.sweep.row import Row
+from ukctrl.studies.sweep.journal import Journal, Row
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError
 from ukctrl.studies.tuning import METHODS, Budget, Gain, Limit, Objective, Plants, Trial, tune_all
-from ukctrl.studies.tuning.methods import SEARCH, Ended, Explored
-from ukctrl.studies.tuning.methods.search_space import height
+from ukctrl.studies.tuning.methods import SEARCH
+from ukctrl.studies.tuning.search_space import Ended, Explored, height
 
 pytestmark = pytest.mark.portable
 

@@ -13,7 +13,9 @@ import pytest
 
 from ukctrl import Scenario
 from ukctrl.core.errors import InputError
-from ukctrl.studies.batch import Crew, Lost, Run
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.run_outcome import Run
+from ukctrl.studies.batch.task import Lost
 from ukctrl.studies.comparison import compare
 from ukctrl.studies.tuning import METHODS, Budget, Journal, Plants, tune_all
 
@@ -157,7 +159,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from ukctrl import Scenario
-from ukctrl.studies.batch import Crew
+from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.tuning import Budget, Journal, Plants, tune_all
 
 if __name__ == "__main__":

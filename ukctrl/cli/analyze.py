@@ -111,7 +111,7 @@ def time_of(text: str) -> float:
 
 def _write_card(path: Path, scenario: Scenario, design: Design) -> None:
     """Write the scenario's controller, whose gains are the design's, as a card."""
-    from ukctrl.simulation.result.storage import card_text, write_atomically
+    from ukctrl.simulation.result.plain_files import card_text, write_atomically
 
     if path.suffix != ".toml":
         raise InputError(f"--card must name a .toml file; got '{path}'.")

@@ -80,7 +80,7 @@ def _write(found: Check, folder: Path) -> None:
         internal_dynamics_figure,
     )
     from ukctrl.reports.plot import style
-    from ukctrl.simulation.result.storage import write_atomically
+    from ukctrl.simulation.result.plain_files import write_atomically
 
     if found.motion.curves is not None:
         write_atomically(folder / "check.png", style.png(check_figure(found)))

@@ -52,7 +52,7 @@ def export(
             "it, such as --period 0.001."
         )
     chosen = chosen.replace({"timing.control": ticks, "timing.sample": ticks}, trust=trust)
-    from ukctrl.simulation.handover import hand_over
+    from ukctrl.simulation.handover.hand_over import hand_over
     from ukctrl.simulation.simulate import Simulation, simulate
 
     with stoppable(Simulation.run.__code__) as stop:

@@ -189,7 +189,7 @@ def _plants(
     from typing import cast
 
     from ukctrl.studies.sweep import Factor
-    from ukctrl.studies.tuning import Aggregate, Plants
+    from ukctrl.studies.tuning.plants import Aggregate, Plants
 
     factors = tuple(Factor.parse(text) for text in vary or [])
     count = 1 if ensemble is None else ensemble

@@ -2,11 +2,12 @@
 
 In order:
 
-1. ``task``: what a law is started on. ``controller``: what a controller and its started law are.
-2. ``servo``: the law by rows, a feedback (what to ask for) and an allocation (which input).
-3. ``baselines``, ``regulators``: the classical laws it is compared with.
-4. ``planned``: motions worked out before the run, and what holds to them.
-5. ``elastic``, ``special``: links behind springs; laws for one kind of robot or task.
+1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
+2. ``error_dynamics``: linear errors. ``feedback``: what to ask for. ``allocation``: which input.
+3. ``controller``: what a controller and its started law are. ``servo``: a feedback, an allocation.
+4. ``fuzzy_uncertainty``: the gain of a robust law. ``elastic``: links that springs drive.
+5. ``planned``: motions worked out before the run, and what holds to them.
+6. ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
 """
 
 from __future__ import annotations
@@ -15,63 +16,44 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ukctrl.control.allocation import (
-    Allocation,
-    Allocator,
-    AnyAllocation,
-    Bounded,
-    Chen,
-    Damped,
-    Damping,
-    InternalForce,
-    LeastNorm,
-    Posture,
-    Prioritized,
-    SelfMotion,
-)
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.allocation import Allocation, Allocator
+from ukctrl.control.allocation.bounded import Bounded
+from ukctrl.control.allocation.internal_force import InternalForce
+from ukctrl.control.allocation.least_norm import Chen, LeastNorm
+from ukctrl.control.allocation.levels import Damped, Prioritized
+from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
-from ukctrl.control.baselines.none import NoControl
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.controller import Command, Controller, Law, law_name
-from ukctrl.control.elastic import (
+from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
+from ukctrl.control.elastic.laws import (
     ElasticCascade,
     ElasticLinearisation,
     ElasticSingularPerturbation,
-    ElasticTracking,
 )
-from ukctrl.control.feedback import (
-    AdaptiveRobust,
-    AnyFeedback,
+from ukctrl.control.elastic.tracking import ElasticTracking
+from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.feedback.chen_robust import AdaptiveRobust, ChenRobust
+from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback, Promise
+from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, Pid
+from ukctrl.control.feedback.lyapunov import Lyapunov
+from ukctrl.control.feedback.model_error import ModelError, RowMismatch
+from ukctrl.control.feedback.sliding import (
     Arctan,
-    Ask,
-    Baumgarte,
-    BoundFeedback,
     BoundSliding,
-    ChenRobust,
-    Decay,
-    Exact,
-    Feedback,
-    FirstOrder,
-    Lyapunov,
     OddFunction,
-    Pid,
     Power,
-    Promise,
     Sinh,
     Sliding,
-    StateFeedback,
     Tanh,
 )
-from ukctrl.control.feedback.model_error import ModelError, RowMismatch
-from ukctrl.control.planned.inversion import (
-    AnyInversion,
-    Flat,
-    Inversion,
-    JointMotion,
-    ServoDae,
-    StableInversion,
-)
+from ukctrl.control.feedback.surface import Decay
+from ukctrl.control.planned.inversion import AnyInversion
+from ukctrl.control.planned.inversion.flat import Flat
+from ukctrl.control.planned.inversion.inversion import Inversion, JointMotion
+from ukctrl.control.planned.inversion.servo_dae import ServoDae
+from ukctrl.control.planned.inversion.stable import StableInversion
 from ukctrl.control.planned.law import Feedforward
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.regulators.lqr import Lqi, Lqr
@@ -156,6 +138,7 @@ __all__ = [
     "Lyapunov",
     "Mode",
     "ModelError",
+    "ModelFeedback",
     "NoControl",
     "Nominal",
     "OddFunction",
@@ -180,7 +163,6 @@ __all__ = [
     "SlotineLi",
     "SlotineLiAdaptive",
     "StableInversion",
-    "StateFeedback",
     "SwingUp",
     "Switching",
     "Tanh",

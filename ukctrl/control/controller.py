@@ -1,4 +1,4 @@
-"""What a controller is: a frozen description that starts as a law, which steps.
+"""What a controller is, and no control at all: a description that starts as a law, which steps.
 
 A `Controller` holds gains and can be read from a file. ``start`` binds it to the robot it
 believes in and to the task; the resulting `Law` holds no state of a run. Memory, such as an
@@ -11,13 +11,13 @@ from __future__ import annotations
 import abc
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.allocation.allocation import Allocation
-from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
@@ -265,3 +265,29 @@ def law_name(controller: Controller) -> str:
     # A user's own class has no kind, or that of the law which it extends.
     kind = getattr(controller, "kind", None) if "kind" in inspect.get_annotations(law) else None
     return controller.name or (kind if isinstance(kind, str) else law.__name__)
+
+
+@spec
+class NoControl(Controller):
+    """Every input stays zero: the controller of a scenario that names none.
+
+    What moves is the mechanism by itself, under gravity, springs and its passive constraints.
+    """
+
+    kind: Literal["none"] = "none"
+    name: str = "none"
+    """Short name."""
+    needs_servo: ClassVar[bool] = False
+    acts: ClassVar[bool] = False
+
+    def start(self, task: Task) -> Law:
+        return _Idle(task)
+
+
+class _Idle(Law):
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._command = Command(np.zeros(task.robot.nu), NO_MEMORY)
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        return self._command

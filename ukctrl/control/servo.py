@@ -7,10 +7,13 @@ from typing import Annotated, Any, Literal, final
 
 import numpy as np
 
-from ukctrl.control.allocation import Allocation, AnyAllocation, LeastNorm
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
-from ukctrl.control.error_polynomial import ErrorPolynomial
-from ukctrl.control.feedback import AnyFeedback, Feedback
+from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.control.feedback import AnyFeedback
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import Instance, spec

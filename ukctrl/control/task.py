@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.mechanics.dynamics import GAINS, Gains

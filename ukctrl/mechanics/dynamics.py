@@ -7,13 +7,9 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.core.algebra import kernels, kernels_large, stabilisation
-from ukctrl.core.algebra.answer_checks import (
-    RUN_RANK,
-    RankPolicy,
-    raise_if_conflicting,
-    raise_if_singular,
-)
+from ukctrl.core.algebra.answer_checks import raise_if_conflicting, raise_if_singular
 from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import NotFinite, ShapeError

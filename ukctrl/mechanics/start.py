@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.answer_checks import RANK
 from ukctrl.core.algebra.factorisation import least_norm_into
+from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 from ukctrl.papers.claim import Claim, Verdict
 from ukctrl.reports.web_page import Picture
-from ukctrl.simulation.result.storage import finite_or_none, plain
+from ukctrl.simulation.result.plain_files import finite_or_none, plain
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 

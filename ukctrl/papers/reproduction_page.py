@@ -11,7 +11,7 @@ from ukctrl.papers.claim import Verdict
 from ukctrl.papers.outcome import VERDICTS, Outcome, Reproduction
 from ukctrl.reports import web_page
 from ukctrl.reports.table import Cell, Column, Kind, Table
-from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.simulation.result.plain_files import write_atomically
 
 __all__ = ["html", "write_reproduction"]
 

@@ -17,18 +17,17 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
-from ukctrl.reports.table import Column, Table
+from ukctrl.reports.table import Column, Table, meaning
 from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import toml_text, write_atomically
-
-__all__ = ["html", "pictures", "write_report"]
 
 REPLAY_POINTS = 600
 """Points of each path in the view that can be turned by hand."""
 
-_STATUS_LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
+STATUS_LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
+"""How good the news of a status is; any other is bad."""
 _AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
 
@@ -52,13 +51,9 @@ def write_report(result: Result, directory: str | Path) -> Path:
     Raises:
         InputError: The directory cannot be written to.
     """
-    folder = Path(directory)
     images = pictures(result)
-    target = folder / "report.html"
-    with web_page.folder_for("the report", folder):
-        web_page.write_pictures(images, folder, plot.FIGURES)
-        write_atomically(target, html(result, images).encode())
-    return target
+    texts = {"report.html": html(result, images)}
+    return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES)
 
 
 def pictures(result: Result) -> list[web_page.Picture]:
@@ -71,12 +66,7 @@ def pictures(result: Result) -> list[web_page.Picture]:
 
 
 def html(result: Result, images: Sequence[web_page.Picture]) -> str:
-    """Return the page.
-
-    Args:
-        result: The run.
-        images: Its figures, from [`pictures`][ukctrl.reports.run_page.pictures].
-    """
+    """Return the page, with figures from `pictures`."""
     audit = _audit(result.provenance)
     scenario = toml_text(result.scenario)
     replay = _replay(result)
@@ -89,7 +79,7 @@ def html(result: Result, images: Sequence[web_page.Picture]) -> str:
         "title": result.title,
         "names": result.names,
         "status": result.status,
-        "status_level": _STATUS_LEVELS.get(result.status, "bad"),
+        "status_level": STATUS_LEVELS.get(result.status, "bad"),
         "headline": verdicts.headline(result),
         "source": str(result.scenario.get("source") or "").rstrip("."),
         "contents": contents,
@@ -189,7 +179,7 @@ def _metric_table(result: Result) -> Table:
                 name,
                 number(result.metric(name), 4),
                 unit_text(metrics.unit_in(name, labels)),
-                sentence(metric.description.replace("`", "")),
+                meaning(name),
             ]
             for name, metric in metrics.METRICS.items()
             if labels.rows or not metric.about_task

@@ -12,7 +12,8 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-__all__ = ["Cell", "Column", "Kind", "Mark", "Table", "csv_text", "first_columns"]
+from ukctrl.core.number_text import sentence
+from ukctrl.simulation.result.metrics import METRICS
 
 Kind = Literal["name", "text", "unit", "number", "meaning", "words"]
 """What a column holds: names as in files, texts, units, numbers, explanations, short statements."""
@@ -67,6 +68,12 @@ class Table(NamedTuple):
 def first_columns(table: Table, count: int) -> Table:
     """Return a table without what stands beyond so many columns, where there is little room."""
     return Table(table.columns[:count], [row[:count] for row in table.rows], table.meanings)
+
+
+def meaning(metric: str) -> str:
+    """Return what a metric is, in a sentence for a page; of no metric, that it is the cost."""
+    known = METRICS.get(metric.partition(".")[0])
+    return sentence(known.description.replace("`", "")) if known else "The cost."
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

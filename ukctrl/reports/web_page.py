@@ -19,22 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports.plot import style
-from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.simulation.result.plain_files import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.figure import Figure
-
-__all__ = [
-    "Picture",
-    "folder_for",
-    "highlight_toml",
-    "inline_json",
-    "picture",
-    "provenance_entries",
-    "render",
-    "write_pictures",
-]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -94,6 +83,36 @@ def write_pictures(images: Sequence[Picture], folder: Path, known: Iterable[str]
         write_atomically(folder / f"{image.name}.png", image.png)
     for name in set(known) - {image.name for image in images}:
         (folder / f"{name}.png").unlink(missing_ok=True)
+
+
+def write_page(
+    what: str,
+    folder: Path,
+    texts: Mapping[str, str],
+    images: Sequence[Picture],
+    known: Iterable[str] = (),
+) -> Path:
+    """Write the files of a page and its figures, each in one atomic step.
+
+    Args:
+        what: What is written, such as ``the report``.
+        folder: Where.
+        texts: What the files hold, by their names; the last is the page.
+        images: Its figures.
+        known: Names of all figures that such a page may have; those of an earlier one are removed.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    with folder_for(what, folder):
+        write_pictures(images, folder, known)
+        for name, text in texts.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            write_atomically(folder / name, text.encode())
+    return folder / list(texts)[-1]
 
 
 def render(template: str, context: Mapping[str, object], script: str = "") -> str:

@@ -25,7 +25,7 @@ HUGE = 1e15
 """Larger masses and inertias are slips of the pen, and would overflow [kg, kg m^2]."""
 TRIANGLE_RTOL = 1e-6
 """How far a principal moment may exceed the sum of the two others; exporters round."""
-NOTHING = 1e-12
+NO_INERTIA = 1e-12
 """Smaller moments of inertia are those of a point, whatever their signs [kg m^2]."""
 
 
@@ -60,7 +60,7 @@ def body_findings(link: str, mass: float, inertia: Matrix) -> Iterator[Finding]:
     scale = float(np.abs(moments).max())
     if mass == 0.0 and scale > 0.0:
         yield warning("zero_mass", link, f"{what} has a rotational inertia but no mass.")
-    if moments[0] < -TRIANGLE_RTOL * max(scale, NOTHING):
+    if moments[0] < -TRIANGLE_RTOL * max(scale, NO_INERTIA):
         yield error(
             "negative_inertia",
             link,

@@ -1,12 +1,19 @@
 """What happens in one run? A scenario, its effects, the closed loop, result and verdicts.
 
+In order:
+
+1. ``result``: what a run leaves behind. ``effects``: what stands between law and robot.
+2. ``scenario``: one experiment, as its file has it. ``loop``: law and robot at a state.
+3. ``simulate``: one run. ``verdicts``: its result judged in words.
+4. ``handover``: from a designed controller to one's own control loop.
+
 The way of a scenario from ``ukctrl run`` to its page, in twelve files:
 
     cli/run.py                      options to a scenario; run it, save it, write the page
     simulation/scenario/scenario.py the schema of the file, and what it must not say together
     simulation/scenario/cards.py    the controller's card, --set, user code: one whole table
     simulation/simulate.py          from sample to sample, tick to tick, until the end or a stop
-    simulation/loop/prepare.py      robots, start and law made ready; the loop's right-hand side
+    simulation/loop/closed_loop.py  robots, start and law made ready; the loop's right-hand side
     control/servo.py                the law: rows to a demand (feedback), demand to an input
     mechanics/dynamics.py           the robot at a state: a = a_free + G u, passive rows kept
     mechanics/integrate/adaptive.py from one event to the next, output times in between

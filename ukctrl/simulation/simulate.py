@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ukctrl.control import Command
+from ukctrl.control.controller import Command
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
@@ -16,11 +16,10 @@ from ukctrl.core.files.plugins import blame
 from ukctrl.mechanics.integrate import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects.records import Met
-from ukctrl.simulation.loop.drift_limits import Drifted
+from ukctrl.simulation.effects.records import MeasuredAndCommanded
+from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
-from ukctrl.simulation.loop.prepare import Loop, grid
-from ukctrl.simulation.loop.provenance import beyond_limits, provenance
+from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.spans import SAME, Span, spans
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal
@@ -67,21 +66,7 @@ def simulate(
         status=status,
         message=message,
         scenario=scenario.to_table(),
-        provenance=provenance(
-            scenario,
-            loop.robot,
-            wall_seconds=time.perf_counter() - began,
-            ticks=loop.recorder.ticks,
-            tick_seconds=loop.recorder.tick_seconds,
-            moved=loop.moved,
-            switches=loop.switches,
-            effects=loop.conditions.facts(),
-            random=loop.conditions.random,
-            gains=loop.truth.gains,
-            passive=loop.recorder.passive(),
-            beyond_limits=beyond_limits(loop.robot, samples_at, arrays["q"], arrays["v"]),
-            rows_demanded=loop.recorder.rows_demanded(),
-        ),
+        provenance=provenance(loop, time.perf_counter() - began),
     )
 
 
@@ -110,6 +95,7 @@ class Simulation(Loop):
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it; return the status and why."""
+        self._progress = progress
         try:
             self.state = self._settled(self.t0, self.state)
             self.truth.move(self.t0, self.state.q, self.state.v)
@@ -117,9 +103,9 @@ class Simulation(Loop):
             self._answers.typed(self.t0, command)
             self._answers.signalled(self.law.signals(self.belief, self.state.memory))
             if self.scenario.timing.control is None:
-                self._run_continuous(progress)
+                self._run_continuous()
             else:
-                self._run_sampled(self.scenario.timing.control, progress)
+                self._run_sampled(self.scenario.timing.control)
         except KeyboardInterrupt:
             return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
         except InfeasibleConstraint as error:
@@ -160,7 +146,7 @@ class Simulation(Loop):
         count = self.recorder.count
         return float(self.recorder.time[count - 1]) if count else self.t0
 
-    def _run_continuous(self, progress: Progress) -> None:
+    def _run_continuous(self) -> None:
         state, guard = self.state, self._guard if self.law.switches else None
         if self._metered:
             state = State(state.q, state.v, np.append(state.memory, 0.0))
@@ -171,7 +157,7 @@ class Simulation(Loop):
             if span.changes:
                 state = self._changed(t, state)
             if outputs and outputs[0] == t:
-                self._keep(t, state, progress)
+                self._keep(t, state)
                 outputs = outputs[1:]
             targets, at = _targets(outputs, span), 0
             while at < len(targets):
@@ -179,7 +165,7 @@ class Simulation(Loop):
                 for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
                     if t == targets[at]:
                         if at < len(outputs):
-                            self._keep(t, state, progress)
+                            self._keep(t, state)
                         at += 1
                 state = self._settled(t, state)
 
@@ -198,7 +184,7 @@ class Simulation(Loop):
         self.truth = self.recorder.truth = self._plants.dynamics
         return state
 
-    def _run_sampled(self, period: float, progress: Progress) -> None:
+    def _run_sampled(self, period: float) -> None:
         """Hold the input from tick to tick; the law's memory advances at the ticks.
 
         Between ticks the law has no memory to integrate; its place is taken by the energy fed to
@@ -232,12 +218,12 @@ class Simulation(Loop):
                 self.held = late.popleft()
             assert command is not None  # the first span begins with a tick
             if outputs and outputs[0] == start:
-                self._keep_held(start, plant, law_memory, seen, command, progress)
+                self._keep_held(start, plant, law_memory, seen, command)
                 outputs = outputs[1:]
             advance = self._plants.integrator.advance
             for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
                 if t in outputs:
-                    self._keep_held(t, plant, law_memory, seen, command, progress)
+                    self._keep_held(t, plant, law_memory, seen, command)
 
     def _accepted(self, t: float, u: Vector, late: deque[Vector]) -> Vector:
         """Return the input from this tick on; a delayed one waits among those that are late."""
@@ -258,7 +244,7 @@ class Simulation(Loop):
         self._answers.check(t, state.q, state.v, command)
         return command
 
-    def _keep(self, t: float, state: State, progress: Progress) -> None:
+    def _keep(self, t: float, state: State) -> None:
         """Record a sample under continuous control."""
         q, v, memory = state
         if self._metered:
@@ -269,16 +255,10 @@ class Simulation(Loop):
         command = self._timed(t, State(*seen, memory))
         if self.conditions.senses:  # its rows are those of another state
             command = command._replace(demand=None)
-        self._record(t, State(q, v, memory), seen, command, command.u, progress)
+        self._record(t, State(q, v, memory), seen, command, command.u)
 
     def _keep_held(
-        self,
-        t: float,
-        plant: State,
-        memory: Vector,
-        seen: tuple[Vector, Vector],
-        command: Command,
-        progress: Progress,
+        self, t: float, plant: State, memory: Vector, seen: tuple[Vector, Vector], command: Command
     ) -> None:
         """Record a sample while an input is held."""
         self.truth.move(t, plant.q, plant.v)
@@ -288,7 +268,7 @@ class Simulation(Loop):
             self.belief.move(t, plant.q, plant.v)
         self.recorder.supply(plant.memory[0])
         accepted = command.u if self.held is None else self.held
-        self._record(t, State(plant.q, plant.v, memory), seen, command, accepted, progress)
+        self._record(t, State(plant.q, plant.v, memory), seen, command, accepted)
 
     def _record(
         self,
@@ -297,14 +277,13 @@ class Simulation(Loop):
         seen: tuple[Vector, Vector],
         command: Command,
         accepted: Vector,
-        progress: Progress,
     ) -> None:
         recorder = self.recorder
         if self.scenario.effect:
-            recorder.trail.met = Met(*seen, command.u, self._plants.since)
+            recorder.trail.met = MeasuredAndCommanded(*seen, command.u, self._plants.since)
             command = command._replace(u=self._applied(t, accepted))
         recorder.keep(t, state, command, self.belief)
-        progress(t - self.t0, self.t1 - self.t0)
+        self._progress(t - self.t0, self.t1 - self.t0)
         self._watch.check(recorder)
 
 

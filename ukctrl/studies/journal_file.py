@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from ukctrl.core.errors import InputError
-from ukctrl.simulation.result.storage import lock
+from ukctrl.simulation.result.plain_files import lock
 
 SYNC_SECONDS = 2.0
 """Interval at which the file is made to survive even a power failure [s]."""

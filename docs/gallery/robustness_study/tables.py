@@ -63,7 +63,7 @@ def periods() -> str:
     """Return how often each controller succeeds, by sampling period."""
     shown = found()
     axis, law = shown.runs.axis(PERIOD), shown.runs.axis(CONTROLLER)
-    bins = insight.bins.bins_of(axis, RANGES)
+    bins = insight.study_runs.bins_of(axis, RANGES)
     rows = []
     for k in range(bins.size):
         low, high = 1e3 * bins.edges[k], 1e3 * bins.edges[k + 1]

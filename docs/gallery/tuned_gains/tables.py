@@ -7,9 +7,7 @@ import statistics
 import searches
 from markdown_text import table
 
-from ukctrl import Tuned, tuning
-
-average_of, worst_of = tuning.held_out.average_of, tuning.held_out.worst_of
+from ukctrl import Tuned
 
 SLOW = True
 NAMES = {"simplex": "`simplex`", "evolution": "`evolution`", "cma": "`cma`"}
@@ -35,8 +33,9 @@ def plants() -> str:
     assert first.held_out is not None
     card = [f"{gain.value:.4g}" for gain in first.tuning.gains]
     held = first.held_out.card
-    rows.append(["the card", *card, "", *map(_cost, (_nominal(first, "card"), average_of(held),
-                                                     worst_of(held)))])  # fmt: skip
+    rows.append(
+        ["the card", *card, "", *map(_cost, (_nominal(first, "card"), held.average, held.worst))]
+    )
     for how, words in (
         ("nominal", "the nominal robot"),
         ("average", "the average of 6"),
@@ -45,7 +44,7 @@ def plants() -> str:
         found = searches.on(how)
         assert found.held_out is not None
         held = found.held_out.tuned
-        numbers = (found.tuning.after, _nominal(found, "tuned"), average_of(held), worst_of(held))
+        numbers = (found.tuning.after, _nominal(found, "tuned"), held.average, held.worst)
         rows.append([words, *_gains(found), *map(_cost, numbers)])
     head = ["tuned for", "$k_p$", "$k_i$", "$k_d$", "its own cost", "nominal", "40 others: average",
             "worst"]  # fmt: skip
@@ -73,7 +72,7 @@ def lost() -> str:
     """Return how much worse the nominal gains are than the card's where robots differ."""
     found = searches.on("nominal").held_out
     assert found is not None
-    return f"{average_of(found.tuned) / average_of(found.card):.0f}"
+    return f"{found.tuned.average / found.card.average:.0f}"
 
 
 def price() -> str:
@@ -87,7 +86,7 @@ def gained() -> str:
     worst, nominal = searches.on("worst").held_out, searches.on("nominal").held_out
     assert worst is not None
     assert nominal is not None
-    return f"{worst_of(nominal.tuned) / worst_of(worst.tuned):.0f}"
+    return f"{nominal.tuned.worst / worst.tuned.worst:.0f}"
 
 
 TABLES = {"plants": plants, "ways": ways}

@@ -5,11 +5,11 @@ import pytest
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.analysis.linear import designed, linear_loop, linear_plant
+from ukctrl.control.error_dynamics import SETTLED, natural_frequency
 from ukctrl.control.regulators.pole_placement import asked
-from ukctrl.control.settling_time import SETTLED, natural_frequency
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.robot import Lagrangian
-from ukctrl.simulation.result.metrics.metric_formulas import SETTLED_FRACTION
+from ukctrl.simulation.result.metrics.metric_table import SETTLED_FRACTION
 
 pytestmark = pytest.mark.portable
 

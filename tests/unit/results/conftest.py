@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
 
 AUDIT = [
     {"level": "note", "code": "visual", "subject": "scara.urdf", "message": "no visual is read."},

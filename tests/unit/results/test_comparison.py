@@ -12,10 +12,11 @@ import pytest
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import plus_minus
-from ukctrl.reports.plot.comparison_figures import Point, pareto_front
-from ukctrl.simulation.result.result import Labels, Result
-from ukctrl.studies.batch import Outcome
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
+from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import Comparison, comparison_page
+from ukctrl.studies.comparison.comparison_figures import Point, pareto_front
 from ukctrl.studies.comparison.comparison_page import write_comparison
 
 pytestmark = pytest.mark.portable

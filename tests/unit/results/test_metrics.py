@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from ukctrl.core.errors import UnknownName
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import FIELDS, Labels, Signal
+from ukctrl.simulation.result.samples import Signal
 from ukctrl.simulation.verdicts import judge
 
 pytestmark = pytest.mark.portable

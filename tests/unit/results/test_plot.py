@@ -13,7 +13,8 @@ import pytest
 from ukctrl.core.errors import UnknownName
 from ukctrl.reports import plot
 from ukctrl.reports.plot import panels, spatial, style
-from ukctrl.simulation.result.result import Labels, Result
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
 
 pytestmark = pytest.mark.filterwarnings("error")
 

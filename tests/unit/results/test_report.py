@@ -13,7 +13,8 @@ import pytest
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports import plot, run_page, web_page
-from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
 
 HOSTILE = (
     """</script><script>alert(1)</script><img src=x onerror="alert(2)">'"&{{7*7}}{%x%}]]>-->"""
@@ -242,7 +243,7 @@ def test_toml_is_marked_and_escaped(toml, marked):
 def test_marking_toml_loses_no_character(helix):
     from html import unescape
 
-    from ukctrl.simulation.result.storage import toml_text
+    from ukctrl.simulation.result.plain_files import toml_text
 
     text = toml_text(hostile().scenario) + toml_text(helix(2).scenario)
     assert unescape(re.sub(r"<[^>]*>", "", web_page.highlight_toml(text))) == text

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, ShapeError, UnknownName
-from ukctrl.simulation.result.result import STATUSES, Labels, Result, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import STATUSES, Result, Signal
 
 CONTRACT = {
     "q": ("time", "coordinate"),

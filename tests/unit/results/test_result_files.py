@@ -12,7 +12,9 @@ import xarray as xr
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result import storage
-from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.result.plain_files import toml_text
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
 
 
 def refuse_constants(name):
@@ -86,7 +88,7 @@ def test_lists_of_numbers_stand_on_one_line_and_texts_stay_as_they_are():
         "text": "[\n    1,\n]",
         "mixed": [1, "[\n    2,\n]"],
     }
-    text = storage.toml_text(table)
+    text = toml_text(table)
     assert tomllib.loads(text) == table
     assert "offset = [0.0, 1e-09]" in text
     assert "    [1, 2],\n" in text

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.simulation.result.result import Labels, Result, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
 from ukctrl.simulation.verdicts import headline, judge
 
 pytestmark = pytest.mark.portable

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ukctrl.studies.insight.bins import bins_of
 from ukctrl.studies.insight.failures import separations
-from ukctrl.studies.insight.study_runs import Axis
+from ukctrl.studies.insight.study_runs import Axis, bins_of
 
 
 @pytest.fixture(name="rng")

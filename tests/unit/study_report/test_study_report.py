@@ -18,7 +18,7 @@ from ukctrl.core.files.table_paths import parse_value
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.insight import Insight, write_study_report
-from ukctrl.studies.insight.command import written
+from ukctrl.studies.insight.sample_replay import written
 from ukctrl.studies.sweep import Factor, Plan, Study, sweep
 from ukctrl.studies.sweep.study import About
 

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from ukctrl.analysis.linear.sampling import sampled_plant
-from ukctrl.control.error_polynomial import ErrorPolynomial
+from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import first_smallest
 from ukctrl.simulation.loop import Loop

@@ -13,7 +13,7 @@ from ukctrl.analysis.check.where_it_ends import Stop
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.mechanics.integrability import Integrability
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.uk import RankReport
 
 Readiness = Literal["ready", "warnings", "not ready"]

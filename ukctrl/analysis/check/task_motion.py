@@ -21,10 +21,12 @@ import numpy as np
 
 from ukctrl.analysis.check.inverse_kinematics import Walk, rates, walk
 from ukctrl.analysis.check.where_it_ends import Stop, blamed
-from ukctrl.control import Controller, Servo, Task
-from ukctrl.control.allocation import LeastNorm
-from ukctrl.control.feedback import Baumgarte
+from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.controller import Controller
+from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.nominal_motion import Knot, knots_by_law
+from ukctrl.control.servo import Servo
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, StartError, UkctrlError
 from ukctrl.mechanics.constraints import Constraint, Stack

@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.analysis.conformance.clauses import Broken, Suite, require, require_array, require_equal
 from ukctrl.analysis.conformance.situations import Situation, situations
-from ukctrl.control import Allocation, Allocator
+from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Rows

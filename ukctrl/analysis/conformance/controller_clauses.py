@@ -13,11 +13,12 @@ from ukctrl.analysis.conformance.clauses import (
     require_close,
     require_equal,
 )
+from ukctrl.analysis.conformance.frozen_record import field_names
 from ukctrl.analysis.conformance.situations import Situation, situation
-from ukctrl.control import Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.core.errors import quoted
+from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import FIELDS
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import simulate
 
@@ -150,7 +151,7 @@ def answers_what_verdicts_ask(trial: Trial) -> None:
         f"error_polynomials must have one entry a row, or none; got {rows}.",
     )
     gains = controller.gains_for(1.0, 1.0, lambda: np.ones(len(law.stack))) or {}
-    wrong = [name for name in gains if not hasattr(controller, name.split(".")[0])]
+    wrong = sorted(name for name in gains if name.split(".")[0] not in field_names(controller))
     require(not wrong, f"gains_for must give its own fields; got {wrong}.")
     if controller.row_allocation is not None:
         require(controller.row_law is not None, "a law by rows must name itself as row_law.")

@@ -14,7 +14,9 @@ from ukctrl.analysis.conformance.constraint_clauses import CONSTRAINT, Placed
 from ukctrl.analysis.conformance.controller_clauses import CONTROLLER, Trial
 from ukctrl.analysis.conformance.effect_clauses import EFFECT, Exposed
 from ukctrl.analysis.conformance.feedback_clauses import FEEDBACK
-from ukctrl.control import Allocation, Controller, Feedback
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.controller import Controller
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.plugins import classes_in, load_module
 from ukctrl.core.files.toml import read_spec

@@ -15,8 +15,9 @@ from ukctrl.analysis.conformance.clauses import (
     require_close,
     require_equal,
 )
+from ukctrl.analysis.conformance.frozen_record import field_names
 from ukctrl.analysis.conformance.situations import Situation, situations
-from ukctrl.control import Ask, BoundFeedback, Feedback, StateFeedback
+from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows
@@ -33,7 +34,7 @@ class Asked(NamedTuple):
     """A feedback, bound to the rows of a situation, at one state."""
 
     situation: Situation
-    bound: BoundFeedback | StateFeedback
+    bound: BoundFeedback | ModelFeedback
     dynamics: Dynamics
     rows: Rows
     memory: Vector
@@ -133,5 +134,5 @@ def answers_what_verdicts_ask(feedback: Feedback) -> None:
             f"error_polynomials must have one entry a row, or none; got {names}.",
         )
     gains = feedback.gains_for(1.0, 1.0) or {}
-    unknown = [name for name in gains if not hasattr(feedback, name)]
+    unknown = sorted(gains.keys() - field_names(feedback))
     require(not unknown, f"gains_for must give its own fields; got {unknown}.")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.control import Task
+from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics

@@ -18,8 +18,9 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.linear.point import plant_at
-from ukctrl.control import Task
-from ukctrl.control.allocation import Allocation, LeastNorm
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.task import Task
 from ukctrl.core.algebra.differences import WEIGHTS, jacobian
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Rows, Stack
@@ -28,7 +29,7 @@ from ukctrl.mechanics.linearise import FreeDirections, Linearizer
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.plants_over_time import passive_gains
-from ukctrl.simulation.loop.prepare import start_state
+from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
 RATE = 20.0

@@ -9,7 +9,7 @@ from ukctrl.analysis.internal_dynamics.internal_motion import Motion
 from ukctrl.analysis.internal_dynamics.modes import Kind
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 
 
 @final

@@ -25,7 +25,7 @@ from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk
 from ukctrl.analysis.linear.point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
 from ukctrl.analysis.linear.zeros import HiddenMode, invariant_zeros, unreached_modes, unseen_modes
-from ukctrl.control.settling_time import natural_frequency
+from ukctrl.control.error_dynamics import natural_frequency
 
 __all__ = [
     "Design",

@@ -15,20 +15,20 @@ from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.margins import Margins, disk_margin, margins_at
 from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.zeros import HiddenMode, unreached_modes, unseen_modes
-from ukctrl.control import law_name
+from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import written_pole
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 
 Stability = Literal["stable", "neutral", "unstable"]
 AT_REST = 1e-7
 """Velocities and accelerations below this are those of rest [rad/s, m/s, rad/s^2, m/s^2]."""
-NOTHING = 1e-6
+NO_MARGIN = 1e-6
 """A disk margin below this is none."""
 THIN = 0.5
 """A disk margin below this is thin: a factor of 1.67 of gain, or 28 deg."""
@@ -201,7 +201,7 @@ def _verdict(found: LinearAnalysis) -> str:
     if not found.margins:
         return f"{text}."
     least = found.margins[first_smallest([each.disk for each in found.margins])]
-    if least.disk < NOTHING:
+    if least.disk < NO_MARGIN:
         return f"{text}; motor '{least.motor}' has no margin."
     thin = "thin, " if least.disk < THIN else ""
     gain = "any gain" if math.isinf(least.disk_gain) else f"a factor of {least.disk_gain:.3g}"

@@ -26,7 +26,7 @@ from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.linearise import Linearizer, output_matrix
 from ukctrl.mechanics.start import solve_positions
-from ukctrl.simulation.loop.prepare import start_state
+from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
 GUESSES = 24

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.linear.point import OperatingPoint
-from ukctrl.control import Law
+from ukctrl.control.controller import Law
 from ukctrl.core.algebra.differences import STEP, jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError

@@ -28,7 +28,7 @@ from ukctrl.simulation.scenario import Scenario
 if TYPE_CHECKING:
     import control
 
-    from ukctrl.control import Law
+    from ukctrl.control.controller import Law
 
 
 @final

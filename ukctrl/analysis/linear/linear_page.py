@@ -21,7 +21,7 @@ from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.table import Column, Table
-from ukctrl.simulation.result.storage import write_atomically
+from ukctrl.simulation.result.plain_files import write_atomically
 
 LOWEST, HIGHEST = 0.02, 50.0
 """Factors of the gain between which the root locus goes."""

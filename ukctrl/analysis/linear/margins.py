@@ -38,7 +38,7 @@ from ukctrl.core.extremes import first_largest
 
 NEAR = 0.01
 """Bounds of structured singular values that are this near to the largest are not improved."""
-NOTHING = 1e-9
+NO_GAIN = 1e-9
 """A factor of gain that counts as zero, and one over it as infinite."""
 
 
@@ -170,7 +170,7 @@ def _gain(
         if not value < 0.0 or not math.isfinite(value):
             continue
         k = -1.0 / value
-        if not NOTHING < k < 1.0 / NOTHING:
+        if not NO_GAIN < k < 1.0 / NO_GAIN:
             continue
         if k <= 1.0:
             low = max(low, k)

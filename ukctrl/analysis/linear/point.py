@@ -16,7 +16,8 @@ from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.loop.prepare import grid, start_state, true_robot
+from ukctrl.simulation.loop.closed_loop import grid, true_robot
+from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import Simulation
 

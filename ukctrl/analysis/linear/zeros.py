@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.regulators.riccati import GRIP, states_of_mode
+from ukctrl.control.regulators.riccati import UNREACHED, states_of_mode
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.extremes import ranks
 
-NOTHING = 1e-9
+SINGULAR = 1e-9
 """A singular value below this fraction of the system's norm counts as zero."""
 
 
@@ -46,7 +46,7 @@ def invariant_zeros(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> NDArray[np.co
         Automatica 18(4), 1982.
     """
     whole = np.block([[A, B], [C, D]])
-    small = NOTHING * float(np.linalg.norm(whole)) if whole.size else 0.0
+    small = SINGULAR * float(np.linalg.norm(whole)) if whole.size else 0.0
     A, B, C, D = _inside(A, B, C, D, small)
     A, C, B, D = (each.T for each in _inside(A.T, C.T, B.T, D.T, small))
     if not len(A):
@@ -106,7 +106,7 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
         near = [p for p in left if abs(p - pole) <= SAME * size]
         left = [p for p in left if abs(p - pole) > SAME * size]
         U, sigma, _ = np.linalg.svd(np.hstack([A - pole * np.eye(n), B]))
-        beyond = sigma <= max(GRIP * sigma[0], sigma[-1])  # at least what is nearest
+        beyond = sigma <= max(UNREACHED * sigma[0], sigma[-1])  # at least what is nearest
         weights = np.linalg.norm(U[:, beyond], axis=1)
         twice = 2 if abs(pole.imag) > SAME * size else 1
         modes.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))

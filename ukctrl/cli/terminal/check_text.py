@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_INPUTS, MOST_USES = 20, 12, 10
 """Servo rows, first inputs and limits of more than these are in `check --json` alone."""
-NOTHING = 1e-9
+SAME_SHARE = 1e-9
 """A smaller peak is rounding, and printed as zero."""
 LEVEL_STYLE = {"problem": "red", "error": "red", "warning": "yellow"}
 VERDICTS = {
@@ -168,12 +168,12 @@ def _uses(demands: Feasibility) -> list[Line]:
     uses += [("position", use) for use in demands.positions]
     if not uses:
         return []
-    shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), NOTHING)
+    shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), SAME_SHARE)
     order = sorted(range(len(uses)), key=lambda k: (uses[k][1].since is None, -shares[k]))
     columns = [Column("", "text"), Column("of", "name")]
     rows: list[list[Cell | str]] = []
     for what, use in (uses[k] for k in order[:MOST_USES]):
-        size = use.value if abs(use.value) > NOTHING else 0.0
+        size = use.value if abs(use.value) > SAME_SHARE else 0.0
         limit = "none" if use.limit is None else f"{use.limit:.4g}"
         used = "" if use.share is None else f"{100.0 * use.share:.0f} %"
         share = Cell(used, "failed" if use.since is not None else "")

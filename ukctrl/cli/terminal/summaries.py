@@ -20,7 +20,7 @@ from ukctrl.cli.terminal.lines import (
 
 if TYPE_CHECKING:
     from ukctrl.analysis.conformance import Conformance
-    from ukctrl.simulation.handover import HandedOver
+    from ukctrl.simulation.handover.hand_over import HandedOver
     from ukctrl.simulation.result.result import Result
 
 

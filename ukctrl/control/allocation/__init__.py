@@ -9,29 +9,18 @@ within the motors' limits, and `Prioritized` gives blocks of rows a strict order
 In order:
 
 1. ``allocation``: the base class, and what any allocation does when asked for too much.
-2. ``least_norm``, ``chen``: all rows met exactly; ``metric``, ``coupling``: in which sense.
-3. ``null_space``, ``internal_force``: what the motors do with what is left.
-4. ``damped``, ``prioritized`` with ``order``: rows that lose their grip, or contradict.
-5. ``bounded`` with ``input_limits``, ``scaled``, ``relaxed``, ``box``: within motors' limits.
+2. ``metric``: what it costs to let one motor work rather than another.
+3. ``internal_force``, ``null_space``: what the motors do with what is left.
+4. ``least_norm``: all rows met exactly, in a metric or as Chen has it.
+5. ``levels``: rows that lose their grip, damped, or in a strict order.
+6. ``within_limits``, ``bounded``: within motors' limits.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.bounded import Bounded
-from ukctrl.control.allocation.chen import Chen
-from ukctrl.control.allocation.coupling import Coupling
-from ukctrl.control.allocation.damped import Damped
-from ukctrl.control.allocation.internal_force import (
-    InternalForce,
-    ReactionAnswer,
-    reaction_answer,
-)
-from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, Posture, SelfMotion
-from ukctrl.control.allocation.prioritized import Prioritized
+from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.core.kinds import any_of, kinds
 
 if TYPE_CHECKING:
@@ -40,21 +29,4 @@ else:
     AnyAllocation = any_of(kinds(__name__, Allocation))
 """Any allocation of the catalogue, told apart by its ``kind``."""
 
-__all__ = [
-    "Allocation",
-    "Allocator",
-    "AnyAllocation",
-    "AnyNullSpace",
-    "Bounded",
-    "Chen",
-    "Coupling",
-    "Damped",
-    "Damping",
-    "InternalForce",
-    "LeastNorm",
-    "Posture",
-    "Prioritized",
-    "ReactionAnswer",
-    "SelfMotion",
-    "reaction_answer",
-]
+__all__ = ["AnyAllocation"]

@@ -15,7 +15,7 @@ from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
-GRIP = 1e-9
+SINGULAR = 1e-9
 """A singular value below this fraction of the largest is none."""
 BEYOND = 1e3
 """How far beyond the motors' limits it is asked for, to see whether they are kept."""
@@ -164,7 +164,7 @@ class _Trial:
         low, high = self._task.robot.input_bounds(s.v @ s.B)
         limit = np.where(np.isfinite(high - low), np.maximum(np.abs(low), np.abs(high)), np.inf)
         _, sigma, Vt = np.linalg.svd(rows.A @ G)
-        strong = Vt[: int(np.sum(sigma > GRIP * sigma.max(initial=0.0)))]
+        strong = Vt[: int(np.sum(sigma > SINGULAR * sigma.max(initial=0.0)))]
         asked = False
         for u in strong:
             share = float(np.max(np.abs(u) / limit, initial=0.0))
@@ -182,7 +182,7 @@ class _Trial:
         """Return whether nothing is given for nothing, also off the start and in motion."""
         task, A_p = self._task, self._dynamics.passive.rows.A
         _, sigma, Vt = np.linalg.svd(A_p) if len(A_p) else (None, np.zeros(0), np.eye(A_p.shape[1]))
-        rank = int(np.sum(sigma > GRIP * sigma.max(initial=0.0)))
+        rank = int(np.sum(sigma > SINGULAR * sigma.max(initial=0.0)))
         along: Vector = AWAY * Vt[rank:].sum(axis=0)
         moved = np.ascontiguousarray(task.robot.integrate(task.q, along))
         for q, v in ((moved, task.v + along), (task.q, task.v + along), (task.q, task.v)):

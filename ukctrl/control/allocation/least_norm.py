@@ -1,20 +1,21 @@
-r"""The input of least norm, in a metric.
+r"""Inputs that meet the rows exactly: of least norm in a metric, and Chen's on a closed chain.
 
 All inputs that meet the rows differ by null-space motion; the metric $R$ and the null-space
-input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. Metrics are in
-`ukctrl.control.allocation.metric`.
+input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. On a closed chain the reaction
+moves with the input: $a = a_\mathrm{free} + G u$ with $G = W B$. Read word by word, the servo paper
+computes the reaction with the motors off and keeps it, $a = a_\mathrm{free} + M^{-1} B u$. Both are
+the same where the motors leave the closure alone.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Self, final
+from typing import Literal, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import model_validator
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.coupling import Coupling, equation
 from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
@@ -25,6 +26,43 @@ from ukctrl.core.errors import GainError, InputError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
+
+Coupling = Literal["exact", "frozen", "stacked"]
+"""How the reaction of passive rows is thought to answer the input."""
+
+
+class Equation(NamedTuple):
+    """The rows that an input shall meet: ``A (a_free + G u) = b``."""
+
+    A: Matrix
+    b: Vector
+    a_free: Vector
+    G: Matrix
+
+
+def free_response(dynamics: Dynamics) -> Matrix:
+    """Return ``M^-1 B``, the acceleration per unit input if no reaction answered it."""
+    if not len(dynamics.passive):
+        return dynamics.G
+    B = dynamics.snapshot.B
+    answer: Matrix = np.empty(B.shape)
+    kernels.free_response(dynamics.L, B, answer)
+    return answer
+
+
+def equation(coupling: Coupling, A: Matrix, demand: Vector, dynamics: Dynamics) -> Equation:
+    """Return what the input must satisfy under a reading of the coupling.
+
+    Without passive rows all readings are one.
+    """
+    if coupling == "exact" or not len(dynamics.passive):
+        return Equation(A, demand, dynamics.a_free, dynamics.G)
+    G = free_response(dynamics)
+    if coupling == "frozen":
+        return Equation(A, demand, dynamics.a_free, G)
+    A_p = dynamics.passive.rows.A
+    at_rest = A_p @ dynamics.a_free  # what the reaction to motors at rest already gives
+    return Equation(np.vstack((A, A_p)), np.concatenate((demand, at_rest)), dynamics.a_free, G)
 
 
 @spec
@@ -117,3 +155,71 @@ class _LeastNorm(Allocator):
         none, u, miss = np.zeros(dynamics.robot.nu), np.empty(dynamics.robot.nu), self._miss
         self._solve(rows.A, share, still, dynamics.G, R, none, self._rank.servo, u, miss)
         return u
+
+
+OTHERWISE = (
+    "The motors do reach them, but not within the row space of A M^-1 B, where this allocation "
+    'looks; use allocation.kind = "least_norm".'
+)
+"""What to do where only the restriction stands in the way."""
+
+
+@spec
+class Chen(Allocation):
+    r"""The input in the row space of $C \bar B = A M^{-1} B$ that meets the rows exactly.
+
+    Chen's $u = (C \bar B)^+ \bar b$ lies in that row space. On an open chain it is the input of
+    least norm. On a closed chain the reaction moves with the input, so that $\bar b$ contains
+    $u$, and the equation is solved for the multiplier:
+
+    $$ u = u_0 + N \mu, \qquad N = (A M^{-1} B)^\top, \qquad H N \mu = d - H u_0 . $$
+
+    The rows and the closure hold exactly; the norm is not the least. It is also the limit that
+    the formula reaches when it is fed, again and again, the reaction of its own last input.
+
+    References:
+        Chen, J. Vib. Control 15(3), 2009; Liu et al. 2015, eqs (35), (71) and Figures 9-14.
+    """
+
+    kind: Literal["chen"] = "chen"
+    null_space: AnyNullSpace | None = None
+    """What the motors do where the task leaves them free; absent: nothing."""
+
+    def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
+        return _Chen(self, task, rows)
+
+
+@final
+class _Chen(Allocator):
+    def __init__(self, spec: Chen, task: Task, rows: tuple[str, ...]) -> None:
+        self._null_space = bind(spec.null_space, task)
+        self._rank, self._names = task.rank, rows
+        self._mu, self._miss = np.empty(len(rows)), np.empty(len(rows))
+        self._still, self._each = np.zeros(len(rows)), np.eye(len(rows))
+
+    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
+        N = (rows.A @ free_response(dynamics)).T
+        u0 = self._null_space.preference(dynamics)
+        a_free = dynamics.acceleration(u0)
+        H = uk.servo_matrix(rows.A, dynamics.G, self._rank)
+        grip = H @ N
+        could = np.linalg.norm(H, axis=1) * np.linalg.norm(N)
+        grip[np.linalg.norm(grip, axis=1) <= self._rank.servo * could] = 0.0  # rounding, not grip
+        d = demand - rows.A @ a_free
+        mu, miss, still = self._mu, self._miss, self._still
+        rank_or_failure = kernels.servo_input(
+            grip, d, still, self._each, uk.NO_METRIC, still, self._rank.servo, mu, miss
+        )
+        if rank_or_failure < len(demand):
+            raise_if_missed(
+                rows.A,
+                demand,
+                a_free,
+                miss,
+                rank_or_failure,
+                self._rank,
+                self._names,
+                advice=OTHERWISE if uk.rank_report(H).rank > rank_or_failure else None,
+            )
+        u: Vector = u0 + N @ mu
+        return self._null_space.adjust(u, rows.A, uk.NO_METRIC, dynamics)

@@ -23,6 +23,7 @@ from ukctrl import uk
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.priorities import freedoms
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.by_name import spread
 from ukctrl.core.errors import GainError
@@ -69,6 +70,14 @@ class InputMetric:
         R: Matrix = np.empty((nu, nu))
         kernels.motor_metric(dynamics.L, dynamics.snapshot.B, self._power, R)
         return R
+
+    def freedoms(self, dynamics: Dynamics) -> Matrix:
+        """Return ``S`` with ``S S' = R^-1``, shape ``(nu, nu)``."""
+        nu = dynamics.robot.nu
+        S: Matrix = np.empty((nu, nu))
+        if not freedoms(self.at(dynamics), S):
+            raise GainError(REDUNDANT)
+        return S
 
 
 def _constant(given: AnyMetric, robot: Robot) -> Matrix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 from typing import Annotated, Literal, final
 
 import numpy as np
@@ -73,12 +72,15 @@ AnyNullSpace = Annotated[
 """Any null-space input of the catalogue."""
 
 
-class NullSpace(abc.ABC):
-    """A null-space input bound to a task."""
+class NullSpace:
+    """A null-space input bound to a task; by itself, none."""
 
-    @abc.abstractmethod
+    def __init__(self, task: Task) -> None:
+        self._zero = np.zeros(task.robot.nu)
+
     def preference(self, dynamics: Dynamics) -> Vector:
         """Return ``u0``, the input that the task's own is nearest to, shape ``(nu,)``."""
+        return self._zero
 
     def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
         """Return the input with something added that leaves the rows ``A`` alone.
@@ -93,19 +95,11 @@ class NullSpace(abc.ABC):
 
 
 @final
-class _Nothing(NullSpace):
-    def __init__(self, nu: int) -> None:
-        self._zero = np.zeros(nu)
-
-    def preference(self, dynamics: Dynamics) -> Vector:
-        return self._zero
-
-
-@final
 class _Restoring(NullSpace):
     """Damping or posture: a force in the coordinates, brought to the motors."""
 
     def __init__(self, spec: Damping | Posture, task: Task) -> None:
+        super().__init__(task)
         self._spec = spec
         self._q = _posture(None if isinstance(spec, Damping) else spec.q, task)
         self._motors = InverseActuation(task)
@@ -126,6 +120,7 @@ class _SelfMotion(NullSpace):
     """An acceleration of the joints, brought to the motors."""
 
     def __init__(self, spec: SelfMotion, task: Task) -> None:
+        super().__init__(task)
         self._spec, self._q = spec, _posture(spec.q, task)
         self._motors = InverseActuation(task)
 
@@ -150,11 +145,8 @@ class _Squeezing(NullSpace):
     """An internal force: added after the task has been served, so that it cannot disturb it."""
 
     def __init__(self, spec: InternalForce, task: Task) -> None:
-        self._zero = np.zeros(task.robot.nu)
+        super().__init__(task)
         self._force = BoundInternalForce(spec, task)
-
-    def preference(self, dynamics: Dynamics) -> Vector:
-        return self._zero
 
     def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
         return self._force.added(u, A, R, dynamics)
@@ -163,7 +155,7 @@ class _Squeezing(NullSpace):
 def bind(spec: Damping | Posture | SelfMotion | InternalForce | None, task: Task) -> NullSpace:
     """Return a null-space input bound to a task."""
     if spec is None:
-        return _Nothing(task.robot.nu)
+        return NullSpace(task)
     if isinstance(spec, InternalForce):
         return _Squeezing(spec, task)
     if isinstance(spec, SelfMotion):

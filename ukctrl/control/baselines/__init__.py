@@ -1,1 +1,4 @@
-"""Classical laws that servo control is compared with."""
+"""Classical laws that servo control is compared with.
+
+``joint_space``, ``passivity``: along joint motions. ``task_space``: by rows.
+"""

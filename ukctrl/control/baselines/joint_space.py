@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, final
 
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.controller import Command, Controller, Law
-from ukctrl.control.error_polynomial import ErrorPolynomial
-from ukctrl.control.feedback import Baumgarte, PerRow, RateGain, StiffnessGain, spread
+from ukctrl.control.error_dynamics import ErrorPolynomial, natural_frequency, third_order
+from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
+from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
-from ukctrl.control.settling_time import natural_frequency, third_order
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
@@ -27,6 +27,26 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference
 
 Stiffness = Annotated[PerRow, Each(Quantity(minimum=0.0))]
+
+
+class SecondOrder:
+    r"""Laws of gains ``kp`` and ``kd`` whose error obeys $\ddot e + k_d \dot e + k_p e = 0$."""
+
+    kp: PerRow
+    kd: PerRow
+
+    def feedback(self) -> Baumgarte:
+        """Return the feedback that they are."""
+        return Baumgarte(alpha=self.kd, beta=self.kp)
+
+    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
+        return self.feedback().attach(stack).error_polynomials(stack)
+
+    def gains_for(
+        self, settling: float, damping: float, inertia: Callable[[], Vector]
+    ) -> Mapping[str, Any]:
+        w = natural_frequency(settling, damping)
+        return {"kp": w * w, "kd": 2.0 * damping * w}
 
 
 @spec
@@ -40,25 +60,26 @@ class Tracking(Controller):
     plan_step: Seconds = 0.005
     """Step of the inverse kinematics [s]."""
 
-    def motion(self, task: Task) -> JointFollows:
-        """Return the motion to follow, as a constraint.
+    def along(self, task: Task) -> Task:
+        """Return the task whose only constraint is the motion to follow.
 
         Raises:
             InputError: There is none, or the path has another number of components.
         """
         if self.path is None:
-            return joint_motion(task, self.plan_step, self.joints)
+            motion = joint_motion(task, self.plan_step, self.joints)
+            return dc.replace(task, servo=(motion,))
         joints = self.joints or following_joints(task)
         if self.path.size != len(joints):
             raise InputError(
                 f"controller.path must have {len(joints)} components, one for each of "
                 f"{', '.join(joints)}; got {self.path.size}."
             )
-        return JointFollows(joints=joints, path=self.path)
+        return dc.replace(task, servo=(JointFollows(joints=joints, path=self.path),))
 
 
 @spec
-class ComputedTorque(Tracking):
+class ComputedTorque(SecondOrder, Tracking):
     r"""Computed torque: $u = B^+ (M (\ddot q_r + k_d \dot e + k_p e) + \mathrm{nle} - f)$.
 
     This is the servo controller whose constraint is the joint motion itself, ``A = I``.
@@ -74,17 +95,7 @@ class ComputedTorque(Tracking):
     """Gain of the joint rate error [1/s]."""
 
     def start(self, task: Task) -> Law:
-        joints = dc.replace(task, servo=(self.motion(task),))
-        return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp)).start(joints)
-
-    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
-        return Baumgarte(alpha=self.kd, beta=self.kp).attach(stack).error_polynomials(stack)
-
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        w = natural_frequency(settling, damping)
-        return {"kp": w * w, "kd": 2.0 * damping * w}
+        return Servo(feedback=self.feedback()).start(self.along(task))
 
 
 @spec
@@ -118,7 +129,7 @@ class PdGravity(Tracking):
 @final
 class _PdGravity(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
-        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        super().__init__(spec.along(task))
         self._kp, self._kd = spread(spec.kp, self.stack, "kp"), spread(spec.kd, self.stack, "kd")
         self._motors = FullActuation(task)
         robot = task.robot
@@ -170,7 +181,7 @@ class JointPid(Tracking):
 @final
 class _JointPid(Law):
     def __init__(self, spec: JointPid, task: Task) -> None:
-        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        super().__init__(spec.along(task))
         self._kp, self._ki, self._kd = (
             spread(gain, self.stack, name)
             for gain, name in ((spec.kp, "kp"), (spec.ki, "ki"), (spec.kd, "kd"))

@@ -14,7 +14,6 @@ measured.
 from __future__ import annotations
 
 import abc
-import dataclasses as dc
 from collections.abc import Mapping
 from typing import Annotated, Literal, final
 
@@ -23,7 +22,7 @@ import numpy as np
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.baselines.joint_space import Stiffness, Tracking
 from ukctrl.control.controller import Command, Law
-from ukctrl.control.feedback import RateGain, spread
+from ukctrl.control.feedback.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
@@ -93,8 +92,8 @@ class SlotineLiAdaptive(PassivityBased):
 
 
 class _Passive(Law, abc.ABC):
-    def __init__(self, spec: PassivityBased, kind: str, task: Task) -> None:
-        robot = task.robot
+    def __init__(self, spec: SlotineLi | SlotineLiAdaptive, task: Task) -> None:
+        robot, kind = task.robot, spec.kind
         if robot.passive:
             held = dict.fromkeys(Stack(passive_constraints(robot), robot).blocks)
             raise InputError(
@@ -103,7 +102,7 @@ class _Passive(Law, abc.ABC):
                 'Use kind = "servo".'
             )
         robot.snapshot(task.q).coriolis()  # or refuse a plant of formulas
-        super().__init__(dc.replace(task, servo=(spec.motion(task),)))
+        super().__init__(spec.along(task))
         if len(self.stack) < robot.nv:
             raise InputError(
                 f'controller.joints must name all of {", ".join(robot.dofs)} for kind = "{kind}"; '
@@ -139,9 +138,6 @@ class _Passive(Law, abc.ABC):
 
 @final
 class _SlotineLi(_Passive):
-    def __init__(self, spec: SlotineLi, task: Task) -> None:
-        super().__init__(spec, spec.kind, task)
-
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         s = dynamics.snapshot
         sigma, w, a = self._virtual(s)
@@ -152,7 +148,7 @@ class _SlotineLi(_Passive):
 @final
 class _Adaptive(_Passive):
     def __init__(self, spec: SlotineLiAdaptive, task: Task) -> None:
-        super().__init__(spec, spec.kind, task)
+        super().__init__(spec, task)
         self._believed = task.robot.snapshot(task.q).inertial_parameters().ravel()
         self.memory = self._believed.copy()
         rates = np.diag(weight(spec.gamma, KINDS, "gamma"))

@@ -7,23 +7,21 @@ that there is one formula; the tests compare them with the textbooks'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
-from ukctrl.control.allocation import AnyNullSpace, Damping, LeastNorm, SelfMotion
+from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.metric import MetricName
+from ukctrl.control.allocation.null_space import AnyNullSpace, Damping, SelfMotion
+from ukctrl.control.baselines.joint_space import SecondOrder
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.error_polynomial import ErrorPolynomial
-from ukctrl.control.feedback import Baumgarte, RateGain, StiffnessGain
+from ukctrl.control.feedback.feedback import RateGain, StiffnessGain
 from ukctrl.control.servo import Servo
-from ukctrl.control.settling_time import natural_frequency
 from ukctrl.control.task import Task
-from ukctrl.core.arrays import Vector
 from ukctrl.core.fields import spec
-from ukctrl.mechanics.constraints import Stack
 
 
 @spec
-class TaskSpace(Controller):
+class TaskSpace(SecondOrder, Controller):
     """What the task-space baselines share."""
 
     kp: StiffnessGain
@@ -31,14 +29,9 @@ class TaskSpace(Controller):
     kd: RateGain
     """Gain of its rate [1/s]."""
 
-    def error_polynomials(self, stack: Stack) -> tuple[ErrorPolynomial, ...]:
-        return Baumgarte(alpha=self.kd, beta=self.kp).attach(stack).error_polynomials(stack)
-
-    def gains_for(
-        self, settling: float, damping: float, inertia: Callable[[], Vector]
-    ) -> Mapping[str, Any]:
-        w = natural_frequency(settling, damping)
-        return {"kp": w * w, "kd": 2.0 * damping * w}
+    def _servo(self, metric: MetricName, null_space: AnyNullSpace | None) -> Servo:
+        allocation = LeastNorm(metric=metric, null_space=null_space)
+        return Servo(feedback=self.feedback(), allocation=allocation)
 
 
 @spec
@@ -61,10 +54,7 @@ class OperationalSpace(TaskSpace):
     r"""What $\tau_0$ is."""
 
     def start(self, task: Task) -> Law:
-        allocation = LeastNorm(metric="gauss", null_space=self.null_space)
-        return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp), allocation=allocation).start(
-            task
-        )
+        return self._servo("gauss", self.null_space).start(task)
 
 
 @spec
@@ -87,7 +77,4 @@ class ResolvedAcceleration(TaskSpace):
     """What $a_0$ comes from; ``self_motion`` is Hsu's."""
 
     def start(self, task: Task) -> Law:
-        allocation = LeastNorm(metric="resolved_acceleration", null_space=self.null_space)
-        return Servo(feedback=Baumgarte(alpha=self.kd, beta=self.kp), allocation=allocation).start(
-            task
-        )
+        return self._servo("resolved_acceleration", self.null_space).start(task)

@@ -1,13 +1,8 @@
-"""Control of links that their motors drive through springs."""
+"""Control of links that their motors drive through springs.
 
-from ukctrl.control.elastic.cascade import ElasticCascade
-from ukctrl.control.elastic.linearisation import ElasticLinearisation
-from ukctrl.control.elastic.singular_perturbation import ElasticSingularPerturbation
-from ukctrl.control.elastic.tracking import ElasticTracking
+In order:
 
-__all__ = [
-    "ElasticCascade",
-    "ElasticLinearisation",
-    "ElasticSingularPerturbation",
-    "ElasticTracking",
-]
+1. ``elastic_motors``: what every such law asks of the joints, and the way to their motors.
+2. ``links``: what the springs should do, and how that goes on.
+3. ``laws``: by rows. ``tracking``: along a planned motion.
+"""

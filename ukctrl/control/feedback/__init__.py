@@ -17,7 +17,7 @@ In order:
 1. ``feedback``: the base class, bound to rows; what it asks, remembers and promises.
 2. ``linear``: exact, Baumgarte, PID, first order.
 3. ``surface``: the error of velocity level, and how it decays.
-4. ``sliding`` with ``odd`` and ``exact_error``, ``chen_robust``, ``adaptive_robust``.
+4. ``sliding``: a box for errors. ``chen_robust``: a bound that is known, or learnt.
 5. ``lyapunov``: one row for all. ``model_error``: how wrong a model is, for their bounds.
 """
 
@@ -25,24 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ukctrl.control.feedback.adaptive_robust import AdaptiveRobust
-from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.feedback.feedback import (
-    Ask,
-    BoundFeedback,
-    Feedback,
-    PerRow,
-    Promise,
-    RateGain,
-    StateFeedback,
-    StiffnessGain,
-    spread,
-)
-from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, LinearFeedback, Pid
-from ukctrl.control.feedback.lyapunov import Lyapunov
-from ukctrl.control.feedback.odd import Arctan, OddFunction, Power, Sinh, Tanh
-from ukctrl.control.feedback.sliding import BoundSliding, Sliding
-from ukctrl.control.feedback.surface import Decay
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.kinds import any_of, kinds
 
 if TYPE_CHECKING:
@@ -51,31 +34,4 @@ else:
     AnyFeedback = any_of(kinds(__name__, Feedback))
 """Any feedback of the catalogue."""
 
-__all__ = [
-    "AdaptiveRobust",
-    "AnyFeedback",
-    "Arctan",
-    "Ask",
-    "Baumgarte",
-    "BoundFeedback",
-    "BoundSliding",
-    "ChenRobust",
-    "Decay",
-    "Exact",
-    "Feedback",
-    "FirstOrder",
-    "LinearFeedback",
-    "Lyapunov",
-    "OddFunction",
-    "PerRow",
-    "Pid",
-    "Power",
-    "Promise",
-    "RateGain",
-    "Sinh",
-    "Sliding",
-    "StateFeedback",
-    "StiffnessGain",
-    "Tanh",
-    "spread",
-]
+__all__ = ["AnyFeedback"]

@@ -1,14 +1,22 @@
-r"""Chen's robust law: $u = p_1 + p_2 + p_3$, for uncertainty with a known bound."""
+r"""Chen's robust law, $u = p_1 + p_2 + p_3$: the uncertainty has a known bound, or one to learn."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
-from ukctrl.control.feedback.surface import Decay, Surface, require_grip, weighed_error
+from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow, Promise
+from ukctrl.control.feedback.surface import (
+    Decay,
+    Surface,
+    SurfaceFeedback,
+    require_grip,
+    weighed_error,
+)
+from ukctrl.control.task import Signal
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
@@ -85,40 +93,22 @@ class ChenRobust(Feedback):
         radius = float(np.sqrt(self.epsilon / (4.0 * self.kappa)))
         return Decay(radius, self.kappa * (1.0 - self.mismatch), self.rate)
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         require_grip(self.mismatch)
         return _ChenRobust(self, stack)
 
 
 @final
-class _ChenRobust(StateFeedback):
-    """Its memory is the start, as constants: time, ``|z|`` and the weighed ``|phi|``."""
-
+class _ChenRobust(SurfaceFeedback):
     def __init__(self, spec: ChenRobust, stack: Stack) -> None:
-        self._surface = Surface(stack, spec.rate, spec.weight)
-        self._kappa, self._epsilon, self._grip = spec.kappa, spec.epsilon, 1.0 - spec.mismatch
-        self._rho, self._promised = spec.rho, spec.promised()
-        self._still = np.zeros(3)
-        self.names, self.units = stack.names, self._surface.units
-
-    def begin(self, t: float, rows: Rows) -> Vector:
-        return np.array([t, *self._surface.sizes(rows)])
+        super().__init__(Surface(stack, spec.rate, spec.weight), spec.promised(), stack.names)
+        self._kappa, self._epsilon, self._rho = spec.kappa, spec.epsilon, spec.rho
+        self._grip = 1.0 - spec.mismatch
 
     def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
         rho = growth(self._rho, dynamics.snapshot.v) / self._grip
         demand, _ = robust_demand(rows, self._surface, self._kappa, rho, self._epsilon)
         return Ask(rows, demand, self._still)
-
-    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
-        start, surface, phi = memory.tolist()
-        z, position = self._surface.sizes(rows)
-        after = t - start
-        return Promise(
-            z,
-            self._promised.surface(after, surface),
-            position,
-            self._promised.position(after, surface, phi),
-        )
 
 
 def growth(coefficients: tuple[float, float, float], v: Vector) -> float:
@@ -159,3 +149,108 @@ def _demand(
     for i in range(b.shape[0]):
         demand[i] = b[i] - rate[i] * beta[i] - gain * z[i] / scale[i]
     return size
+
+
+@spec
+class AdaptiveRobust(Feedback):
+    r"""Robust constraint following where not even the bound of the uncertainty is known.
+
+    The law of `ChenRobust` with $\hat\rho = \hat\alpha \Pi(v)$, and an estimate that grows with
+    the error and leaks,
+
+    $$ \dot{\hat\alpha} = k_1 \Pi(v) |z| - k_2 \hat\alpha . $$
+
+    If the uncertainty stays within $\alpha \Pi(v)$ for some $\alpha$ that nobody needs to know, in
+    the sense $|P^{1/2}\eta| \le (1-e)\,\alpha\,\Pi(v)$, then with $c = \min(2\kappa(1-e), k_2)$
+
+    $$ |z|^2 \le R^2 + (w_0^2 - R^2)^+ e^{-c t}, \quad
+       R^2 = \frac{2(1-e)}{c}\Bigl(\frac{\epsilon}{4} + \frac{k_2 \alpha^2}{2 k_1}\Bigr), \quad
+       w_0^2 = |z_0|^2 + \frac{1-e}{k_1} (\hat\alpha_0 - \alpha)^2 . $$
+
+    The leak keeps the estimate from growing for ever, at the price of the term with
+    $\alpha^2$: more ``growth`` makes it small.
+
+    References:
+        Chen & Zhang, "Adaptive robust approximate constraint-following control for mechanical
+        systems", J. Franklin Inst. 347(1), 2010.
+    """
+
+    kind: Literal["adaptive_robust"] = "adaptive_robust"
+    assumed: ClassVar[tuple[str, ...]] = ("profile", "initial", "mismatch", "supposed", "weight")
+    kappa: Positive
+    r"""Gain of $p_2$, the decay of $z$ [1/s]."""
+    rate: Rate
+    r"""$\lambda$, the decay of $\phi$ once $z$ is zero [1/s]."""
+    growth: Positive
+    r"""$k_1$, how fast the estimate grows."""
+    leak: Positive
+    r"""$k_2$, how fast it forgets [1/s]."""
+    epsilon: Positive
+    r"""Boundary layer, as in `ChenRobust`."""
+    profile: Growth = (1.0, 2.0, 1.0)
+    r"""$\Pi(v) = \pi_0 + \pi_1 |v| + \pi_2 |v|^2$; by default $(1 + |v|)^2$."""
+    initial: NonNegative = 0.0
+    r"""$\hat\alpha$ at the start [weighed unit of the rows per s^2]."""
+    mismatch: Fraction = 0.0
+    r"""$e$, how much of a demand's effect the wrong model may take away; below 1. Only the
+    promised bound depends on it, not the law."""
+    supposed: NonNegative | None = None
+    r"""An $\alpha$ for which the bound is recorded; the law does without it. Absent: no bound is
+    recorded, as none can be known."""
+    weight: PositivePerRow = 1.0
+    """Weight of the rows, the diagonal of $P$ [1/unit^2]."""
+
+    @model_validator(mode="after")
+    def _learns(self) -> AdaptiveRobust:
+        if not any(self.profile):
+            raise InputError(
+                "profile must have some number that is not zero, or the law never pushes and its "
+                "estimate never grows; the default is [1, 2, 1]."
+            )
+        return self
+
+    def promised(self, alpha: float) -> Decay:
+        r"""Return what the law promises where the uncertainty stays within $\alpha \Pi(v)$."""
+        grip = 1.0 - self.mismatch
+        c = min(2.0 * self.kappa * grip, self.leak)
+        left = self.epsilon / 4.0 + self.leak * alpha**2 / (2.0 * self.growth)
+        return Decay(float(np.sqrt(2.0 * grip / c * left)), c / 2.0, self.rate)
+
+    def attach(self, stack: Stack) -> ModelFeedback:
+        require_grip(self.mismatch)
+        return _AdaptiveRobust(self, stack)
+
+
+@final
+class _AdaptiveRobust(ModelFeedback):
+    """Its memory is the estimate, and the start as constants: time, ``|z|``, weighed ``|phi|``."""
+
+    def __init__(self, spec: AdaptiveRobust, stack: Stack) -> None:
+        self._spec = spec
+        self._surface = Surface(stack, spec.rate, spec.weight)
+        self.names, self.units = stack.names, self._surface.units
+
+    def begin(self, t: float, rows: Rows) -> Vector:
+        return np.array([self._spec.initial, t, *self._surface.sizes(rows)])
+
+    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+        law, alpha = self._spec, memory[0]
+        profile = growth(law.profile, dynamics.snapshot.v)
+        rho = alpha * profile
+        demand, size = robust_demand(rows, self._surface, law.kappa, rho, law.epsilon)
+        rate = law.growth * profile * size - law.leak * alpha
+        return Ask(rows, demand, np.array([rate, 0.0, 0.0, 0.0]))
+
+    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
+        law, (_, start, surface, phi) = self._spec, memory.tolist()
+        z, position = self._surface.sizes(rows)
+        if law.supposed is None:
+            return Promise(z, np.nan, position, np.nan)
+        away = (1.0 - law.mismatch) / law.growth * (law.initial - law.supposed) ** 2
+        w, after = float(np.sqrt(surface**2 + away)), t - start
+        promised = law.promised(law.supposed)
+        return Promise(z, promised.surface(after, w), position, promised.position(after, w, phi))
+
+    def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
+        learnt = Signal(float(memory[0]), "", "estimate of the uncertainty's bound")
+        return {"alpha_hat": learnt, **super().signals(rows, memory, dynamics)}

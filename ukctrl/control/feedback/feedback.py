@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from ukctrl.control.error_polynomial import ErrorPolynomial, measured_polynomials
-from ukctrl.control.task import Signal
+from ukctrl.control.error_dynamics import ErrorPolynomial, measured_polynomials
+from ukctrl.control.task import NO_MEMORY, Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
@@ -55,16 +55,16 @@ class BoundFeedback(abc.ABC):
 
     names: tuple[str, ...] = ()
     """The rows that it asks for; none: those of the task."""
-    memory: Vector
-    """Memory at the start of a run."""
+    memory: Vector = NO_MEMORY
+    """Memory at the start of a run; empty unless it remembers."""
 
     @abc.abstractmethod
     def demand(self, rows: Rows, memory: Vector) -> Vector:
         """Return the row acceleration to ask for, shape ``(m,)``."""
 
-    @abc.abstractmethod
-    def memory_rate(self, rows: Rows) -> Vector:
-        """Return the time derivative of the memory, of its shape."""
+    def memory_rate(self, rows: Rows, memory: Vector) -> Vector:
+        """Return the time derivative of the memory, of its shape; none by itself."""
+        return np.zeros(len(memory))
 
     def begin(self, t: float, rows: Rows) -> Vector:
         """Return the memory at the start of a run."""
@@ -82,7 +82,7 @@ class BoundFeedback(abc.ABC):
                 f"feedback '{type(self).__name__}' must return a demand of shape {rows.b.shape}; "
                 f"got {demand.shape}."
             )
-        return Ask(rows, demand, self.memory_rate(rows))
+        return Ask(rows, demand, self.memory_rate(rows, memory))
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         """Return what is worth recording."""
@@ -93,7 +93,7 @@ class BoundFeedback(abc.ABC):
         return measured_polynomials(stack, self.memory, self.demand, self.memory_rate)
 
 
-class StateFeedback(abc.ABC):
+class ModelFeedback(abc.ABC):
     """A feedback bound to rows that also needs the believed robot, and promises a bound.
 
     What it knows of the start of the run stands in its memory.
@@ -140,7 +140,7 @@ class Feedback(abc.ABC):
     """Fields that are no gains but what the law takes as known: a search for gains leaves them."""
 
     @abc.abstractmethod
-    def attach(self, stack: Stack) -> BoundFeedback | StateFeedback:
+    def attach(self, stack: Stack) -> BoundFeedback | ModelFeedback:
         """Bind to the rows of a task.
 
         Raises:
@@ -161,17 +161,7 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     """
     m = len(stack)
     if isinstance(gain, dict):
-        rows = [row.rpartition(".")[2] for row in stack.names]
-        if not gain.keys() <= set(stack.blocks) and gain.keys() & set(rows):
-            return _by_row(gain, rows, name)
-        for block in gain:
-            if block not in stack.blocks:
-                known = set(stack.blocks)
-                raise unknown_name(f"block of servo rows (in gain '{name}')", block, known)
-        missing = [block for block in stack.blocks if block not in gain]
-        if missing:
-            raise GainError(f"gain '{name}' must name every block; '{missing[0]}' is missing.")
-        return np.array([gain[block] for block in stack.blocks])
+        return _by_name(gain, stack, name)
     if isinstance(gain, tuple):
         if len(gain) != m:
             raise GainError(f"gain '{name}' must have one number a row, {m}; got {len(gain)}.")
@@ -179,17 +169,21 @@ def spread(gain: PerRow, stack: Stack, name: str) -> Vector:
     return np.full(m, gain)
 
 
-def _by_row(gain: dict[str, float], rows: list[str], name: str) -> Vector:
-    for row in gain:
-        if row not in rows:
-            raise unknown_name(f"servo row (in gain '{name}')", row, set(rows))
-    missing = [row for row in rows if row not in gain]
+def _by_name(gain: dict[str, float], stack: Stack, name: str) -> Vector:
+    rows = tuple(row.rpartition(".")[2] for row in stack.names)
+    by_row = not gain.keys() <= set(stack.blocks) and bool(gain.keys() & set(rows))
+    what, names = ("servo row", rows) if by_row else ("block of servo rows", stack.blocks)
+    for key in gain:
+        if key not in names:
+            raise unknown_name(f"{what} (in gain '{name}')", key, set(names))
+    missing = [key for key in names if key not in gain]
     if missing:
-        raise GainError(f"gain '{name}' must name every row; '{missing[0]}' is missing.")
-    if len(set(rows)) < len(rows):
+        each = "row" if by_row else "block"
+        raise GainError(f"gain '{name}' must name every {each}; '{missing[0]}' is missing.")
+    if by_row and len(set(rows)) < len(rows):
         twice = next(row for row in rows if rows.count(row) > 1)
         raise GainError(
             f"gain '{name}' must tell rows apart; several are named '{twice}'. Give a "
             "list with one number a row."
         )
-    return np.array([gain[row] for row in rows], dtype=np.float64)
+    return np.array([gain[key] for key in names], dtype=np.float64)

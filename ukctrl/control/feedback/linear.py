@@ -8,6 +8,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from ukctrl.control.error_dynamics import SETTLED, natural_frequency, third_order
 from ukctrl.control.feedback.feedback import (
     BoundFeedback,
     Feedback,
@@ -16,7 +17,6 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     spread,
 )
-from ukctrl.control.settling_time import SETTLED, natural_frequency, third_order
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
@@ -43,10 +43,10 @@ class LinearFeedback(BoundFeedback):
         _demand(b, beta, phi, memory, self._gains, demand)
         return demand
 
-    def memory_rate(self, rows: Rows) -> Vector:
+    def memory_rate(self, rows: Rows, memory: Vector) -> Vector:
         """Return what the memory integrates: ``phi``, or ``beta`` of a nonholonomic row."""
         if not self.memory.size:
-            return self.memory
+            return memory
         return np.where(self._holonomic, rows.phi, rows.beta)
 
 

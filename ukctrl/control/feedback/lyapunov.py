@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.feedback.feedback import Ask, Feedback, PositivePerRow, Promise, StateFeedback
-from ukctrl.control.feedback.surface import Decay, Surface
+from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow
+from ukctrl.control.feedback.surface import Decay, Surface, SurfaceFeedback
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint
@@ -65,22 +65,15 @@ class Lyapunov(Feedback):
         """Return what the law promises."""
         return Decay(max(self.tube, self.uncertainty / self.kappa), self.kappa, self.rate)
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         return _Lyapunov(self, stack)
 
 
 @final
-class _Lyapunov(StateFeedback):
-    """Its memory is the start, as constants: time, ``|z|`` and the weighed ``|phi|``."""
-
+class _Lyapunov(SurfaceFeedback):
     def __init__(self, spec: Lyapunov, stack: Stack) -> None:
-        self._surface = Surface(stack, spec.rate, spec.weight)
-        self._spec, self._promised, self._rows = spec, spec.promised(), stack.names
-        self._still = np.zeros(3)
-        self.names, self.units = ("V",), self._surface.units
-
-    def begin(self, t: float, rows: Rows) -> Vector:
-        return np.array([t, *self._surface.sizes(rows)])
+        super().__init__(Surface(stack, spec.rate, spec.weight), spec.promised(), ("V",))
+        self._spec, self._rows = spec, stack.names
 
     def _row(self, rows: Rows) -> tuple[Rows, float]:
         """Return the one row, with ``b`` of a motion that leaves the surface alone, and |z|."""
@@ -99,14 +92,6 @@ class _Lyapunov(StateFeedback):
             miss = abs(float(row.b[0] - row.A[0] @ dynamics.a_free) - law.kappa * size)
             raise InfeasibleConstraint(self._rows, [miss], 0, 1, VANISHED)
         return Ask(row, row.b - law.kappa * size, self._still, share)
-
-    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
-        start, surface, phi = memory.tolist()
-        z, position = self._surface.sizes(rows)
-        after, promised = t - start, self._promised
-        return Promise(
-            z, promised.surface(after, surface), position, promised.position(after, surface, phi)
-        )
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
         row, size = self._row(rows)

@@ -17,7 +17,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.allocation import Allocation, LeastNorm
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack

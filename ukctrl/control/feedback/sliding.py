@@ -1,30 +1,143 @@
-r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box that one chooses."""
+r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box.
+
+In place of a sign, which would chatter, it pushes with an odd function. Each is increasing, has
+$f(-x) = -f(x)$, and is scaled so that $f(1) = 1$: 1 is the edge of the error box. They differ in
+how hard they push inside it and how hard outside.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, final
+import abc
+from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
-from ukctrl.control.feedback.exact_error import Error, NominalError
 from ukctrl.control.feedback.feedback import (
     Ask,
     Feedback,
+    ModelFeedback,
     NonNegativePerRow,
     PositivePerRow,
     Promise,
     RateGain,
-    StateFeedback,
     StiffnessGain,
     spread,
 )
-from ukctrl.control.feedback.odd import AnyOddFunction, OddFunction, Tanh
 from ukctrl.control.feedback.surface import require_grip
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
-from ukctrl.core.fields import Fraction, Instance, Rate, spec
+from ukctrl.core.fields import Fraction, Instance, Positive, Quantity, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
+
+
+@spec
+class OddFunction(abc.ABC):
+    """A smooth increasing odd function with ``f(1) = 1``."""
+
+    @abc.abstractmethod
+    def __call__(self, x: Vector) -> Vector:
+        """Return the values, entry by entry."""
+
+
+@spec
+class Tanh(OddFunction):
+    r"""$f(x) = \tanh(x/w) / \tanh(1/w)$: bounded, so the push never exceeds the gain by much."""
+
+    kind: Literal["tanh"] = "tanh"
+    width: Positive = 0.3
+    """Where it turns, as a fraction of the box."""
+
+    def __call__(self, x: Vector) -> Vector:
+        y: Vector = np.tanh(x / self.width) / np.tanh(1.0 / self.width)
+        return y
+
+
+@spec
+class Arctan(OddFunction):
+    r"""$f(x) = \arctan(x/w) / \arctan(1/w)$: bounded, and still rising outside the box."""
+
+    kind: Literal["arctan"] = "arctan"
+    width: Positive = 0.3
+    """Where it turns, as a fraction of the box."""
+
+    def __call__(self, x: Vector) -> Vector:
+        y: Vector = np.arctan(x / self.width) / np.arctan(1.0 / self.width)
+        return y
+
+
+@spec
+class Power(OddFunction):
+    r"""$f(x) = x\,|x|^{p-1}$: gentle inside the box, ever harder outside; never saturates."""
+
+    kind: Literal["power"] = "power"
+    exponent: Annotated[float, Quantity("1", minimum=1.0)] = 3.0
+    """$p$; 1 is a plain linear feedback, 3 a cubic one."""
+
+    def __call__(self, x: Vector) -> Vector:
+        y: Vector = np.sign(x) * np.abs(x) ** self.exponent
+        return y
+
+
+@spec
+class Sinh(OddFunction):
+    r"""$f(x) = \sinh(x/w) / \sinh(1/w)$: linear inside, exponential outside; never saturates."""
+
+    kind: Literal["sinh"] = "sinh"
+    width: Annotated[float, Quantity("1", minimum=0.01)] = 0.5
+    """Where it turns, as a fraction of the box."""
+
+    def __call__(self, x: Vector) -> Vector:
+        far = 700.0 * self.width  # beyond this the exponential is no number any more
+        y: Vector = np.sinh(np.clip(x, -far, far) / self.width) / np.sinh(1.0 / self.width)
+        return y
+
+
+AnyOddFunction = Annotated[Tanh | Arctan | Power | Sinh, Field(discriminator="kind")]
+"""Any odd function of the catalogue."""
+
+
+class Error(NamedTuple):
+    """An error of all rows at one time; of a nonholonomic row ``phi`` is zero."""
+
+    phi: Vector
+    beta: Vector
+    rate: Vector
+    """Time derivative of ``beta``."""
+
+
+@final
+class NominalError:
+    r"""The solution of $\ddot\phi + \alpha\dot\phi + \beta\phi = 0$, row by row.
+
+    Of a nonholonomic row that of $\dot\psi + \alpha\psi = 0$, which is the same equation with
+    $\beta = 0$ and $\psi = \dot\phi$.
+    """
+
+    def __init__(self, alpha: Vector, beta: Vector, holonomic: NDArray[np.bool_]) -> None:
+        self._alpha, self._beta = alpha, np.where(holonomic, beta, 0.0)
+        self._holonomic = holonomic
+        root = np.sqrt(np.asarray(alpha**2 / 4.0 - self._beta, dtype=np.complex128))
+        self._slow, self._apart = -alpha / 2.0 - root, 2.0 * root
+
+    def at(self, t: float, phi: Vector, beta: Vector) -> Error:
+        """Return the error ``t`` seconds after it was ``phi`` with the velocity ``beta``."""
+        if not (phi.any() or beta.any()):
+            return Error(phi, phi, phi)
+        # The solutions that start as (0, 1) and (1, 0); S stays accurate where the roots meet.
+        first = np.exp(self._slow * t)
+        near = np.abs(self._apart) * t < 1e-8
+        apart = np.where(near, 1.0, self._apart)
+        S = first * np.where(near, t, np.expm1(apart * t) / apart)
+        C = first - self._slow * S
+        S_rate = self._slow * S + first * np.exp(self._apart * t)
+        now: Vector = (phi * C + beta * S).real
+        moving: Vector = (beta * S_rate - phi * self._beta * S).real
+        rate = -self._alpha * moving - self._beta * now
+        return Error(np.where(self._holonomic, now, 0.0), moving, rate)
+
 
 NEARLY = 1e-9
 """A gain that falls short of the needed one by less than this, relatively, is rounded."""
@@ -75,12 +188,12 @@ class Sliding(Feedback):
     function: AnyOddFunction | Annotated[OddFunction, Instance()] = Tanh()
     """How the push grows with the error."""
 
-    def attach(self, stack: Stack) -> StateFeedback:
+    def attach(self, stack: Stack) -> ModelFeedback:
         return BoundSliding(self, stack)
 
 
 @final
-class BoundSliding(StateFeedback):
+class BoundSliding(ModelFeedback):
     """The sliding law on the rows of a task.
 
     Its memory is the start, as constants: time, position errors and velocity errors.

@@ -12,7 +12,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control.feedback.feedback import PerRow, spread
+from ukctrl.control.feedback.feedback import ModelFeedback, PerRow, Promise, spread
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
@@ -54,6 +54,28 @@ class Surface:
         """Return the lengths of ``z`` and of the weighed position error."""
         phi = (self.scale * rows.phi)[self.holonomic]
         return float(np.linalg.norm(self.error(rows))), float(np.linalg.norm(phi))
+
+
+class SurfaceFeedback(ModelFeedback):
+    """A feedback on the surface, which promises that errors decay.
+
+    Its memory is the start, as constants: time, ``|z|`` and the weighed ``|phi|``.
+    """
+
+    def __init__(self, surface: Surface, promised: Decay, names: tuple[str, ...]) -> None:
+        self._surface, self._promised, self._still = surface, promised, np.zeros(3)
+        self.names, self.units = names, surface.units
+
+    def begin(self, t: float, rows: Rows) -> Vector:
+        return np.array([t, *self._surface.sizes(rows)])
+
+    def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
+        start, surface, phi = memory.tolist()
+        z, position = self._surface.sizes(rows)
+        after, promised = t - start, self._promised
+        return Promise(
+            z, promised.surface(after, surface), position, promised.position(after, surface, phi)
+        )
 
 
 @compiled

@@ -22,6 +22,28 @@ SERVO = 'kind = "servo"'
 """What follows tasks that have no joint motion."""
 
 
+def require_plannable(
+    duration: float, step: float, key: str = "plan_step", knots: int = 1, what: str = "motion"
+) -> None:
+    """Refuse to plan a motion without an end, or with too many configurations.
+
+    Args:
+        duration: Length of the run [s].
+        step: Length of a step [s].
+        key: What gives it, within the controller.
+        knots: Configurations in a step.
+        what: What messages call the motion.
+
+    Raises:
+        InputError: It is refused.
+    """
+    if not np.isfinite(duration):
+        raise InputError(f"task must have a finite duration to plan its {what}; got inf.")
+    least = duration * knots / MAX_KNOTS
+    if duration * knots / step > MAX_KNOTS:
+        raise InputError(f"controller.{key} must be at least {least:.1e} s; got {step:g} s.")
+
+
 def following_joints(task: Task, instead: str = SERVO) -> tuple[str, ...]:
     """Return the joints that a joint-space controller moves: all, or those that are free.
 
@@ -77,13 +99,7 @@ def joint_motion(
     joints = joints or following_joints(task)
     stack = Stack((*passive_constraints(robot), *task.servo), robot)
     _require_positions(Stack(task.servo, robot), "servo", instead)
-    if not np.isfinite(task.duration):
-        raise InputError("task must have a finite duration to plan its joint motion; got inf.")
-    if task.duration / step > MAX_KNOTS:
-        raise InputError(
-            f"controller.plan_step must be at least {task.duration / MAX_KNOTS:.1e} s; "
-            f"got {step:g} s."
-        )
+    require_plannable(task.duration, step, what="joint motion")
     # One step further than the run, because a spline stands still from its last knot on.
     count = max(6, int(np.ceil(task.duration / step)) + 2)
     times = (task.start + step * np.arange(count)).tolist()

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, final
 
 from ukctrl.control.controller import Command, Controller, Law, PlannedMotion
-from ukctrl.control.planned.inversion import AnyInversion, Inversion
+from ukctrl.control.planned.inversion import AnyInversion
+from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion, by_law
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.threads import one_blas_thread

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 
 from ukctrl.control.controller import Controller
-from ukctrl.control.planned.joint_motion import MAX_KNOTS, configurations, joint_motion
+from ukctrl.control.planned.joint_motion import configurations, joint_motion, require_plannable
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
@@ -252,12 +252,6 @@ def knots_by_law(
 
 
 def _times(task: Task, step: float) -> Vector:
-    if not np.isfinite(task.duration):
-        raise InputError("task must have a finite duration to plan its motion; got inf.")
-    if task.duration / step > MAX_KNOTS:
-        raise InputError(
-            f"controller.plan_step must be at least {task.duration / MAX_KNOTS:.1e} s; "
-            f"got {step:g} s."
-        )
+    require_plannable(task.duration, step)
     count = max(2, int(np.ceil(task.duration / step - 1e-9)) + 1)
     return np.asarray(task.start + step * np.arange(count), dtype=np.float64)

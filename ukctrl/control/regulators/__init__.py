@@ -1,1 +1,5 @@
-"""Regulators about an equilibrium or along a motion: LQR and its kin, pole placement."""
+"""Regulators about an equilibrium or along a motion.
+
+``riccati``: optimal gains. ``regulator``: what those about an equilibrium share; ``lqr``,
+``pole_placement``. ``tvlqr``: along a motion.
+"""

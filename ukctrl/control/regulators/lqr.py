@@ -28,6 +28,8 @@ from ukctrl.mechanics.linearise import Linearization, output_matrix
 class Quadratic(Regulating):
     """What the linear-quadratic regulators share."""
 
+    searched_weight: ClassVar[str | None] = "R"
+
     Q: Weight = 1.0
     """Weight of the deviations; in a table of the configuration by ``q1`` and of the velocity by
     ``v.q1``, or of all of them by ``q`` and ``v``."""
@@ -51,8 +53,6 @@ class Lqr(Quadratic):
 
     kind: Literal["lqr"] = "lqr"
 
-    searched_weight: ClassVar[str | None] = "R"
-
     def start(self, task: Task) -> Regulation:
         return _Lqr(self, task)
 
@@ -73,8 +73,6 @@ class Lqi(Quadratic):
     Q_integral: Weight = 1.0
     """Weight of the integrals, by row of the task."""
 
-    searched_weight: ClassVar[str | None] = "R"
-
     def start(self, task: Task) -> Regulation:
         return _Lqi(self, task)
 
@@ -86,9 +84,6 @@ class _Lqr(Regulation):
         Q, R = _weights(spec, self.linear)
         A, B = self.linear
         self.regulator = regulator(A, B, Q, R, self.linear.states, self.linear.inputs, task.period)
-
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
 
 
 @final

@@ -9,15 +9,13 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.controller import Command
+from ukctrl.control.error_dynamics import natural_frequency
 from ukctrl.control.regulators.regulator import Regulating, Regulation
 from ukctrl.control.regulators.riccati import Regulator, states_of_mode, unreached_mode
-from ukctrl.control.settling_time import natural_frequency
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
-from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import held
 
 QUICKER = 1.5
@@ -73,9 +71,6 @@ class _Placed(Regulation):
         self.regulator = Regulator(
             K, _left(A - B @ K, task.period), np.linalg.eigvals(A - B @ K).astype(np.complex128)
         )
-
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
 
 
 def _left(closed: Matrix, period: float | None) -> Matrix:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import abc
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.controller import Controller, Law
+from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.planned.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.regulators.riccati import Regulator
 from ukctrl.control.task import Task
@@ -48,7 +47,7 @@ class Regulating(Controller):
     """Step of the inverse kinematics of that motion [s]."""
 
 
-class Regulation(Law, abc.ABC):
+class Regulation(Law):
     """A started regulator.
 
     Attributes:
@@ -79,6 +78,9 @@ class Regulation(Law, abc.ABC):
         dq, dv = linear.robot.difference(q, s.q), s.v - r_dot
         x: Vector = np.concatenate([dq[linear.positions], dv[linear.velocities]])
         return x
+
+    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+        return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
 
     def error(self, dynamics: Dynamics) -> float:
         r"""Return the cost that is left, $x^\top S x$, in the units of the weights."""

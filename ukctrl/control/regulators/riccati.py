@@ -46,10 +46,8 @@ Weight = Annotated[
 
 MARGIN = 1e-7
 """A mode that decays slower than this fraction of the quickest one counts as not decaying."""
-GRIP = 1e-9
+UNREACHED = 1e-9
 """A mode is beyond the inputs when its part of ``[A - s I, B]`` is this small a fraction."""
-QUICKEST = 8.0
-"""Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
 MENTIONED = 0.3
 """States that make up less than this fraction of a mode are not named with it."""
 
@@ -194,56 +192,6 @@ def sampled(
     return step[:n, :n], step[:n, n:], cost[:n, :n], cost[n:, n:], cost[:n, n:]
 
 
-def riccati_backwards(
-    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, step: float, B: Matrix
-) -> Matrix:
-    r"""Return the gains of the regulator at all knots of a motion, shape ``(k + 1, nu, n)``.
-
-    Over a step the system is taken as constant, and Riccati's equation is solved exactly there by
-    the exponential of its Hamiltonian matrix; the whole is of second order in the step.
-
-    Args:
-        systems: ``A``, ``B`` and ``Q`` in the middle of each of ``k`` steps.
-        R: Weight of the inputs.
-        S: Cost at the end, shape ``(n, n)``.
-        step: Length of a step [s].
-        B: Of the system at the end.
-    """
-    from scipy.linalg import expm
-
-    n = len(S)
-    gains = [np.linalg.solve(R, B.T @ S)]
-    for A, B_here, Q in reversed(systems):
-        grip = np.linalg.solve(R, B_here.T)
-        flow = np.block([[-A, B_here @ grip], [Q, A.T]])
-        quick = step * float(np.abs(np.linalg.eigvals(flow)).max(initial=0.0))
-        parts = max(1, int(np.ceil(quick / QUICKEST)))
-        back = expm(step / parts * flow)
-        for _ in range(parts):
-            ahead = back[:n, :n] + back[:n, n:] @ S
-            S = np.linalg.solve(ahead.T, (back[n:, :n] + back[n:, n:] @ S).T).T
-            S = 0.5 * (S + S.T)
-        gains.append(grip @ S)
-    return np.array(gains[::-1])
-
-
-def ticks_backwards(
-    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, period: float
-) -> Matrix:
-    """Return the gains of the regulator at every tick of a hold, shape ``(k, nu, n)``.
-
-    Arguments as for `riccati_backwards`.
-    """
-    gains = []
-    for A, B, Q in reversed(systems):
-        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
-        K = np.linalg.solve(Rd + Bd.T @ S @ Bd, Bd.T @ S @ Ad + Nd.T)
-        S = Qd + Ad.T @ S @ Ad - (Ad.T @ S @ Bd + Nd) @ K
-        S = 0.5 * (S + S.T)
-        gains.append(K)
-    return np.array(gains[::-1])
-
-
 def _require_stabilisable(
     A: Matrix, B: Matrix, states: Sequence[str], inputs: Sequence[str]
 ) -> None:
@@ -293,7 +241,7 @@ def unreached_mode(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
     """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one."""
     whole = np.hstack([shifted, B])
     U, sigma, _ = np.linalg.svd(whole)
-    if sigma[-1] > GRIP * sigma[0]:
+    if sigma[-1] > UNREACHED * sigma[0]:
         return None
     mode: Vector = np.abs(U[:, -1])
     return mode

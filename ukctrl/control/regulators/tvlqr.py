@@ -2,12 +2,13 @@ r"""Time-varying LQR along a motion."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, final
 
 import numpy as np
 
 from ukctrl.control.controller import Command, Law
-from ukctrl.control.planned.inversion import Inversion
+from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.law import USUAL_STEP, Planned, PlannedLaw
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.regulators.riccati import (
@@ -15,8 +16,7 @@ from ukctrl.control.regulators.riccati import (
     deviation_weight,
     input_weight,
     regulator,
-    riccati_backwards,
-    ticks_backwards,
+    sampled,
 )
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.threads import one_blas_thread
@@ -24,6 +24,9 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import Linearization, Linearizer
+
+QUICKEST = 8.0
+"""Riccati's equation goes in steps over which nothing changes by more than ``e`` to this."""
 
 
 @spec
@@ -121,3 +124,53 @@ def _along(
         found.append(linearizer.at(t, q, v, nominal.input(t), like))
         like = like or found[0]
     return found
+
+
+def riccati_backwards(
+    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, step: float, B: Matrix
+) -> Matrix:
+    r"""Return the gains of the regulator at all knots of a motion, shape ``(k + 1, nu, n)``.
+
+    Over a step the system is taken as constant, and Riccati's equation is solved exactly there by
+    the exponential of its Hamiltonian matrix; the whole is of second order in the step.
+
+    Args:
+        systems: ``A``, ``B`` and ``Q`` in the middle of each of ``k`` steps.
+        R: Weight of the inputs.
+        S: Cost at the end, shape ``(n, n)``.
+        step: Length of a step [s].
+        B: Of the system at the end.
+    """
+    from scipy.linalg import expm
+
+    n = len(S)
+    gains = [np.linalg.solve(R, B.T @ S)]
+    for A, B_here, Q in reversed(systems):
+        grip = np.linalg.solve(R, B_here.T)
+        flow = np.block([[-A, B_here @ grip], [Q, A.T]])
+        quick = step * float(np.abs(np.linalg.eigvals(flow)).max(initial=0.0))
+        parts = max(1, int(np.ceil(quick / QUICKEST)))
+        back = expm(step / parts * flow)
+        for _ in range(parts):
+            ahead = back[:n, :n] + back[:n, n:] @ S
+            S = np.linalg.solve(ahead.T, (back[n:, :n] + back[n:, n:] @ S).T).T
+            S = 0.5 * (S + S.T)
+        gains.append(grip @ S)
+    return np.array(gains[::-1])
+
+
+def ticks_backwards(
+    systems: Sequence[tuple[Matrix, Matrix, Matrix]], R: Matrix, S: Matrix, period: float
+) -> Matrix:
+    """Return the gains of the regulator at every tick of a hold, shape ``(k, nu, n)``.
+
+    Arguments as for `riccati_backwards`.
+    """
+    gains = []
+    for A, B, Q in reversed(systems):
+        Ad, Bd, Qd, Rd, Nd = sampled(A, B, Q, R, period)
+        K = np.linalg.solve(Rd + Bd.T @ S @ Bd, Bd.T @ S @ Ad + Nd.T)
+        S = Qd + Ad.T @ S @ Ad - (Ad.T @ S @ Bd + Nd) @ K
+        S = 0.5 * (S + S.T)
+        gains.append(K)
+    return np.array(gains[::-1])

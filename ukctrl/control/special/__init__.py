@@ -1,1 +1,5 @@
-"""Laws for one kind of robot or task each: thrust, swing-up, switching, high relative degree."""
+"""Laws for one kind of robot or task each.
+
+``io_linearisation``: rows of high relative degree. ``swing_up``: energy into underactuated robots.
+``switching``: several laws for one task. ``thrust``: bodies that push along one axis.
+"""

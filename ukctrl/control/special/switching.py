@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ukctrl.control.baselines.joint_space import PdGravity
-from ukctrl.control.baselines.none import NoControl
-from ukctrl.control.controller import Command, Controller, Law, law_name
+from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
 from ukctrl.control.regulators.lqr import Lqi, Lqr
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.servo import Servo

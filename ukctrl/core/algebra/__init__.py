@@ -3,5 +3,6 @@
 The parts, each on those before it: ``compiled`` (how functions are compiled), ``threads`` and
 ``differences``; ``factorisation``; ``row_space`` and ``priorities`` (rows that lose rank, rows in
 levels); ``stabilisation`` and ``kernels`` (the one equation); ``kernels_large`` (the same for many
-freedoms) and ``answer_checks`` (ranks, misses, the errors that name rows).
+freedoms); ``rank_policy`` (when rows count as dependent or missed) and ``answer_checks`` (the
+errors that name rows).
 """

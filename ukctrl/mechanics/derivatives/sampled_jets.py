@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple, final
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack

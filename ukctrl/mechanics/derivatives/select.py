@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives.formula_jets import formula_jets
 from ukctrl.mechanics.derivatives.jets import Jets

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl import uk
-from ukctrl.core.algebra.answer_checks import RUN_RANK
+from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest

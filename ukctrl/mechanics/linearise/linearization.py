@@ -26,8 +26,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.core.algebra.answer_checks import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints

@@ -22,14 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import block_diag, lapack
 
-from ukctrl.core.algebra.answer_checks import (
-    RANK,
-    RankPolicy,
-    expect,
-    matrix,
-    raise_if_conflicting,
-    vector,
-)
+from ukctrl.core.algebra.answer_checks import expect, matrix, raise_if_conflicting, vector
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UndeterminedMotion, unknown_name
 from ukctrl.mechanics.motion.forms import triangular

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from ukctrl.core.algebra.answer_checks import (
-    RANK,
-    RankPolicy,
     expect,
     matrix,
     raise_if_conflicting,
@@ -21,6 +19,7 @@ from ukctrl.core.algebra.answer_checks import (
     symmetric,
     vector,
 )
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import (

@@ -14,8 +14,16 @@ import numpy as np
 
 from ukctrl.core.errors import unknown_name
 from ukctrl.reports.plot import overlay, panels, style
-from ukctrl.reports.plot.bench import measured
-from ukctrl.reports.plot.series import energy, errors, grip, inputs, motion, passive, signals
+from ukctrl.reports.plot.series import (
+    energy,
+    errors,
+    grip,
+    inputs,
+    measured,
+    motion,
+    passive,
+    signals,
+)
 from ukctrl.reports.plot.spatial import path
 from ukctrl.simulation.result.result import Result
 

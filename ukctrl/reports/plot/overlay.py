@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,6 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
-from ukctrl.reports.plot.comparison_figures import keys_of
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.result import Result
 
@@ -38,6 +37,16 @@ class Band(NamedTuple):
 
 Bands = Mapping[str, Mapping[str, Band]]
 """By controller, and by the name of the error: ``phi``, ``beta.tool``."""
+
+
+def keys_of(names: Iterable[str]) -> list[panels.Key]:
+    """Return what a legend says of controllers in their order."""
+    # Overlapping curves stay visible through the gaps of the later ones.
+    colors, dashes = style.PALETTE, style.DASHES
+    return [
+        panels.Key(name, colors[place % len(colors)], dashes[place % len(dashes)])
+        for place, name in enumerate(names)
+    ]
 
 
 @style.styled
@@ -97,9 +106,7 @@ def inputs(results: Mapping[str, Result]) -> Figure:
             for key, result in results.items()
         }
         drawn.append(_curves("|u|, all actuators", "|u|", curves, keys, fit_to=fair))
-    if len(drawn) == 1:
-        drawn = [drawn[0]._replace(columns=2)]
-    return panels.grid(drawn, height=1.7, keys=keys_of(results))
+    return panels.grid(panels.alone_wide(drawn), height=1.7, keys=keys_of(results))
 
 
 def _curves(

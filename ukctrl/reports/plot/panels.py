@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ FULL_LEGEND = 8
 HIGHLIGHTED = 5
 LEGEND_NAME = 34
 """Longest name in a legend above all panels."""
+MANY_DECADES = 20.0
+"""Values further apart than by this factor go on a log scale."""
 MOST_POINTS = 2400
 """Longer series are thinned to the smallest and largest value of each short interval."""
 PANEL_POINTS = 24000
@@ -92,6 +94,12 @@ def grid(
     return figure
 
 
+def alone_wide(panels: Iterable[Panel]) -> list[Panel]:
+    """Return panels of which one that is alone takes both columns."""
+    drawn = list(panels)
+    return [drawn[0]._replace(columns=2)] if len(drawn) == 1 else drawn
+
+
 def _common_legend(figure: Figure, keys: Sequence[Key], columns: int, left: float) -> None:
     from matplotlib.lines import Line2D
 
@@ -141,8 +149,6 @@ def lines(
     values: Array,
     names: Sequence[str],
     room: float,
-    *,
-    colors: Sequence[str] = style.PALETTE,
 ) -> None:
     """Draw the columns of `values` over time, with a legend that stays small.
 
@@ -165,8 +171,8 @@ def lines(
             axes.plot(x, y, color=style.FAINT, alpha=0.6, linewidth=0.7, marker=marker, zorder=1)
     for place, k in enumerate(chosen):
         x, y = thin(time, drawable(values[:, k]), most)
-        dash = style.DASHES[place // len(colors) % len(style.DASHES)]
-        color = colors[place % len(colors)]
+        dash = style.DASHES[place // len(style.PALETTE) % len(style.DASHES)]
+        color = style.PALETTE[place % len(style.PALETTE)]
         axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]), zorder=2)
     legend(axes, room, hidden=count - len(chosen))
 
@@ -247,6 +253,12 @@ def log_scale(axes: Axes, values: Array, axis: Literal["x", "y"] = "y") -> None:
     side.set_major_locator(LogLocator(numticks=7))
     side.set_major_formatter(FuncFormatter(lambda value, _: decade(value)))
     side.set_minor_locator(NullLocator())
+
+
+def far_apart(values: Array, factor: float = MANY_DECADES) -> bool:
+    """Tell whether finite values are better seen on a log scale: positive, and that far apart."""
+    low, high = values.min(initial=np.inf), values.max(initial=0.0)
+    return bool(low > 0.0 and high / low > factor)
 
 
 def decade(value: float) -> str:

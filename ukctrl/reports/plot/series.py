@@ -1,19 +1,19 @@
-"""Everything over time: motion, inputs, errors, energy, passive rows, grip, own signals."""
+"""Everything over time: motion, inputs, errors, energy, passive rows, grip, measured, signals."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import prefixed, unit_text
-from ukctrl.reports.plot import marks, panels, reaction_panel, style
+from ukctrl.reports.plot import marks, panels, style
 from ukctrl.simulation.result import measures
+from ukctrl.simulation.result.quantities import FIELDS, common_unit, per_second
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import FIELDS, common_unit, per_second
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,8 +77,7 @@ def errors(result: Result) -> Figure:
         norms = {block: norm for block, norm in norms.items() if np.isfinite(norm).any()}
         if norms:
             drawn.append(_norms(result, norms, name, f"|{symbol}| at {meaning}"))
-    if len(drawn) == 1:
-        drawn = [drawn[0]._replace(columns=2)]
+    drawn = panels.alone_wide(drawn)
     with_phi = measures.holonomic(result.samples)
     shown = [("phi", "φ", i) for i in with_phi] or [
         ("beta", "β", i) for i in range(len(labels.rows))
@@ -112,18 +111,12 @@ def energy(result: Result) -> Figure:
         panels.fit(axes, panels.drawable(values))
         panels.legend(axes, room)
 
-    def residual(axes: Axes, room: float) -> None:
-        factor, unit = prefixed(marks.largest(imbalance), "J")
-        values = panels.drawable(imbalance)[:, None] * factor
-        panels.lines(axes, result.time, values, [""], room)
-        axes.set_ylabel(f"imbalance [{unit}]")
-        panels.fit(axes, values)
-
+    drawn = [panels.Panel("energy", balance)]
     if np.isfinite(imbalance).any():
-        return panels.grid(
-            [panels.Panel("energy", balance), panels.Panel("unaccounted energy", residual)]
-        )
-    return panels.grid([panels.Panel("energy", balance, columns=2)])
+        factor, unit = prefixed(marks.largest(imbalance), "J")
+        values, label = factor * imbalance[:, None], f"imbalance [{unit}]"
+        drawn.append(_lines("unaccounted energy", label, result.time, values, [""]))
+    return panels.grid(panels.alone_wide(drawn))
 
 
 @style.styled
@@ -147,7 +140,7 @@ def passive(result: Result) -> Figure:
 
             drawn.append(panels.Panel(f"passive drift at {level}", draw))
     if "reaction" in result.samples:
-        return panels.grid([*drawn, *reaction_panel.drawn(result)])
+        return panels.grid([*drawn, *_reactions(result)])
     names = result.labels.dofs
     force = result["passive_force"]
     for unit, columns in _groups(FIELDS["passive_force"].units(result.labels)).items():
@@ -193,25 +186,48 @@ def signals(result: Result) -> Figure:
     for name in shown:
         if name in bounds.values():
             continue
-
-        def draw(axes: Axes, room: float, name: str = name) -> None:
-            signal = result.samples.signals[name]
-            values = panels.drawable(result[name])
-            values = values[:, None] if values.ndim == 1 else values
-            names = list(signal.components) or [""]
-            if bounds.get(name) in shown:
-                bound = panels.drawable(result[bounds[name]])
-                values, names = np.column_stack([values, bound]), ["error", "bound"]
-            panels.lines(axes, result.time, values, names, room)
-            unit = unit_text(signal.units)
-            axes.set_ylabel(panels.short(f"{name} [{unit}]" if unit else name, 30))
-            panels.fit(axes, values)
-            marks.switches(axes, result)
-
-        drawn.append(
-            panels.Panel(panels.short(result.samples.signals[name].long_name or name, 34), draw)
-        )
+        signal, values = result.samples.signals[name], result[name]
+        values = values[:, None] if values.ndim == 1 else values
+        names = list(signal.components) or [""]
+        if bounds.get(name) in shown:
+            values = np.column_stack([values, result[bounds[name]]])
+            names = ["error", "bound"]
+        title = panels.short(signal.long_name or name, 34)
+        unit = unit_text(signal.units)
+        label = panels.short(f"{name} [{unit}]" if unit else name, 30)
+        drawn.append(_lines(title, label, result.time, values, names, result))
     return panels.grid(drawn)
+
+
+@style.styled
+def measured(result: Result) -> Figure:
+    """Draw by how much the measured state is off the true one, a panel for each unit.
+
+    At output times between two ticks that is the measurement of the last tick. The end of the run
+    is no tick and left out.
+    """
+    upto = max(len(result.time) - 1, 1)
+    labels, drawn = result.labels, []
+    for name, names, units in (
+        ("q", labels.coordinates, labels.coordinate_units),
+        ("v", labels.dofs, labels.dof_units),
+    ):
+        off = panels.drawable((result[f"{name}_measured"] - result[name])[:upto])
+        for unit, at in _groups(units).items():
+            factor, text = prefixed(float(np.nanmax(np.abs(off[:, at]), initial=0.0)), unit)
+            label = f"{name} measured - true [{text or '1'}]"
+            values, chosen = factor * off[:, at], [names[i] for i in at]
+            drawn.append(_lines("measurement error", label, result.time[:upto], values, chosen))
+    return panels.grid(drawn)
+
+
+def _reactions(result: Result) -> Iterator[panels.Panel]:
+    """Yield a panel for each unit: the length of every constraint's reaction in that unit."""
+    sizes = measures.reaction_sizes(result.samples)
+    for unit in dict.fromkeys(unit for _, unit in sizes):
+        named = {block: size for (block, of), size in sizes.items() if of == unit}
+        values, label = np.column_stack(list(named.values())), f"|λ| [{unit_text(unit)}]"
+        yield _lines("reactions", label, result.time, values, list(named))._replace(columns=2)
 
 
 def _groups(units: Sequence[str]) -> dict[str, list[int]]:
@@ -228,15 +244,32 @@ _TITLES = {"rad": "angles", "m": "positions", "1": "orientation", "rad/s": "angu
 def _group(
     result: Result, name: str, unit: str, columns: list[int], names: Sequence[str]
 ) -> panels.Panel:
-    def draw(axes: Axes, room: float) -> None:
-        values = panels.drawable(result[name][:, columns])
-        panels.lines(axes, result.time, values, [names[i] for i in columns], room)
-        symbol = {"q": "q ", "v": "v "}.get(name, "")
-        axes.set_ylabel(f"{symbol}[{unit_text(unit) or '1'}]")
-        panels.fit(axes, values)
-        marks.switches(axes, result)
+    title = _TITLES.get(unit, "velocities" if name == "v" else "forces")
+    symbol = f"{name} " if name in ("q", "v") else ""
+    label = f"{symbol}[{unit_text(unit) or '1'}]"
+    chosen = [names[i] for i in columns]
+    return _lines(title, label, result.time, result[name][:, columns], chosen, result)
 
-    return panels.Panel(_TITLES.get(unit, "velocities" if name == "v" else "forces"), draw)
+
+def _lines(
+    title: str,
+    label: str,
+    time: Array,
+    values: Array,
+    names: Sequence[str],
+    switched: Result | None = None,
+) -> panels.Panel:
+    """Return a panel of columns over time, with the switches of a result where it is given."""
+
+    def draw(axes: Axes, room: float) -> None:
+        shown = panels.drawable(values)
+        panels.lines(axes, time, shown, names, room)
+        axes.set_ylabel(label)
+        panels.fit(axes, shown)
+        if switched is not None:
+            marks.switches(axes, switched)
+
+    return panels.Panel(title, draw)
 
 
 def _norms(result: Result, norms: dict[str, Array], name: str, title: str) -> panels.Panel:
@@ -259,13 +292,7 @@ def _log_lines(axes: Axes, time: Array, values: Array, names: Sequence[str], roo
 def _scaled_rows(
     result: Result, name: str, symbol: str, unit: str, rows: list[int]
 ) -> panels.Panel:
-    def draw(axes: Axes, room: float) -> None:
-        values = panels.drawable(result[name][:, rows])
-        factor, text = prefixed(marks.largest(values), unit if name == "phi" else per_second(unit))
-        panels.lines(
-            axes, result.time, factor * values, [result.labels.rows[i] for i in rows], room
-        )
-        axes.set_ylabel(f"{symbol} [{text or '1'}]")
-        panels.fit(axes, factor * values)
-
-    return panels.Panel("error of each row", draw)
+    values = panels.drawable(result[name][:, rows])
+    factor, text = prefixed(marks.largest(values), unit if name == "phi" else per_second(unit))
+    label, names = f"{symbol} [{text or '1'}]", [result.labels.rows[i] for i in rows]
+    return _lines("error of each row", label, result.time, factor * values, names)

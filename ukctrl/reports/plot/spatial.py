@@ -6,6 +6,7 @@ compare, nothing is cut off, and it renders several times faster than matplotlib
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,17 +102,7 @@ def _space(figure: Figure, position: Array, reference: Array, low: Array, high: 
     extent = float((high - low).max())
     lacking = np.maximum(0.3 * extent - (high - low), 0.0)  # a thin box has no room for numbers
     low, high = low - 0.5 * lacking - 0.04 * extent, high + 0.5 * lacking + 0.04 * extent
-    corners = (
-        np.array(
-            [
-                [a, b, c]
-                for a in (low[0], high[0])
-                for b in (low[1], high[1])
-                for c in (low[2], high[2])
-            ]
-        )
-        @ PROJECTION
-    )
+    corners = np.array(list(itertools.product(*zip(low, high, strict=True)))) @ PROJECTION
     left, bottom = corners.min(axis=0)
     right, top = corners.max(axis=0)
     # Room for the numbers: left of the box and below it [in].

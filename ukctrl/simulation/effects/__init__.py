@@ -2,11 +2,10 @@
 
 In order:
 
-1. ``effect``: the four places where an effect acts. ``bound``: all of a scenario, in one run.
-2. On the robot: ``friction``, ``payload``, ``push``, ``mismatch``, ``backlash``.
-3. On what is measured: ``sensors``. On what is applied: ``input_effects``. ``delay``: how late.
-4. On the clock: ``ticks``.
-5. ``settings_by_joint``: one number for all, or by name. ``records``: what a run keeps of them.
+1. ``effect``: the four places where an effect acts. ``encoders``: settings by joint.
+2. On the robot: ``friction``, ``push``, ``mismatch``, ``backlash``.
+3. On what is measured: ``sensors``. On what is applied: ``input_effects``. On the clock: ``ticks``.
+4. ``bound``: all of a scenario, in one run. ``records``: what a run keeps of them.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ from ukctrl.simulation.effects.effect import (
 from ukctrl.simulation.effects.friction import JointFriction
 from ukctrl.simulation.effects.input_effects import DeadZone, InputDelay, RateLimit, Saturation
 from ukctrl.simulation.effects.mismatch import Mismatch
-from ukctrl.simulation.effects.payload import CarriedPayload
-from ukctrl.simulation.effects.push import Disturbance, Push
+from ukctrl.simulation.effects.push import CarriedPayload, Disturbance, Push
 from ukctrl.simulation.effects.sensors import (
     Bias,
     Differentiation,

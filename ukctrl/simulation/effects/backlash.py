@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import spec

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.files.toml import blaming
@@ -128,6 +128,7 @@ class Conditions:
         self._bench, self._seed = bench, seed
         self._lent: list[tuple[str, np.random.Generator]] = []
         self._effects = tuple(zip(labels(effects), effects, strict=True))
+        self._on_plant: list[tuple[int, str, PlantEffect]] = []
         sensors: list[_Reader] = []
         drives: list[tuple[bool, _Named]] = []
         for number, (label, effect) in enumerate(self._effects):
@@ -144,6 +145,7 @@ class Conditions:
                     drives.append((effect.sampled, _Named(label, drive)))
                 elif isinstance(effect, PlantEffect):
                     _refuse_past(effect, bench.start)
+                    self._on_plant.append((number, label, effect))
                 elif not isinstance(effect, ClockEffect):
                     raise InputError(
                         f"'{kind_of(effect)}' must be derived from PlantEffect, SensorEffect, "
@@ -184,7 +186,7 @@ class Conditions:
     @property
     def acts_on_plant(self) -> bool:
         """Whether the true robot is not that of the scenario."""
-        return any(isinstance(effect, PlantEffect) for _, effect in self._effects)
+        return bool(self._on_plant)
 
     def sense(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Return what the law measures; once a tick, because sensors have state."""
@@ -227,9 +229,8 @@ class Conditions:
     def _plants(self) -> Iterator[Plant]:
         begin, end = self._bench.start, self._bench.start + self._bench.duration
         moments = [begin]
-        for _, effect in self._effects:
-            if isinstance(effect, PlantEffect):
-                moments += [t for t in effect.instants() if begin < t < end]
+        for _, _, effect in self._on_plant:
+            moments += [t for t in effect.instants() if begin < t < end]
         moments.sort()
         for k, at in enumerate(moments):
             if k + 1 < len(moments) and moments[k + 1] - at <= SAME_TIME * max(1.0, abs(at)):
@@ -238,10 +239,9 @@ class Conditions:
 
     def _robot(self, at: float) -> Robot:
         robot = self._bench.robot
-        for number, (label, effect) in enumerate(self._effects):
-            if isinstance(effect, PlantEffect):
-                with blaming(f"effect[{number}]"):
-                    robot = effect.altered(robot, at, self._numbers(label))
+        for number, label, effect in self._on_plant:
+            with blaming(f"effect[{number}]"):
+                robot = effect.altered(robot, at, self._numbers(label))
         return robot
 
     def signals(self, snapshot: Snapshot, since: float) -> Iterator[tuple[str, Signal]]:
@@ -251,10 +251,9 @@ class Conditions:
             snapshot: The true robot.
             since: When the plant last changed [s].
         """
-        for label, effect in self._effects:
-            if isinstance(effect, PlantEffect):
-                for name, reading in effect.signals(snapshot, since).items():
-                    yield f"{label}.{name}", reading
+        for _, label, effect in self._on_plant:
+            for name, reading in effect.signals(snapshot, since).items():
+                yield f"{label}.{name}", reading
 
     def facts(self) -> list[dict[str, Any]]:
         """Return which effects there were, and what was drawn for them."""

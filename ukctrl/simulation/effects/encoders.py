@@ -13,25 +13,24 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, NumberByName, Quantity
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
+from ukctrl.simulation.effects.effect import Effect
 
 Steps = Annotated[NumberByName, ByName(Quantity("rad or m", minimum=0.0, open_minimum=True).read)]
 """Steps of coordinates, above zero [rad or m]."""
 
 
-def refuse_zeros(**levels: float | Mapping[str, float] | None) -> None:
-    """Refuse an effect that would do nothing.
+def refuse_zeros(effect: Effect, *names: str) -> None:
+    """Refuse an effect that would do nothing, as all of these settings are zero.
 
     Raises:
-        InputError: All of its levels are zero.
+        InputError: They are.
     """
-    for level in levels.values():
+    for level in (getattr(effect, name) for name in names):
         if any(level.values()) if isinstance(level, Mapping) else level:
             return
-    names = list(levels)
-    choice = f"{', '.join(names[:-1])} or {names[-1]}"
     raise InputError(
-        f"must have some {choice} that is not zero, or it does nothing; give one, or remove the "
-        "effect."
+        f"must have some {', '.join(names[:-1])} or {names[-1]} that is not zero, or it does "
+        "nothing; give one, or remove the effect."
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointSpeed, spec
@@ -82,7 +82,7 @@ class JointFriction(PlantEffect):
 
     @model_validator(mode="after")
     def _falls(self) -> JointFriction:
-        refuse_zeros(coulomb=self.coulomb, static=self.static, viscous=self.viscous)
+        refuse_zeros(self, "coulomb", "static", "viscous")
         if self.static is not None and not self.velocity_scale < self.stribeck_velocity:
             raise InputError(
                 f"velocity_scale must be below stribeck_velocity, {self.stribeck_velocity:g}, for "

@@ -12,8 +12,7 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects.delay import Late, late
-from ukctrl.simulation.effects.effect import Bench, Bounds, Drive, InputEffect
+from ukctrl.simulation.effects.effect import Bench, Bounds, Drive, InputEffect, Late, late
 
 Efforts = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0, open_minimum=True).read)]
 """Inputs, above zero [N m or N]."""

@@ -42,13 +42,7 @@ class Mismatch(PlantEffect):
 
     @model_validator(mode="after")
     def _some_share(self) -> Mismatch:
-        refuse_zeros(
-            mass=self.mass,
-            inertia=self.inertia,
-            com=self.com,
-            friction=self.friction,
-            parameters=self.parameters,
-        )
+        refuse_zeros(self, "mass", "inertia", "com", "friction", "parameters")
         return self
 
     def altered(self, robot: Robot, at: float, rng: np.random.Generator) -> Robot:

@@ -8,16 +8,14 @@ from typing import NamedTuple, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control import Signal
+from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.effect import Bounds
 
-NOTHING: Vector = np.zeros(0)
 
-
-class Met(NamedTuple):
+class MeasuredAndCommanded(NamedTuple):
     """What the effects made of a sample."""
 
     q: Vector
@@ -42,7 +40,7 @@ class Trail:
 
     def __init__(self, conditions: Conditions, robot: Robot, capacity: int) -> None:
         self._conditions = conditions
-        self.met = Met(NOTHING, NOTHING, NOTHING, 0.0)
+        self.met = MeasuredAndCommanded(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
         """What was made of the sample that is kept next."""
         sizes: dict[str, int] = {}
         if conditions.senses:

@@ -15,8 +15,7 @@ from ukctrl.core.fields import ByName, Hertz, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot
 from ukctrl.robot.by_joint import by_freedom
-from ukctrl.simulation.effects.delay import Late, late
-from ukctrl.simulation.effects.effect import Bench, LinearReading, Sensor, SensorEffect
+from ukctrl.simulation.effects.effect import Bench, Late, LinearReading, Sensor, SensorEffect, late
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders, refuse_zeros
 
 
@@ -43,7 +42,7 @@ class Noise(SensorEffect):
 
     @model_validator(mode="after")
     def _some_noise(self) -> Noise:
-        refuse_zeros(std=self.std, v_std=self.v_std)
+        refuse_zeros(self, "std", "v_std")
         return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
@@ -77,7 +76,7 @@ class Bias(SensorEffect):
 
     @model_validator(mode="after")
     def _some_bias(self) -> Bias:
-        refuse_zeros(offset=self.offset, v_offset=self.v_offset)
+        refuse_zeros(self, "offset", "v_offset")
         return self
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:

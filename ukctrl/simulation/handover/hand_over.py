@@ -2,25 +2,75 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects.effect import kind_of
-from ukctrl.simulation.handover.motion_table import (
-    column_units,
-    motion_table,
-    write_csv,
-    write_parquet,
-)
-from ukctrl.simulation.handover.replay import Replay, replay
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
-from ukctrl.simulation.handover.runtime import Runtime
+from ukctrl.simulation.handover.runtime import Replay, Runtime, replay
+from ukctrl.simulation.result.plain_files import card_text, replacing, toml_text, write_atomically
+from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import card_text, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ukctrl.simulation.result.result import Result
+
+
+QUANTITIES = ("q", "v", "a", "u", "q_measured", "v_measured", "u_commanded")
+"""What the table has columns of; the last three only where what the law sees or says is not what
+is."""
+
+
+def motion_table(result: Result) -> pd.DataFrame:
+    """Return the motion and the inputs of a run: ``time``, ``q.<coordinate>``, ``u.<motor>``, ...
+
+    A text of the table by `DataFrame.to_csv` holds every number to its last bit.
+    """
+    import pandas as pd
+
+    columns = {"time": np.array(result.time)}
+    for name in QUANTITIES:
+        if name in result.samples.arrays:
+            names = result.labels.names[FIELDS[name].dims[0]]
+            columns |= {f"{name}.{entry}": result[name][:, k] for k, entry in enumerate(names)}
+    return pd.DataFrame(columns)
+
+
+def column_units(labels: Labels) -> dict[str, str]:
+    """Return the unit of every column of `motion_table`, and of those that it may lack."""
+    units = {"time": "s"}
+    for name in QUANTITIES:
+        names, known = labels.names[FIELDS[name].dims[0]], FIELDS[name].units(labels)
+        units |= {f"{name}.{entry}": unit for entry, unit in zip(names, known, strict=True)}
+    return units
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV, every number with all its digits."""
+    write_atomically(path, table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def write_parquet(table: pd.DataFrame, units: dict[str, str], path: Path) -> None:
+    """Write a table as Parquet, with the unit of each column in its metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    fields = [field.with_metadata({"units": units.get(field.name, "")}) for field in arrow.schema]
+    known = {**(arrow.schema.metadata or {}), b"units": json.dumps(units).encode()}
+    arrow = arrow.cast(pa.schema(fields, metadata=known))
+    with replacing(path) as temporary:
+        pq.write_table(arrow, temporary)
+
 
 POINT_SECONDS = 0.01
 """Time between the points of a joint trajectory, unless asked otherwise [s]: drives interpolate."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +19,6 @@ if TYPE_CHECKING:
 NANO = 1_000_000_000
 
 
-class Trajectory(NamedTuple):
-    """A motion of joints, by name."""
-
-    joints: tuple[str, ...]
-    time: NDArray[np.float64]
-    """Since the start, shape ``(n,)`` [s]."""
-    positions: NDArray[np.float64]
-    """Shape ``(n, k)`` [rad, m]; continuous joints count their turns."""
-    velocities: NDArray[np.float64]
-    accelerations: NDArray[np.float64]
-    effort: NDArray[np.float64]
-    """What the motors do at the joints, ``(B u)``, shape ``(n, k)`` [N m, N]."""
-
-
 def driven_joints(robot: Robot) -> tuple[Block, ...]:
     """Return the joints of one freedom that a motor acts on, in the robot's order."""
     snapshot = robot.snapshot(robot.neutral if robot.home is None else robot.home)
@@ -43,8 +28,12 @@ def driven_joints(robot: Robot) -> tuple[Block, ...]:
     )
 
 
-def trajectory(result: Result, robot: Robot, every: int = 1) -> Trajectory:
-    """Return the motion of the driven joints of a run.
+def joint_trajectory(result: Result, robot: Robot, every: int = 1) -> str:
+    """Return a run as a `trajectory_msgs/msg/JointTrajectory` in YAML.
+
+    It is what ``ros2 topic pub`` takes, and, below the key ``trajectory``, the goal of
+    ``control_msgs/action/FollowJointTrajectory``. Continuous joints count their turns; the effort
+    is what the motors do at the joints, ``B u``.
 
     Args:
         result: The run.
@@ -63,52 +52,29 @@ def trajectory(result: Result, robot: Robot, every: int = 1) -> Trajectory:
     if not len(result.time):
         raise InputError("the run must have samples for a joint trajectory; it has none.")
     q, columns = result["q"], [block.iv for block in joints]
-    positions = np.hstack([block.angles(q) for block in joints])
     efforts, snapshot = [], robot.snapshot(q[0])
     for t, at, v, u in zip(result.time, q, result["v"], result["u"], strict=True):
         snapshot.move(at, v, float(t))
         efforts.append((snapshot.B @ u)[columns])
-    chosen = slice(None, None, every)
-    return Trajectory(
-        joints=tuple(block.name for block in joints),
-        time=(result.time - result.time[0])[chosen],
-        positions=positions[chosen],
-        velocities=result["v"][:, columns][chosen],
-        accelerations=result["a"][:, columns][chosen],
-        effort=np.array(efforts)[chosen],
-    )
-
-
-def joint_trajectory(result: Result, robot: Robot, every: int = 1) -> str:
-    """Return a run as a `trajectory_msgs/msg/JointTrajectory` in YAML.
-
-    It is what ``ros2 topic pub`` takes, and, below the key ``trajectory``, the goal of
-    ``control_msgs/action/FollowJointTrajectory``.
-
-    Args:
-        result: The run.
-        robot: Its robot.
-        every: Take each so-manieth sample, from the first on.
-
-    Raises:
-        InputError: No joint of one freedom is driven, or there are no samples.
-    """
-    return "\n".join(_lines(trajectory(result, robot, every))) + "\n"
-
-
-def _lines(motion: Trajectory) -> Iterator[str]:
-    yield "header:"
-    yield "  stamp: {sec: 0, nanosec: 0}"
-    yield '  frame_id: ""'
-    yield f"joint_names: [{', '.join(map(json.dumps, motion.joints))}]"
-    yield "points:"
-    for k, t in enumerate(motion.time.tolist()):
-        yield f"- positions: {_numbers(motion.positions[k])}"
-        yield f"  velocities: {_numbers(motion.velocities[k])}"
-        yield f"  accelerations: {_numbers(motion.accelerations[k])}"
-        yield f"  effort: {_numbers(motion.effort[k])}"
-        sec, nanosec = divmod(round(t * NANO), NANO)
-        yield f"  time_from_start: {{sec: {sec}, nanosec: {nanosec}}}"
+    quantities = {
+        "positions": np.hstack([block.angles(q) for block in joints]),
+        "velocities": result["v"][:, columns],
+        "accelerations": result["a"][:, columns],
+        "effort": np.array(efforts),
+    }
+    lines = [
+        "header:",
+        "  stamp: {sec: 0, nanosec: 0}",
+        '  frame_id: ""',
+        f"joint_names: [{', '.join(json.dumps(block.name) for block in joints)}]",
+        "points:",
+    ]
+    for k in range(0, len(q), every):
+        numbers = [f"{name}: {_numbers(values[k])}" for name, values in quantities.items()]
+        sec, nanosec = divmod(round(float(result.time[k] - result.time[0]) * NANO), NANO)
+        numbers.append(f"time_from_start: {{sec: {sec}, nanosec: {nanosec}}}")
+        lines += [f"{'  ' if n else '- '}{number}" for n, number in enumerate(numbers)]
+    return "\n".join(lines) + "\n"
 
 
 def _numbers(values: NDArray[np.float64]) -> str:

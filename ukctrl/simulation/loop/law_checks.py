@@ -8,7 +8,8 @@ from typing import TypeGuard, final
 
 import numpy as np
 
-from ukctrl.control import Command, Controller, Law, Signal, Task, law_name
+from ukctrl.control.controller import Command, Controller, Law, law_name
+from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.mechanics.integrate import IntegrationFailed

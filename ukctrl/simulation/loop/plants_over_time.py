@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.mechanics.integrate import (
     Adaptive,

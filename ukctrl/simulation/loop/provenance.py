@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.control import law_name
+from ukctrl.control.controller import law_name
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot
+from ukctrl.simulation.loop.closed_loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
 LIMIT_SLACK = 1e-9
@@ -24,46 +25,34 @@ LIMIT_SLACK = 1e-9
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
-def provenance(
-    scenario: Scenario,
-    robot: Robot,
-    *,
-    wall_seconds: float,
-    ticks: int,
-    tick_seconds: float,
-    moved: Mapping[str, float],
-    switches: Sequence[float],
-    effects: Sequence[Mapping[str, object]],
-    random: bool,
-    gains: Gains,
-    passive: Mapping[str, object],
-    beyond_limits: Sequence[str],
-    rows_demanded: bool | None,
-) -> dict[str, Any]:
-    """Return what a result records beside its numbers."""
-    controller = scenario.controller
-    timed = ticks > 0 and controller.acts  # else there is no law to time
+def provenance(loop: Loop, wall_seconds: float) -> dict[str, Any]:
+    """Return what a result of a run records beside its numbers."""
+    scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
+    effects, rows_demanded = conditions.facts(), recorder.rows_demanded()
+    time, arrays = recorder.samples()
+    timed = recorder.ticks > 0 and scenario.controller.acts  # else there is no law to time
+    tick_us = 1e6 * recorder.tick_seconds / recorder.ticks if timed else float("nan")
     return {
         "scenario": scenario.name or scenario.title,
-        "robot": robot.name,
-        "controller": law_name(controller),
+        "robot": loop.robot.name,
+        "controller": law_name(scenario.controller),
         **origin(),
         "seed": scenario.seed,
-        "random": random or scenario.start.spread > 0.0,
+        "random": conditions.random or scenario.start.spread > 0.0,
         "gains": "given",
         "rank": dc.asdict(scenario.rank),
-        **_passive(scenario, gains, passive),
-        "start_moved": dict(moved),
-        **({"switches": list(switches)} if switches else {}),
-        **({"effects": list(effects)} if effects else {}),
-        "beyond_limits": list(beyond_limits),
+        **_passive(scenario, loop.truth.gains, recorder.passive()),
+        "start_moved": dict(loop.moved),
+        **({"switches": list(loop.switches)} if loop.switches else {}),
+        **({"effects": effects} if effects else {}),
+        "beyond_limits": beyond_limits(loop.robot, time, arrays["q"], arrays["v"]),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
         "timing": {
             "wall_seconds": wall_seconds,
-            "ticks": ticks,
-            "mean_tick_us": 1e6 * tick_seconds / ticks if timed else float("nan"),
+            "ticks": recorder.ticks,
+            "mean_tick_us": tick_us,
         },
-        "audit": [finding._asdict() for finding in robot.audit],
+        "audit": [finding._asdict() for finding in loop.robot.audit],
     }
 
 

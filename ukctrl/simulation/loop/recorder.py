@@ -8,21 +8,22 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control import Command, Law
+from ukctrl.control.controller import Command, Law
 from ukctrl.core.algebra import kernels_large
-from ukctrl.core.algebra.answer_checks import RankPolicy
+from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
-from ukctrl.simulation.result.samples import Labels, Signal
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.samples import Signal
 from ukctrl.uk import RankReport, servo_matrix
 
 BATCH = 4_000_000
 """Entries of matrices that wait for their products: more take memory and save nothing."""
-GRIP = ("rank", "sigma_min", "reach")
+OF_THE_ROWS = ("rank", "sigma_min", "reach")
 
 
 @final
@@ -96,7 +97,7 @@ class Recorder:
         self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
         self._worked_out = 0
         self._kinetic: Vector = np.zeros(n)
-        self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in GRIP}
+        self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in OF_THE_ROWS}
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
 
@@ -137,12 +138,10 @@ class Recorder:
             arrays["frame_reference"][k, place] = trace.reference
         for place, site in self._watched:
             arrays["frame_position"][k, place] = s.point(site)
-        for name, signal in self.law.signals(belief, state.memory).items():
+        own = self.law.signals(belief, state.memory)
+        for name, signal in (*own.items(), *self.trail.keep(k, s)):
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = signal[1:]
-        for name, reading in self.trail.keep(k, s):
-            self._signals.setdefault(name, []).append(reading.value)
-            self._texts[name] = (reading.units, reading.long_name, reading.components)
         self.count = k + 1  # last, so that an interruption never leaves half a sample
 
     def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
@@ -221,15 +220,16 @@ class Recorder:
 
     def signals(self) -> dict[str, Signal]:
         """Return the signals of the law and of the effects so far."""
-        return {
-            name: Signal(
+        signals = {}
+        for name, values in self._signals.items():
+            units, words, components = self._texts[name]
+            signals[name] = Signal(
                 values=np.array(values[: self.count]),
-                units=self._texts[name][0],
-                long_name=self._texts[name][1],
-                components=self._texts[name][2],
+                units=units,
+                long_name=words,
+                components=components,
             )
-            for name, values in self._signals.items()
-        }
+        return signals
 
     def labels(self) -> Labels:
         """Return the names along every axis."""

@@ -2,8 +2,8 @@
 
 In order:
 
-1. ``samples``: arrays over time, with names and units. ``measures``: norms of errors.
-2. ``metrics``: named numbers of a run.
-3. ``result``: all of it, with the status.
-4. ``storage``: files.
+1. ``quantities``: what is recorded, with names and units. ``samples``: the arrays over time.
+2. ``measures``: norms of errors, balances, reactions. ``metrics``: named numbers of a run.
+3. ``plain_files``: tables as text, files written whole. ``storage``: the files of a run.
+4. ``result``: all of it, with the status.
 """

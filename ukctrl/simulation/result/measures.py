@@ -13,25 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
-from ukctrl.simulation.result.samples import Labels, Samples, reaction_unit
-
-__all__ = [
-    "GroundForce",
-    "Peak",
-    "at_limit",
-    "energy_imbalance",
-    "error_norm",
-    "ground_forces",
-    "holonomic",
-    "integral",
-    "reaction_peaks",
-    "reaction_sizes",
-    "rows_of",
-    "running_integral",
-    "saturated",
-    "time_mean",
-]
-
+from ukctrl.simulation.result.quantities import Labels, reaction_unit
+from ukctrl.simulation.result.samples import Samples
 
 ALONG_THE_GROUND = ("slip_x", "slip_y", "along", "across")
 """Rows of contacts and of wheels whose reactions lie in the ground's plane."""

@@ -18,7 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.errors import unknown_name
 from ukctrl.simulation.result import measures, storage
 from ukctrl.simulation.result import metrics as _metrics
-from ukctrl.simulation.result.samples import Labels, Samples, Signal
+from ukctrl.simulation.result.plain_files import finite_or_none, plain, writable
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.samples import Samples, Signal
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,9 +93,9 @@ class Result:
         """
         return Result(
             status=status,
-            message=storage.writable(message),
-            scenario=storage.plain(scenario or {}, "scenario"),
-            provenance=storage.plain(provenance or {}, "provenance"),
+            message=writable(message),
+            scenario=plain(scenario or {}, "scenario"),
+            provenance=plain(provenance or {}, "provenance"),
             samples=Samples.build(time, samples, labels, signals),
         )
 
@@ -164,17 +166,15 @@ class Result:
             **self.names,
             "status": self.status,
             "message": self.message,
-            "metrics": {
-                name: storage.finite_or_none(value) for name, value in self.metrics.items()
-            },
+            "metrics": {name: finite_or_none(value) for name, value in self.metrics.items()},
             **self._reactions(),
-            "provenance": storage.finite_or_none(self.provenance),
+            "provenance": finite_or_none(self.provenance),
         }
 
     def _reactions(self) -> dict[str, Any]:
         """Return the largest reaction of every passive constraint, where there are any."""
         peaks = measures.reaction_peaks(self.samples)
-        entries = [peak._asdict() | {"value": storage.finite_or_none(peak.value)} for peak in peaks]
+        entries = [peak._asdict() | {"value": finite_or_none(peak.value)} for peak in peaks]
         return {"reactions": entries} if entries else {}
 
     def identical(self, other: Result) -> bool:
@@ -205,16 +205,7 @@ class Result:
         Raises:
             InputError: There is no result, or it cannot be read.
         """
-        record = storage.load(Path(path))
-        if record.status not in STATUSES:
-            raise unknown_name("status", record.status, STATUSES)
-        return Result(
-            status=record.status,
-            message=record.message,
-            scenario=record.scenario,
-            provenance=record.provenance,
-            samples=record.samples,
-        )
+        return Result(**storage.load(Path(path)))
 
     def _record(self) -> storage.Record:
         return storage.Record(

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ukctrl.control import Allocation, Controller, Feedback
+from ukctrl.control.allocation.allocation import Allocation
+from ukctrl.control.controller import Controller
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
 from ukctrl.core.files import catalog, zoo
@@ -223,19 +225,10 @@ def _make_absolute(table: Table, keys: Sequence[str], path: Path) -> None:
     """Replace a robot that lies beside the file by its path; a catalogue or zoo name stays."""
     head, *rest = keys
     value = table.get(head)
-    if rest:
-        if isinstance(value, dict):
-            table[head] = dict(value)
-            _make_absolute(table[head], rest, path)
-        return
     if isinstance(value, dict):
         table[head] = dict(value)
-        _make_absolute(table[head], ["use"], path)
-        return
-    if not isinstance(value, str):
-        return
-    path_of_robot = catalog.find("robots", value, path).resolve()
-    if not zoo.is_zoo(value) and not path_of_robot.is_relative_to(
-        (catalog.root() / "robots").resolve()
-    ):
-        table[head] = str(path_of_robot)
+        _make_absolute(table[head], rest or ["use"], path)
+    elif isinstance(value, str) and not rest:
+        robot, own = catalog.find("robots", value, path).resolve(), catalog.root() / "robots"
+        if not zoo.is_zoo(value) and not robot.is_relative_to(own.resolve()):
+            table[head] = str(robot)

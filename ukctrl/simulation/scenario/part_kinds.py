@@ -6,7 +6,8 @@ import inspect
 from typing import Any, get_args
 
 from ukctrl.control import AnyController
-from ukctrl.control.allocation import AnyAllocation, AnyNullSpace
+from ukctrl.control.allocation import AnyAllocation
+from ukctrl.control.allocation.null_space import AnyNullSpace
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.mechanics.constraints import AnyConstraint
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference

@@ -12,10 +12,8 @@ from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.verdicts import (
     actuator_verdicts,
-    ground_verdicts,
     outcome_verdicts,
     simulation_verdicts,
-    task_verdicts,
 )
 from ukctrl.simulation.verdicts.law_verdicts import concessions
 from ukctrl.simulation.verdicts.outcome_verdicts import headline
@@ -30,13 +28,13 @@ def judge(result: Result) -> tuple[Verdict, ...]:
         return (ending,)
     verdicts = (
         ending,
-        task_verdicts.error(result),
-        task_verdicts.velocity(result),
+        outcome_verdicts.error(result),
+        outcome_verdicts.velocity(result),
         outcome_verdicts.switches(result),
         actuator_verdicts.grip(result),
         actuator_verdicts.reach(result),
         actuator_verdicts.limits(result),
-        ground_verdicts.ground(result),
+        actuator_verdicts.ground(result),
         outcome_verdicts.effects(result),
         *concessions(result),
         simulation_verdicts.joints(result),

@@ -10,15 +10,14 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, NamedTuple, Self, TypeVar, final
 
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.studies.batch.executor import Elsewhere
-from ukctrl.studies.batch.processes import Processes
-from ukctrl.studies.batch.queue import Queue
-from ukctrl.studies.batch.task import Care, Lost, Progress, Task, error_text
+from ukctrl.studies.batch.places import Elsewhere, Processes
+from ukctrl.studies.batch.task import Care, Delivery, Lost, Progress, Task, error_text
 from ukctrl.studies.batch.worker import UNSENDABLE
 
 T = TypeVar("T")
@@ -28,6 +27,13 @@ LOOK_SECONDS = 0.1
 WORTH_SECONDS = 4.0
 """Processes are started by themselves where they save more than this [s]; starting them costs
 about one."""
+MEMORY = 0.9
+"""How much of the mean duration of a task stays when another one has ended."""
+RETRIES = 1
+"""How often a task that was lost with its process is tried again, after all others: the process may
+have been killed for no fault of the task."""
+SHARES = 4
+"""What is left is dealt out in so many shares for each process, so that all end together."""
 
 
 @final
@@ -41,7 +47,6 @@ class Crew:
         executor: Where to compute them instead, such as a cluster's executor.
         room: How many tasks the executor computes at a time; absent: as many as here.
         care: How to treat tasks that may go wrong.
-        shared: What all tasks refer to, so that each process gets it only once.
 
     Raises:
         InputError: The number of jobs is not positive, or both are given.
@@ -54,7 +59,6 @@ class Crew:
         *,
         room: int | None = None,
         care: Care | None = None,
-        shared: object = None,
     ) -> None:
         if jobs is not None and jobs < 1:
             raise InputError(f"jobs must be at least 1; got {jobs}.")
@@ -64,7 +68,7 @@ class Crew:
         self.care = care or Care()
         """How it treats its tasks."""
         self._elsewhere = Elsewhere(executor, room or _processors()) if executor else None
-        self._processes = Processes(shared)
+        self._processes = Processes()
         self._missed = 0.0
 
     def __enter__(self) -> Self:
@@ -125,10 +129,7 @@ class Crew:
         return self._over_processes(batch, rest)
 
     def _over_processes(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
-        try:
-            self._processes.raise_to(min(self._jobs or _processors(), len(chosen)))
-        except UNSENDABLE:
-            return batch.in_turn(chosen)
+        self._processes.raise_to(min(self._jobs or _processors(), len(chosen)))
         return batch.over(self._processes, chosen)
 
 
@@ -170,7 +171,7 @@ class _Batch(NamedTuple, Generic[T]):
 
     def over(self, place: Processes | Elsewhere, chosen: Sequence[int]) -> bool:
         """Compute some in another place, as many at a time as it has room for."""
-        queue = Queue(chosen, place.room, self.care)
+        queue = _Queue(chosen, place.room, self.care)
         under_way: dict[Future[bytes], list[int]] = {}
         unsendable: list[int] = []
         done = len(self.tasks) - len(chosen)
@@ -225,3 +226,64 @@ def _raised(value: Any) -> Any:
 
 def _silent(done: float, total: float) -> None:
     """Show no progress."""
+
+
+@final
+class _Queue:
+    """Tasks by number, those that were lost last.
+
+    Args:
+        numbers: The tasks, in order.
+        jobs: How many are computed at a time.
+        care: How often one is tried again, and how much is handed over at a time.
+    """
+
+    def __init__(self, numbers: Sequence[int], jobs: int, care: Care) -> None:
+        self._waiting, self._apart = deque(numbers), deque[int]()
+        self._tried: dict[int, int] = {}
+        self._jobs, self._care = jobs, care
+        self._mean: float | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting or self._apart)
+
+    def next(self) -> list[int]:
+        """Return what to hand over next."""
+        if not self._waiting:
+            return [self._apart.popleft()]
+        size = 1
+        if self._mean is not None and self._care.batch > 0.0:
+            size = int(min(self._care.batch / max(self._mean, 1e-6), 1e6))
+        size = max(1, min(size, len(self._waiting) // (SHARES * self._jobs)))
+        return [self._waiting.popleft() for _ in range(size)]
+
+    def settle(self, numbers: Sequence[int], delivery: Delivery) -> Iterator[tuple[int, Any]]:
+        """Yield tasks with their values, and take back those that are to be computed again.
+
+        What becomes of a task whose process died is said here alone: it is tried again, after all
+        others. The process may have been killed for no fault of the task; if it was the task's,
+        the others are done by then.
+        """
+        whole = len(delivery.values)
+        if whole:
+            seconds = delivery.seconds / whole
+            mean = seconds if self._mean is None else self._mean
+            self._mean = MEMORY * mean + (1.0 - MEMORY) * seconds
+        yield from zip(numbers, delivery.values, strict=False)
+        rest, lost = list(numbers[whole:]), delivery.lost
+        if lost is None or not rest:
+            self._waiting.extendleft(reversed(rest))
+        elif delivery.which is None and len(rest) > 1:  # one of them is to blame, perhaps
+            self._apart.extend(rest)
+        else:
+            blamed = rest.pop(delivery.which or 0)
+            self._waiting.extendleft(reversed(rest))
+            if self._may_retry(blamed, lost):
+                self._apart.append(blamed)
+            else:
+                yield blamed, lost
+
+    def _may_retry(self, number: int, lost: Lost) -> bool:
+        tried = self._tried.get(number, 0)
+        self._tried[number] = tried + 1
+        return lost.died and tried < RETRIES

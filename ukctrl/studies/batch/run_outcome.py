@@ -18,6 +18,39 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import STOPPED, simulate
 from ukctrl.studies.batch.task import Watch
 
+_REPEATS, _TRAINING, _SAMPLES, _POINTS, _HELD_OUT = range(5)
+
+
+def repeat_seed(seed: int, repeat: int) -> int:
+    """Return the seed of a repeat; that of the first, number 0, is the scenario's own."""
+    return seed if repeat == 0 else _drawn(seed, _REPEATS, repeat)
+
+
+def training_seed(seed: int, number: int = 0) -> int:
+    """Return the seed of one of the plants that gains are tuned on, which no repeat has."""
+    return _drawn(seed, _TRAINING, number)
+
+
+def held_out_seed(seed: int, number: int) -> int:
+    """Return the seed of a plant that tuned gains are judged on, on which none were tuned."""
+    return _drawn(seed, _HELD_OUT, number)
+
+
+def sample_seed(seed: int, sample: int) -> int:
+    """Return the seed of a sample of a study, given the study's."""
+    return _drawn(seed, _SAMPLES, sample)
+
+
+def point_generator(seed: int, point: int) -> np.random.Generator:
+    """Return the random numbers that a point of a study is drawn from, given the study's seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_POINTS, point)))
+
+
+def _drawn(seed: int, purpose: int, number: int) -> int:
+    sequence = np.random.SeedSequence(seed, spawn_key=(purpose, number))
+    return int(sequence.generate_state(1)[0])
+
+
 CURVE_POINTS = 240
 """Instants at which the error of every run is kept, to draw bands over them."""
 
@@ -67,19 +100,16 @@ class Outcome:
         result: Result,
         entry: str,
         *,
-        repeat: int = 0,
-        seed: int = 0,
-        level: float | None = None,
         curves: bool = True,
         keep: bool = True,
     ) -> Outcome:
-        """Return what to keep of a result."""
+        """Return what to keep of a result, as the first repeat of the scenario as it is."""
         time = result.time
         return Outcome(
             entry=entry,
-            repeat=repeat,
-            seed=seed,
-            level=level,
+            repeat=0,
+            seed=0,
+            level=None,
             status=result.status,
             message=result.message,
             reached=float(time[-1] - time[0]) if len(time) else 0.0,
@@ -125,15 +155,9 @@ class Run:
         except Exception as error:  # a fault in a user's law must not cost the other runs
             fault = f"{type(error).__name__}: {error}"
             return self.failed("interrupted", blame(error) or fault)
-        return Outcome.of(
-            result,
-            self.entry,
-            repeat=self.repeat,
-            seed=self.scenario.seed,
-            level=self.level,
-            curves=self.curves,
-            keep=self.keep,
-        )
+        outcome = Outcome.of(result, self.entry, curves=self.curves, keep=self.keep)
+        repeat, seed, level = self.repeat, self.scenario.seed, self.level
+        return dc.replace(outcome, repeat=repeat, seed=seed, level=level)
 
     def failed(self, status: Status, message: str) -> Outcome:
         """Return the outcome of a run that did not even start."""

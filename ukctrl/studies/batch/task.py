@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+import functools
+import pickle
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -38,6 +41,38 @@ class Task(Protocol[T_co]):
         """Compute it, calling ``watch`` now and then; None: it was asked to stop, and did."""
 
 
+class Shared:
+    """What many tasks refer to, a dataclass: a worker makes it once, however often it is sent.
+
+    What it has worked out beside its fields stays behind: that is sooner done again than sent.
+    """
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return _made_once, (self._sent,)
+
+    @functools.cached_property
+    def _sent(self) -> bytes:
+        names = [field.name for field in dc.fields(self)]  # type: ignore[arg-type]
+        return pickle.dumps((type(self), {name: getattr(self, name) for name in names}))
+
+
+class _Latest(threading.local):
+    """What was made last; each thread has its own, as what it loads may not serve two at a time."""
+
+    data = b""
+    value: object = None
+
+
+_latest = _Latest()
+
+
+def _made_once(data: bytes) -> object:
+    if _latest.data != data:
+        kind, fields = pickle.loads(data)
+        _latest.data, _latest.value = data, kind(**fields)
+    return _latest.value
+
+
 class Lost(NamedTuple):
     """What came of a task instead of its value."""
 
@@ -48,6 +83,19 @@ class Lost(NamedTuple):
     """Whether it took longer than it was granted."""
 
 
+class Delivery(NamedTuple):
+    """What came of tasks that were handed over together; the last may not have begun."""
+
+    values: Sequence[Any] = ()
+    """The values of the first of them."""
+    seconds: float = 0.0
+    """How long these took together [s]."""
+    lost: Lost | None = None
+    """What became of a task that was lost, where one was; the values before it went with it."""
+    which: int | None = None
+    """Its place among them; None: nobody knows."""
+
+
 @dc.dataclass(frozen=True, kw_only=True)
 class Care:
     """How a crew treats tasks that are many and may go wrong."""
@@ -55,9 +103,6 @@ class Care:
     isolated: bool = False
     """Whether to compute in other processes even one at a time, so that a task that takes its
     process along costs nothing else."""
-    retries: int = 1
-    """How often a task that was lost with its process is tried again, after all others: the process
-    may have been killed for no fault of the task."""
     timeout: float | None = None
     """How long a task may take before its process is ended [s]; absent: for ever."""
     batch: float = 0.0

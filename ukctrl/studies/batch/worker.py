@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import os
 import pickle
 import signal
@@ -51,43 +50,6 @@ class Board(ctypes.Structure):
     )
 
 
-@final
-class _Pickler(pickle.Pickler):
-    def __init__(self, target: io.BytesIO, shared: object) -> None:
-        super().__init__(target)
-        self._shared = shared
-
-    def persistent_id(self, value: object) -> str | None:
-        return "shared" if value is self._shared and value is not None else None
-
-
-@final
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, source: io.BytesIO, shared: object) -> None:
-        super().__init__(source)
-        self._shared = shared
-
-    def persistent_load(self, name: str) -> object:
-        return self._shared
-
-
-def packed(tasks: Sequence[object], shared: object = None) -> bytes:
-    """Return tasks as bytes, with what all of them share left out.
-
-    Raises:
-        PicklingError: No other process can have them; so do AttributeError, TypeError.
-    """
-    target = io.BytesIO()
-    _Pickler(target, shared).dump(tasks)
-    return target.getvalue()
-
-
-def unpacked(data: bytes, shared: object = None) -> list[Task[Any]]:
-    """Return the tasks that were packed."""
-    tasks: list[Task[Any]] = _Unpickler(io.BytesIO(data), shared).load()
-    return tasks
-
-
 def computed(
     tasks: Sequence[Task[Any]],
     watch: Watch = lambda _: None,
@@ -116,24 +78,24 @@ def computed(
     return pickle.dumps((values, time.perf_counter() - began))
 
 
-_board, _shared, _under_way = Board(), None, False
+_board, _under_way = Board(), False
 """Of this process, where it is a worker; and whether a task of it was ever under way."""
 
 
-def start(board: Board, shared: bytes, files: Sequence[tuple[str, str]]) -> None:
+def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     """Make this process a worker, which ends when its owner does."""
-    global _board, _shared
+    global _board
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_owner, daemon=True).start()
     warnings.simplefilter("ignore")  # what NumPy mutters of a run that diverges, its status says
     reload_files(files)
-    _board, _shared = board, pickle.loads(shared)
+    _board = board
 
 
 def work(data: bytes, granted: float | None) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
     try:
-        return computed(unpacked(data, _shared), _watch(granted), lambda k: _begin(k, granted))
+        return computed(pickle.loads(data), _watch(granted), lambda k: _begin(k, granted))
     except SystemExit as error:  # of a user's code
         os._exit(error.code if isinstance(error.code, int) else 1)
 

@@ -2,19 +2,18 @@
 
 1. `entry`: one controller, its name and what it alone believes.
 2. `compare`: all the runs: first of each, repeats, robots that are off, gains tuned before.
-3. `fairness`, `ranking`, `robustness`: what was equal, who is best, and when the robot is off.
+3. `fairness`, `ranking`: what was equal; who is best, also where the true robot is off.
 4. `comparison`, `comparison_verdicts`: the answer, as data and in words. Lower is always better,
    and only runs that completed are ranked: one that ended early has spent less of everything.
 5. `comparison_page`: its page, tables and figures.
 """
 
 from ukctrl.studies.comparison.compare import compare
-from ukctrl.studies.comparison.comparison import Comparison, Conditions
+from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_page import write_comparison
 from ukctrl.studies.comparison.entry import Entry
-from ukctrl.studies.comparison.fairness import Fact
-from ukctrl.studies.comparison.ranking import Pair, Row
-from ukctrl.studies.comparison.robustness import AtLevel, Robustness
+from ukctrl.studies.comparison.fairness import Conditions, Fact
+from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
 
 __all__ = [
     "AtLevel",

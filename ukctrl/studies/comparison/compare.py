@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
-from ukctrl.control import Controller
+from ukctrl.control.controller import Controller
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects import Mismatch
+from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.samples import Labels
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, part, repeat_seed
-from ukctrl.studies.comparison.comparison import Comparison, Conditions
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
+from ukctrl.studies.batch.task import Lost, Progress, part
+from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.entry import Entry
-from ukctrl.studies.tuning import Budget, Journal, Tuning, mismatches, tune_all, with_mismatch
+from ukctrl.studies.comparison.fairness import Conditions
+from ukctrl.studies.tuning import Budget, Journal, Tuning, tune_all
+from ukctrl.studies.tuning.plants import mismatches, with_mismatch
 
 MANY = 10
 """Repeats where robustness is asked for and their number is not said."""
@@ -92,9 +97,8 @@ def _compared(
     progress: Progress | None,
 ) -> Comparison:
     budget = plan.tuning.simulations * len(variants) if plan.tuning else 0
-    first = [_Place(name, 0, None) for name in variants]
     others = list(_others(variants, plan.repeats, plan.levels))
-    total = budget + len(first) + len(others)
+    total = budget + len(variants) + len(others)
     tunings: dict[str, Tuning] = {}
     if plan.tuning is not None:
         tunings = tune_all(
@@ -109,17 +113,19 @@ def _compared(
         variants = {
             name: variant.replace(tunings[name].best.gains) for name, variant in variants.items()
         }
-    table = _Table(variants, mismatches(scenario, plan.levels))
-    finished = table.fill(first, crew, part(progress, budget, len(first), total))
-    random = any(run.random for run in table.outcomes)
+    place = functools.partial(_run, variants, mismatches(scenario, plan.levels))
+    first = [place(name, 0, None) for name in variants]
+    outcomes, finished = _made(first, crew, part(progress, budget, len(first), total))
+    random = any(run.random for run in outcomes)
     if finished:
-        needed = [place for place in others if random or place.level is not None]
+        needed = [place(*other) for other in others if random or other[2] is not None]
         before = budget + len(first)
-        finished = table.fill(needed, crew, part(progress, before, len(others), total))
+        more, finished = _made(needed, crew, part(progress, before, len(others), total))
+        outcomes += more
     conditions = Conditions(
         random=random, asked=plan.repeats, stopped=not finished, levels=tuple(plan.levels)
     )
-    return _summed_up(variants, table.outcomes, tunings, conditions)
+    return _summed_up(variants, outcomes, tunings, conditions)
 
 
 def variants_of(
@@ -166,73 +172,55 @@ def _asked(repeats: int | None, mismatch: Sequence[float]) -> int:
     return repeats if repeats is not None else MANY if mismatch else 1
 
 
-class _Place(NamedTuple):
-    """Where a run stands in the table."""
-
-    entry: str
-    repeat: int
-    level: float | None
-
-
-def _others(names: Mapping[str, object], repeats: int, levels: Sequence[float]) -> Iterator[_Place]:
-    """Yield the runs beside the first of each, in an order in which what is done when somebody
-    stops can be paired.
+def _others(
+    names: Mapping[str, object], repeats: int, levels: Sequence[float]
+) -> Iterator[tuple[str, int, float | None]]:
+    """Yield controller, repeat and level of the runs beside the first of each, in an order in which
+    what is done when somebody stops can be paired.
     """
     for repeat in range(repeats):
         if repeat > 0:
-            yield from (_Place(name, repeat, None) for name in names)
+            yield from ((name, repeat, None) for name in names)
         for level in levels:
-            yield from (_Place(name, repeat, level) for name in names)
+            yield from ((name, repeat, level) for name in names)
 
 
-class _Table:
-    """The outcomes of all runs, filled in as they come."""
+def _run(
+    variants: Mapping[str, Scenario],
+    mismatches: Mapping[float, Mismatch],
+    entry: str,
+    repeat: int,
+    level: float | None,
+) -> Run:
+    scenario = variants[entry].replace({"seed": repeat_seed(variants[entry].seed, repeat)})
+    if level is not None:
+        scenario = with_mismatch(scenario, mismatches[level])
+    first = repeat == 0 and level is None
+    return Run(
+        scenario=scenario,
+        entry=entry,
+        repeat=repeat,
+        level=level,
+        curves=level is None,
+        keep=first,
+        strict=first,
+    )
 
-    def __init__(
-        self, variants: Mapping[str, Scenario], mismatches: Mapping[float, Mismatch]
-    ) -> None:
-        self._variants, self._mismatches = variants, mismatches
-        self.outcomes: list[Outcome] = []
 
-    def fill(
-        self,
-        places: Sequence[_Place],
-        crew: Crew,
-        progress: Progress,
-    ) -> bool:
-        """Make the runs of these places; return False where the user has stopped it."""
-        runs = [self._run(place) for place in places]
-        outcomes: dict[int, Outcome] = {}
+def _made(runs: Sequence[Run], crew: Crew, progress: Progress) -> tuple[list[Outcome], bool]:
+    """Return what came of runs, in their order, and whether the user has let all of them end."""
+    outcomes: dict[int, Outcome] = {}
 
-        def take(k: int, value: Outcome | Lost) -> None:
-            if isinstance(value, Outcome):
-                outcome = value
-            else:
-                outcome = runs[k].failed("interrupted", value.message)
-            if runs[k].strict or not outcome.stopped:  # half a repeat is none
-                outcomes[k] = outcome
-            if outcome.stopped:
-                raise KeyboardInterrupt
+    def take(k: int, value: Outcome | Lost) -> None:
+        if isinstance(value, Lost):
+            value = runs[k].failed("interrupted", value.message)
+        if runs[k].strict or not value.stopped:  # half a repeat is none
+            outcomes[k] = value
+        if value.stopped:
+            raise KeyboardInterrupt
 
-        finished = crew.gather(runs, take, progress)
-        self.outcomes += [outcomes[k] for k in sorted(outcomes)]
-        return finished
-
-    def _run(self, place: _Place) -> Run:
-        variant = self._variants[place.entry]
-        scenario = variant.replace({"seed": repeat_seed(variant.seed, place.repeat)})
-        if place.level is not None:
-            scenario = with_mismatch(scenario, self._mismatches[place.level])
-        first = place.repeat == 0 and place.level is None
-        return Run(
-            scenario=scenario,
-            entry=place.entry,
-            repeat=place.repeat,
-            level=place.level,
-            curves=place.level is None,
-            keep=first,
-            strict=first,
-        )
+    finished = crew.gather(runs, take, progress)
+    return [outcomes[k] for k in sorted(outcomes)], finished
 
 
 def _summed_up(

@@ -15,16 +15,13 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.verdict import Verdict
 from ukctrl.reports.table import csv_text
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import finite_or_none
-from ukctrl.studies.batch import Outcome
+from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import comparison_verdicts
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
-from ukctrl.studies.comparison.ranking import Row, completed_names, rank
-from ukctrl.studies.comparison.robustness import Robustness, robustness
+from ukctrl.studies.comparison.ranking import Robustness, Row, completed_names, rank, robustness
 from ukctrl.studies.tuning import Tuning
-
-__all__ = ["Comparison", "Conditions"]
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)

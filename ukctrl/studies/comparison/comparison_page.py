@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from ukctrl.core.number_text import number
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
-from ukctrl.reports.plot import comparison_figures as figures
 from ukctrl.reports.plot import overlay
 from ukctrl.reports.table import Cell, Column, Table
-from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.result.storage import toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.verdicts import headline
+from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_tables import (
     metric_table,
@@ -25,7 +24,6 @@ from ukctrl.studies.comparison.comparison_tables import (
 )
 from ukctrl.studies.comparison.comparison_verdicts import TEST
 from ukctrl.studies.comparison.fairness import changed_belief
-from ukctrl.studies.comparison.figure_data import bands, courses, points
 from ukctrl.studies.tuning import tuned_card
 from ukctrl.studies.tuning.tuning_tables import gain_table
 
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from matplotlib.figure import Figure
-
-__all__ = ["html", "pictures", "write_comparison"]
 
 _FIGURES: Mapping[str, tuple[str, str]] = {
     "compare_errors": (
@@ -87,12 +83,7 @@ def write_comparison(comparison: Comparison, folder: str | Path) -> Path:
         **{f"tuned/{name}.toml": card for name, card in cards(comparison).items()},
         "report.html": html(comparison, images),
     }
-    with web_page.folder_for("the comparison", home):
-        web_page.write_pictures(images, home, _FIGURES)
-        for name, text in texts.items():
-            (home / name).parent.mkdir(exist_ok=True)
-            write_atomically(home / name, text.encode())
-    return home / "report.html"
+    return web_page.write_page("the comparison", home, texts, images, _FIGURES)
 
 
 def cards(comparison: Comparison) -> dict[str, str]:
@@ -115,21 +106,16 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
     labels = next(iter(shown.values())).labels
     draw: dict[str, Callable[[], Figure]] = {}
     if labels.rows:
-        draw["compare_errors"] = lambda: overlay.errors(shown, bands(comparison))
+        draw["compare_errors"] = lambda: overlay.errors(shown, figures.bands(comparison))
     if labels.rows and labels.actuators:
-        units = [metrics.unit_in(name, labels) for name in (comparison.error, "effort")]
-        draw["compare_tradeoff"] = lambda: figures.tradeoff(points(comparison), *units)
+        draw["compare_tradeoff"] = lambda: figures.tradeoff(comparison)
     robustness = comparison.robustness
     if robustness is not None:
-        draw["compare_mismatch"] = lambda: figures.mismatch(
-            robustness.levels, courses(robustness), robustness.metric, robustness.unit
-        )
+        draw["compare_mismatch"] = lambda: figures.mismatch(robustness)
     if labels.actuators:
         draw["compare_inputs"] = lambda: overlay.inputs(shown)
-    searched = {name: t.history() for name, t in comparison.tunings.items()}
-    if searched:
-        cost = next(iter(comparison.tunings.values())).cost
-        draw["compare_tuning"] = lambda: figures.tuning(searched, cost)
+    if comparison.tunings:
+        draw["compare_tuning"] = lambda: figures.tuning(comparison.tunings)
     return [
         web_page.picture(name, title, _caption(name, caption, comparison), draw[name]())
         for name, (title, caption) in _FIGURES.items()
@@ -143,12 +129,7 @@ def _caption(name: str, caption: str, comparison: Comparison) -> str:
 
 
 def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:
-    """Return the page.
-
-    Args:
-        comparison: What is compared.
-        images: Its figures, from [`pictures`][ukctrl.studies.comparison.comparison_page.pictures].
-    """
+    """Return the page, with figures from `pictures`."""
     first = comparison.first
     overall, *rest = comparison.verdicts
     general = [entry for entry in rest if entry.subject not in METRICS]

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
-from ukctrl.core.number_text import number, plus_minus, sentence, unit_text
-from ukctrl.core.verdict import Level
-from ukctrl.reports.table import Cell, Column, Table
-from ukctrl.simulation.result.metrics import METRICS
+from ukctrl.core.number_text import number, plus_minus, unit_text
+from ukctrl.reports.run_page import STATUS_LEVELS
+from ukctrl.reports.table import Cell, Column, Table, meaning
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.ranking import Row
-from ukctrl.studies.comparison.robustness import AtLevel
-
-LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
-"""How good the news of a status is; any other is bad."""
+from ukctrl.studies.comparison.ranking import AtLevel, Row
 
 
 def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
@@ -38,8 +32,7 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
         for row in shown
         for spread in (comparison.repeats > 1 and (not short or row.metric == comparison.error),)
     ]
-    about = (METRICS[row.metric.partition(".")[0]].description for row in shown)
-    meanings = ["", *(sentence(text.replace("`", "")) for text in about)]
+    meanings = ["", *(meaning(row.metric) for row in shown)]
     return Table(_columns("metric", comparison), rows, meanings)
 
 
@@ -74,7 +67,7 @@ def _columns(head: str, comparison: Comparison) -> list[Column]:
 def _status(comparison: Comparison, name: str) -> Cell:
     status = comparison.results[name].status
     share = share_completed(comparison, name)
-    return Cell(status, LEVELS.get(status, "bad"), share, aside_failed=bool(share))
+    return Cell(status, STATUS_LEVELS.get(status, "bad"), share, aside_failed=bool(share))
 
 
 def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: bool) -> Cell:

@@ -11,10 +11,9 @@ from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, prefixed, quantity, sentence, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import metrics
-from ukctrl.studies.batch import Outcome
+from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, belief_alone_differs
-from ukctrl.studies.comparison.ranking import TIE_RTOL, Row, completed_names
-from ukctrl.studies.comparison.robustness import Robustness
+from ukctrl.studies.comparison.ranking import TIE_RTOL, Robustness, Row, completed_names
 from ukctrl.studies.tuning import Tuning
 
 Runs = Mapping[str, Sequence[Outcome]]

@@ -8,7 +8,7 @@ import json
 from collections.abc import Container, Mapping
 from pathlib import Path
 
-from ukctrl.control import Controller, law_name
+from ukctrl.control.controller import Controller, law_name
 from ukctrl.core.errors import InputError, near_miss
 from ukctrl.core.files.table_paths import parse_value, split_list
 from ukctrl.simulation.scenario import Scenario

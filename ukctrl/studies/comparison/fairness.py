@@ -15,8 +15,6 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Believed
 from ukctrl.studies.tuning import Tuning
 
-__all__ = ["Conditions", "Done", "Fact", "belief_alone_differs", "facts"]
-
 _CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "robot": ("robot", "passive"),

@@ -1,4 +1,4 @@
-"""Who is best at what: one row a metric, and what the repeats support.
+"""Who is best at what: one row a metric, what the repeats support, and when the robot is off.
 
 Only controllers whose every run completed are ranked: one that ended early has spent less of
 everything. A single run without chance is ranked by its values; of several repeats, a difference
@@ -19,11 +19,9 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.statistics import CONFIDENCE, Difference, Spread, holm, paired_difference, spread
 from ukctrl.simulation.result import metrics
-from ukctrl.simulation.result.storage import finite_or_none
-from ukctrl.studies.batch import Outcome
-
-__all__ = ["Pair", "Row", "completed_names", "rank"]
-
+from ukctrl.simulation.result.plain_files import finite_or_none
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.studies.batch.run_outcome import Outcome
 
 TIE_RTOL = 0.01
 """Values this close, relatively, are called equal."""
@@ -145,3 +143,69 @@ def _tie(lowest: float, unit: str) -> float:
 
 def _values(metric: str, runs: Sequence[Outcome]) -> Array:
     return np.array([run.metrics.get(metric, math.nan) for run in runs], dtype=np.float64)
+
+
+BAND = (0.1, 0.9)
+"""Quantiles between which a band reaches."""
+
+
+class AtLevel(NamedTuple):
+    """One controller at one level of mismatch."""
+
+    runs: int
+    completed: int
+    median: float
+    """Of the error of the runs that completed; NaN where none did."""
+    low: float
+    """Lower end of the band."""
+    high: float
+
+
+class Robustness(NamedTuple):
+    """The error of every controller at every level."""
+
+    metric: str
+    unit: str
+    levels: tuple[float, ...]
+    """Largest relative change of a parameter of the true robot."""
+    entries: Mapping[str, tuple[AtLevel, ...]]
+    rows: tuple[Row, ...]
+    """The ranking at each level."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            "metric": self.metric,
+            "unit": self.unit,
+            "levels": list(self.levels),
+            "band": list(BAND),
+            "controllers": {
+                name: [finite_or_none(entry._asdict()) for entry in every]
+                for name, every in self.entries.items()
+            },
+            "best": [list(row.best) for row in self.rows],
+        }
+
+
+def robustness(
+    runs: Mapping[float, Mapping[str, Sequence[Outcome]]], metric: str, labels: Labels
+) -> Robustness:
+    """Return what the runs at each level amount to."""
+    levels = tuple(sorted(runs))
+    unit = metrics.unit_in(metric, labels)
+    names = dict.fromkeys(name for level in levels for name in runs[level])
+    entries = {
+        name: tuple(_at_level(runs[level].get(name, ()), metric) for level in levels)
+        for name in names
+    }
+    rows = tuple(rank(metric, unit, runs[level]) for level in levels)
+    return Robustness(metric, unit, levels, entries, rows)
+
+
+def _at_level(runs: Sequence[Outcome], metric: str) -> AtLevel:
+    done = [run.metrics.get(metric, np.nan) for run in runs if run.completed]
+    finite = np.array([value for value in done if np.isfinite(value)])
+    if finite.size == 0:
+        return AtLevel(len(runs), len(done), np.nan, np.nan, np.nan)
+    low, middle, high = np.quantile(finite, [BAND[0], 0.5, BAND[1]])
+    return AtLevel(len(runs), len(done), float(middle), float(low), float(high))

@@ -3,7 +3,8 @@
 In order: `study_runs.py` (the table as arrays), `summary.py` (each metric), `failures.py`,
 `sensitivity.py` and `maps.py` (what factors have to do with it), `insight.py` (all of it, when
 asked for), `insight_verdicts.py` (in words), `insight_record.py` (as JSON), `study_tables.py`,
-`study_figures.py` and `study_page.py` (the page), `sample_replay.py` (samples run again).
+`study_figures.py` (by `sample_figures.py` and `share_figures.py`) and `study_page.py` (the page),
+`sample_replay.py` (samples run again).
 
 Everything is worked out from the study's table; only the worst sample and the first that failed
 are run again, in full.

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Flags
 from ukctrl.core.statistics import CONFIDENCE, Estimate
-from ukctrl.studies.insight.bins import Bins, bins_of
-from ukctrl.studies.insight.effective_samples import Family, share
-from ukctrl.studies.insight.study_runs import Axis
+from ukctrl.studies.insight.study_runs import Axis, Bins, bins_of
+from ukctrl.studies.insight.summary import Family, share
 
 MOST_BINS = 8
 """Ranges into which a factor with many values is cut."""

@@ -15,9 +15,8 @@ from ukctrl.core.errors import InputError, UkctrlError, unknown_name
 from ukctrl.core.statistics import Estimate
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import STATUSES
-from ukctrl.simulation.result.samples import Labels
-from ukctrl.studies.insight.effective_samples import families, share
 from ukctrl.studies.insight.failures import Separation, separations
 from ukctrl.studies.insight.maps import Map, map_of
 from ukctrl.studies.insight.sensitivity import (
@@ -28,7 +27,15 @@ from ukctrl.studies.insight.sensitivity import (
     sensitivities,
 )
 from ukctrl.studies.insight.study_runs import Axis, Runs, worst_where_none
-from ukctrl.studies.insight.summary import Reason, Summary, reasons, summarise, summary_of
+from ukctrl.studies.insight.summary import (
+    Reason,
+    Summary,
+    families,
+    reasons,
+    share,
+    summarise,
+    summary_of,
+)
 from ukctrl.studies.sweep import Log, Study
 from ukctrl.studies.tuning.cost import Cost
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ukctrl.core.statistics import CONFIDENCE, Estimate
-from ukctrl.simulation.result.storage import finite_or_none
-from ukctrl.studies.insight.command import command_of
+from ukctrl.core.statistics import CONFIDENCE
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.insight.insight_verdicts import headline, verdicts
 from ukctrl.studies.insight.maps import Map, Side
-from ukctrl.studies.insight.sample_replay import Replay
+from ukctrl.studies.insight.sample_replay import Replay, command_of
 from ukctrl.studies.insight.sensitivity import Sensitivity
 from ukctrl.studies.insight.summary import Summary, statuses
 
@@ -40,9 +39,9 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
             "planned": study.about.plan.count,
             "finished": len(runs),
             "completed": int(runs.completed.sum()),
-            "completed_share": _estimate(insight.completed),
+            "completed_share": insight.completed._asdict(),
             "succeeded": int(insight.good.sum()),
-            "succeeded_share": _estimate(insight.succeeded),
+            "succeeded_share": insight.succeeded._asdict(),
             "statuses": statuses(runs),
         },
         "cost": {"text": insight.cost.text, "unit": insight.unit, **_summary(insight.overall)},
@@ -62,7 +61,7 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
                             "range": rate.label,
                             "samples": rate.samples,
                             "succeeded": rate.good,
-                            **_estimate(rate.share),
+                            **rate.share._asdict(),
                         }
                         for rate in one.rates
                     ],
@@ -72,9 +71,7 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
             },
         },
         "sensitivity": {of: _shares(one) for of, one in insight.sensitivities.items()},
-        "rank_correlation": {
-            path: _estimate(share) for path, share in insight.correlations.items()
-        },
+        "rank_correlation": {path: share._asdict() for path, share in insight.correlations.items()},
         "dependence": {name: one.strength for name, one in insight.dependence.items()},
         "maps": [_map(one) for one in insight.maps],
         "worst": [_sample(insight, place, folder) for place in insight.worst],
@@ -91,14 +88,10 @@ def _named(scenario: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(scenario.get(key) or "") for key in ("name", "title")}
 
 
-def _estimate(estimate: Estimate) -> dict[str, float]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-
-
 def _summary(one: Summary) -> dict[str, Any]:
     percentiles = {
         f"p{round(100.0 * entry.level)}": {
-            **_estimate(entry.at),
+            **entry.at._asdict(),
             "failed": math.isinf(entry.at.value),
         }
         for entry in one.percentiles
@@ -120,8 +113,8 @@ def _shares(one: Sensitivity) -> dict[str, Any]:
     return {
         "method": one.method,
         "samples": one.used,
-        "first": {path: _estimate(share) for path, share in one.first.items()},
-        "total": {path: _estimate(share) for path, share in one.total.items()} or None,
+        "first": {path: share._asdict() for path, share in one.first.items()},
+        "total": {path: share._asdict() for path, share in one.total.items()} or None,
     }
 
 

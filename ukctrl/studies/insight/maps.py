@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
-from ukctrl.studies.insight.bins import Bins, bins_of, labels_of
-from ukctrl.studies.insight.study_runs import Axis
+from ukctrl.studies.insight.study_runs import Axis, Bins, bins_of, labels_of
 
 MOST_CELLS = 48
 """Values of a grid along one side of a map; more are drawn in ranges."""

@@ -28,12 +28,10 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.statistics import CONFIDENCE, Estimate
-from ukctrl.studies.insight.bins import bins_of
-from ukctrl.studies.insight.study_runs import Axis, Runs
+from ukctrl.studies.insight.study_runs import Axis, Runs, bins_of
 
 Method = Literal["saltelli", "grid", "binned"]
 Quantity = Literal["value", "rank", "success"]
-Shares = list[dict[str, Estimate]]
 
 LEAST = 20
 """Of fewer points no share is estimated."""
@@ -104,19 +102,25 @@ def sensitivities(
         return {}
     points = _Points.of(runs)
     y = np.array([points.means(values) for values in outputs.values()])
-    first: Shares
-    total: Shares = []
     match method:
         case "saltelli":
-            first, total = _saltelli(points, y, intervals)
+            shares, half = _saltelli(points, y, intervals)
         case "grid":
-            first, total = _grid(points, y)
+            shares = _grid(points, y)
+            half = np.zeros_like(shares)
         case _:
-            first = _binned(points, y, intervals)
-    return {
-        name: Sensitivity(name, of, method, first[k], total[k] if total else {}, len(runs))
-        for k, name in enumerate(outputs)
-    }
+            shares, half = _binned(points, y, intervals)
+    found = {}
+    for k, name in enumerate(outputs):
+        first, *total = (
+            {
+                axis.path: Estimate(float(at), float(at - by), float(at + by))
+                for axis, at, by in zip(points.axes, middles, halves, strict=True)
+            }
+            for middles, halves in zip(shares[:, k], half[:, k], strict=True)
+        )
+        found[name] = Sensitivity(name, of, method, first, total[0] if total else {}, len(runs))
+    return found
 
 
 def ranks(merit: Array) -> Array:
@@ -195,7 +199,10 @@ class _Points:
         return bool(size == len(self.first)) and len(np.unique(self.cells)) == len(self.first)
 
 
-def _saltelli(points: _Points, y: Array, intervals: bool) -> tuple[Shares, Shares]:
+def _saltelli(points: _Points, y: Array, intervals: bool) -> tuple[Array, Array]:
+    """Return indices of first order and total ones, shape `(2, outputs, factors)`, and how far
+    their intervals reach to either side.
+    """
     from scipy.stats import sobol_indices
 
     d, n = len(points.axes), points.rows
@@ -212,18 +219,7 @@ def _saltelli(points: _Points, y: Array, intervals: bool) -> tuple[Shares, Share
     middle = indices(blocks)
     draws = _draws(n, intervals)
     again = [indices(blocks[..., draw]) for draw in draws]
-    half = _half_width(np.array(again)) if again else np.full_like(middle, np.nan)
-    first, total = (
-        [
-            {
-                axis.path: _estimate(middle[order, k, i], half[order, k, i])
-                for i, axis in enumerate(points.axes)
-            }
-            for k in range(len(y))
-        ]
-        for order in (0, 1)
-    )
-    return first, total
+    return middle, _half_width(np.array(again)) if again else np.full_like(middle, np.nan)
 
 
 def _draws(n: int, intervals: bool) -> NDArray[np.int64]:
@@ -240,42 +236,34 @@ def _half_width(resampled: Array) -> Array:
     return half
 
 
-def _estimate(middle: float, half: float) -> Estimate:
-    return Estimate(float(middle), float(middle - half), float(middle + half))
-
-
-def _grid(points: _Points, y: Array) -> tuple[Shares, Shares]:
+def _grid(points: _Points, y: Array) -> Array:
+    """Return shares of first order and total ones, shape `(2, outputs, factors)`."""
     shape, order = points.shape, np.argsort(points.cells)
-    first: Shares = []
-    total: Shares = []
-    for row in y:
+    shares = np.zeros((2, len(y), len(shape)))
+    for k, row in enumerate(y):
         box, variance = row[order].reshape(shape), float(np.var(row))
-        ones: dict[str, Estimate] = {}
-        alls: dict[str, Estimate] = {}
-        for i, axis in enumerate(points.axes):
+        for i in range(len(shape)) if variance > 0.0 else ():
             others = tuple(k for k in range(len(shape)) if k != i)
-            alone, rest = float(np.var(box.mean(axis=others))), float(np.mean(np.var(box, axis=i)))
-            share = (alone / variance, rest / variance) if variance > 0.0 else (0.0, 0.0)
-            ones[axis.path], alls[axis.path] = (_estimate(value, 0.0) for value in share)
-        first.append(ones)
-        total.append(alls)
-    return first, total
+            alone, rest = np.var(box.mean(axis=others)), np.mean(np.var(box, axis=i))
+            shares[:, k, i] = alone / variance, rest / variance
+    return shares
 
 
-def _binned(points: _Points, y: Array, intervals: bool) -> Shares:
-    r"""Return $1 - (1 - \eta^2)(n - 1)/(n - m)$ of $m$ ranges."""
+def _binned(points: _Points, y: Array, intervals: bool) -> tuple[Array, Array]:
+    r"""Return shares of first order, $1 - (1 - \eta^2)(n - 1)/(n - m)$ of $m$ ranges, likewise."""
     n = len(points.first)
     most = int(np.clip(round(n ** (1.0 / 3.0)), 2, MOST_BINS))
     draws = _draws(n, intervals)
-    explained: Shares = [{} for _ in y]
-    for axis in points.axes:
+    shares = np.zeros((1, len(y), len(points.axes)))
+    half = np.full_like(shares, np.nan)
+    for i, axis in enumerate(points.axes):
         bins = bins_of(axis, most)
-        for shares, row in zip(explained, y, strict=True):
-            middle = _explained(bins.place, row, bins.size)
+        for k, row in enumerate(y):
+            shares[0, k, i] = _explained(bins.place, row, bins.size)
             again = np.array([_explained(bins.place[d], row[d], bins.size) for d in draws])
-            half = float(_half_width(again)) if len(draws) else float("nan")
-            shares[axis.path] = _estimate(middle, half)
-    return explained
+            if len(draws):
+                half[0, k, i] = _half_width(again)
+    return shares, half
 
 
 def _explained(place: NDArray[np.intp], y: Array, bins: int) -> float:

@@ -12,18 +12,17 @@ from typing import NamedTuple
 
 from ukctrl.core.number_text import number, prefixed
 from ukctrl.reports import web_page
+from ukctrl.reports.run_page import Tile
+from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import STATUSES
-from ukctrl.simulation.result.storage import toml_text, write_atomically
 from ukctrl.studies.insight import study_figures
 from ukctrl.studies.insight import study_tables as tables
-from ukctrl.studies.insight.command import SCENARIO, command_of
 from ukctrl.studies.insight.insight import Insight
 from ukctrl.studies.insight.insight_record import to_dict
 from ukctrl.studies.insight.insight_verdicts import headline, sensitivity_words, verdicts
-from ukctrl.studies.insight.sample_replay import Replay, Role, replay
+from ukctrl.studies.insight.sample_replay import SCENARIO, Replay, Role, command_of, replay
 from ukctrl.studies.sweep import Study
 
-PAGE, SUMMARY = "report.html", "summary.json"
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is to do."""
 
@@ -73,13 +72,16 @@ def write_study_report(
     insight = Insight.of(study, cost=cost, require=require, maps=maps, trust=trust)
     images = study_figures.pictures(insight)
     with web_page.folder_for("the report", home):
-        write_atomically(home / SCENARIO, toml_text(study.scenario).encode())
         replays = _replays(insight, home, trust, progress) if again else ()
-        web_page.write_pictures(images, home, [old.stem for old in home.glob("study_*.png")])
-        text = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
-        write_atomically(home / SUMMARY, f"{text}\n".encode())
-        write_atomically(home / PAGE, html(insight, images, replays, home).encode())
-    return StudyReport(home / PAGE, insight, replays)
+        known = [old.stem for old in home.glob("study_*.png")]
+    summary = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)
+    texts = {
+        SCENARIO: toml_text(study.scenario),
+        "summary.json": f"{summary}\n",
+        "report.html": html(insight, images, replays, home),
+    }
+    page = web_page.write_page("the report", home, texts, images, known)
+    return StudyReport(page, insight, replays)
 
 
 def _replays(
@@ -185,18 +187,16 @@ def _dependence_words(insight: Insight) -> str:
     )
 
 
-def _tiles(insight: Insight) -> list[dict[str, str]]:
+def _tiles(insight: Insight) -> list[Tile]:
     share = insight.completed
     aside = ""
     if math.isfinite(share.low):
         aside = f"95 % confidence: {number(100 * share.low)} to {number(100 * share.high)} %"
-    tiles = [
-        {"name": "completed", "value": number(100.0 * share.value), "unit": "%", "aside": aside}
-    ]
+    tiles = [Tile("completed", number(100.0 * share.value), "%", aside)]
     if insight.require:
         value = number(100.0 * insight.succeeded.value)
         limits = ", ".join(f"{name} ≤ {number(most)}" for name, most in insight.require.items())
-        tiles.append({"name": "as required", "value": value, "unit": "%", "aside": limits})
+        tiles.append(Tile("as required", value, "%", limits))
     overall = insight.overall
     if overall.known:
         entries = [
@@ -209,7 +209,7 @@ def _tiles(insight: Insight) -> list[dict[str, str]]:
             text = "failed" if math.isinf(at) else number(factor * at)
             aside = insight.cost.text if text != "failed" else "too many failed for a bound"
             unit = unit if text != "failed" else ""
-            tiles.append({"name": name, "value": text, "unit": unit, "aside": aside})
+            tiles.append(Tile(name, text, unit, aside))
     return tiles
 
 

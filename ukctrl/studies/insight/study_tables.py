@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ukctrl.core.number_text import number, sentence, unit_text
+from ukctrl.core.number_text import number, unit_text
 from ukctrl.core.statistics import Estimate
-from ukctrl.reports.table import Cell, Column, Mark, Table
-from ukctrl.simulation.result.metrics import METRICS
+from ukctrl.reports.table import Cell, Column, Mark, Table, meaning
 from ukctrl.studies.insight.insight import Insight
+from ukctrl.studies.insight.summary import SHOWN
 
-SHOWN = (0.05, 0.5, 0.95, 0.99)
-"""Percentiles in the table; `summary.json` has all."""
 SHOWN_SHORT = (0.5, 0.95, 0.99)
 """Percentiles in the short table."""
 MOST_REASONS = 12
@@ -28,21 +26,18 @@ def metric_table(insight: Insight) -> Table:
     if insight.cost.text not in insight.runs.metrics:
         summaries.insert(0, insight.overall)
     heads = ["samples", "mean", "sd", *(f"{100.0 * level:g} %" for level in SHOWN), "worst"]
-    rows = [
-        [
-            Cell(one.metric, aside=unit_text(insight.unit_of(one.metric))),
-            *(Cell(text) for text in (str(one.known), number(one.mean), number(one.deviation))),
-            *(_percentile(one.percentile(level)) for level in SHOWN),
-            Cell(number(one.worst), aside=f"sample {one.worst_sample}"),
-        ]
-        for one in summaries
-    ]
-    described = {name: metric.description for name, metric in METRICS.items()}
-    meanings = [described.get(one.metric.partition(".")[0], "the cost") for one in summaries]
-    return Table(
+    return Table.of(
         [Column("metric", "name"), *map(Column, heads)],
-        rows,
-        [sentence(text.replace("`", "")) for text in meanings],
+        (
+            [
+                Cell(one.metric, aside=unit_text(insight.unit_of(one.metric))),
+                *(str(one.known), number(one.mean), number(one.deviation)),
+                *(_percentile(one.percentile(level)) for level in SHOWN),
+                Cell(number(one.worst), aside=f"sample {one.worst_sample}"),
+            ]
+            for one in summaries
+        ),
+        (meaning(one.metric) for one in summaries),
     )
 
 
@@ -50,19 +45,20 @@ def short_metric_table(insight: Insight, names: Sequence[str]) -> Table:
     """Return the cost and the metrics of these names by percentiles alone."""
     known = {one.metric: one for one in insight.summaries}
     summaries = [known[name] for name in names if name in known and name != insight.cost.text]
-    columns = [Column("metric", "name"), Column("", "unit")]
-    columns += [Column(f"{100.0 * level:g} %") for level in SHOWN_SHORT]
-    rows = [
-        [
-            Cell(one.metric),
-            Cell(unit_text(insight.unit_of(one.metric))),
-            *(_percentile(one.percentile(level), 4)._replace(aside="") for level in SHOWN_SHORT),
-            Cell(number(one.worst, 4)),
-        ]
-        for one in (insight.overall, *summaries)
-        if one.known
-    ]
-    return Table([*columns, Column("worst")], rows)
+    heads = [*(f"{100.0 * level:g} %" for level in SHOWN_SHORT), "worst"]
+    return Table.of(
+        [Column("metric", "name"), Column("", "unit"), *map(Column, heads)],
+        (
+            [
+                one.metric,
+                unit_text(insight.unit_of(one.metric)),
+                *(_percentile(one.percentile(at), 4)._replace(aside="") for at in SHOWN_SHORT),
+                number(one.worst, 4),
+            ]
+            for one in (insight.overall, *summaries)
+            if one.known
+        ),
+    )
 
 
 def _percentile(at: Estimate, digits: int = 3) -> Cell:
@@ -86,24 +82,19 @@ def _interval(at: Estimate) -> str:
 
 def reason_table(insight: Insight) -> Table:
     """Return why samples failed, the commonest first."""
-    columns = [Column("status", "text"), Column("samples"), Column("why, of the first", "meaning")]
-    return Table(
-        columns,
-        [
-            [
-                Cell(reason.status, "bad"),
-                Cell(str(reason.samples)),
-                Cell(f"{reason.message} (sample {reason.sample})"),
-            ]
-            for reason in insight.reasons[:MOST_REASONS]
-        ],
+    return Table.of(
+        [Column("status", "text"), Column("samples"), Column("why, of the first", "meaning")],
+        (
+            [Cell(one.status, "bad"), str(one.samples), f"{one.message} (sample {one.sample})"]
+            for one in insight.reasons[:MOST_REASONS]
+        ),
     )
 
 
 def factor_table(insight: Insight) -> Table:
     """Return what was varied, and what each factor has to do with the cost and with failing."""
     separations = {one.path: one for one in insight.separations}
-    rows = []
+    rows: list[list[Cell | str]] = []
     for factor, axis in zip(insight.study.factors, insight.runs.axes, strict=True):
         one = separations.get(axis.path)
         succeeded = ""
@@ -116,21 +107,15 @@ def factor_table(insight: Insight) -> Table:
         rho = insight.correlations[axis.path]
         bounded = math.isfinite(rho.low) and insight.runs.design == "random"
         interval = f"{number(rho.low, 2)} to {number(rho.high, 2)}" if bounded else ""
-        rows.append(
-            [
-                Cell(axis.path),
-                Cell(factor_words(factor.to_dict())),
-                Cell(number(rho.value, 2), aside=interval),
-                Cell(succeeded),
-            ]
-        )
+        correlation = Cell(number(rho.value, 2), aside=interval)
+        rows.append([axis.path, factor_words(factor.to_dict()), correlation, succeeded])
     columns = [
         Column("factor", "name"),
         Column("varied", "text"),
         Column(f"rank correlation with {insight.cost.text}"),
         Column("samples that succeeded, where it separates", "text"),
     ]
-    return Table(columns, rows)
+    return Table.of(columns, rows)
 
 
 def factor_words(spread: dict[str, Any]) -> str:
@@ -156,7 +141,7 @@ def factor_words(spread: dict[str, Any]) -> str:
 def dependence_table(insight: Insight) -> Table:
     """Return the shares of every metric's rank by factor, the largest of a line marked."""
     paths = [axis.path for axis in insight.runs.varied]
-    rows = []
+    rows: list[list[Cell | str]] = []
     for name, one in insight.dependence.items():
         if "." in name and name != insight.cost.text:
             continue
@@ -169,38 +154,38 @@ def dependence_table(insight: Insight) -> Table:
             )
             for path in paths
         ]
-        rows.append([Cell(name), *shares])
-    return Table([Column("metric", "name"), *map(Column, paths)], rows)
+        rows.append([name, *shares])
+    return Table.of([Column("metric", "name"), *map(Column, paths)], rows)
 
 
 def worst_table(insight: Insight) -> Table:
     """Return the completed samples with the highest cost."""
-    rows = [
+    rows: Iterator[list[Cell | str]] = (
         [
-            _sample(insight, place),
+            str(insight.runs.number[place]),
             Cell(number(float(insight.values[place]), 4), "strong"),
             *_varied(insight, place),
         ]
         for place in insight.worst
-    ]
-    return Table(_sample_columns(insight, Column(insight.cost.text)), rows)
+    )
+    return Table.of(_sample_columns(insight, Column(insight.cost.text)), rows)
 
 
 def failed_table(insight: Insight) -> Table:
     """Return the first samples that did not complete."""
     runs = insight.runs
-    rows = [
+    rows: Iterator[list[Cell | str]] = (
         [
-            _sample(insight, place),
+            str(runs.number[place]),
             Cell(runs.status[place], "bad"),
-            Cell(number(float(runs.reached[place]))),
+            number(float(runs.reached[place])),
             *_varied(insight, place),
-            Cell(runs.message[place]),
+            runs.message[place],
         ]
         for place in insight.failed
-    ]
+    )
     between = Column("status", "text"), Column("reached [s]")
-    return Table([*_sample_columns(insight, *between), Column("why", "meaning")], rows)
+    return Table.of([*_sample_columns(insight, *between), Column("why", "meaning")], rows)
 
 
 def _sample_columns(insight: Insight, *between: Column) -> list[Column]:
@@ -208,16 +193,10 @@ def _sample_columns(insight: Insight, *between: Column) -> list[Column]:
     return [Column("sample"), *between, *varied]
 
 
-def _sample(insight: Insight, place: int) -> Cell:
-    return Cell(str(int(insight.runs.number[place])))
-
-
-def _varied(insight: Insight, place: int) -> list[Cell]:
+def _varied(insight: Insight, place: int) -> list[str]:
     """Return the values of the factors in a sample."""
-    values: Sequence[tuple[Any, float]] = [
-        (axis, float(axis.values[place])) for axis in insight.runs.varied
-    ]
-    return [Cell(axis.names[round(v)] if axis.names else number(v, 4)) for axis, v in values]
+    values = ((axis.names, float(axis.values[place])) for axis in insight.runs.varied)
+    return [names[round(value)] if names else number(value, 4) for names, value in values]
 
 
 def _share(share: Estimate) -> str:

@@ -12,15 +12,58 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Array
+from ukctrl.core.arrays import Array, Flags
 from ukctrl.core.extremes import first_largest
-from ukctrl.core.statistics import Estimate, quantile, quantile_interval
-from ukctrl.studies.insight.effective_samples import families, worth
+from ukctrl.core.statistics import CONFIDENCE, Estimate, quantile, quantile_interval, wilson
 from ukctrl.studies.insight.study_runs import Runs, worst_where_none
+
+Family = NDArray[np.intp] | None
+"""Which samples share values of factors, shape `(n,)`; None where all are independent."""
+
+
+def families(runs: Runs) -> Family:
+    """Return which samples share values: the blocks of a Saltelli design, and repeats."""
+    if runs.design == "saltelli":
+        rows = -(-int(runs.point.max() + 1) // (len(runs.axes) + 2))
+        family: NDArray[np.intp] = runs.point % rows
+        return family
+    return runs.point if runs.repeats > 1 else None
+
+
+def worth(chosen: Flags, family: Family) -> float:
+    r"""Return how many independent samples would tell a share as well as these.
+
+    With $N$ families among $n$ samples and $e_j$ the sum of $[\text{chosen}] - p$ in each,
+    $\widehat{\operatorname{var}} = \frac{N}{N-1} \sum_j e_j^2 / n^2$, and
+    $n_\mathrm{eff} = p (1 - p) / \widehat{\operatorname{var}}$, between $N$ and $n$.
+    """
+    n = len(chosen)
+    if family is None:
+        return float(n)
+    p = float(chosen.mean())
+    apart = np.bincount(np.unique(family, return_inverse=True)[1], chosen - p)
+    count = len(apart)
+    variance = count / max(count - 1, 1) * float(np.sum(apart**2)) / n**2
+    if variance <= 0.0:
+        return float(count)
+    return float(np.clip(p * (1.0 - p) / variance, count, n))
+
+
+def share(chosen: Flags, family: Family = None, confidence: float = CONFIDENCE) -> Estimate:
+    """Return the share of what is chosen, with Wilson's interval for what the samples are worth."""
+    n = len(chosen)
+    if not n:
+        return wilson(0, 0)
+    effective = worth(chosen, family)
+    return wilson(float(chosen.sum()) * effective / n, effective, confidence)
+
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Percentiles of every metric, as fractions."""
+SHOWN = (0.05, 0.5, 0.95, 0.99)
+"""Those of them in tables and figures; `summary.json` has all."""
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
@@ -80,23 +123,15 @@ def summary_of(runs: Runs, name: str, values: Array) -> Summary:
     """Return the summary of values that are NaN where a sample failed or has none."""
     known = np.isfinite(values)
     finite = values[known]
-    if not finite.size:
-        nothing = Estimate(*[float("nan")] * 3)
-        return Summary(
-            metric=name,
-            known=0,
-            failed=int((~runs.completed).sum()),
-            without=int(runs.completed.sum()),
-            mean=float("nan"),
-            deviation=float("nan"),
-            percentiles=tuple(Percentile(level, nothing) for level in LEVELS),
-            best=float("nan"),
-            worst=float("nan"),
-            worst_sample=-1,
-        )
-    with np.errstate(over="ignore"):
-        mean = float(np.mean(finite))
-        deviation = float(np.std(finite, ddof=1)) if finite.size > 1 else float("nan")
+    mean = deviation = best = worst = float("nan")
+    levels, worst_sample = tuple(Percentile(at, Estimate(*[mean] * 3)) for at in LEVELS), -1
+    if finite.size:
+        with np.errstate(over="ignore"):
+            mean = float(np.mean(finite))
+            deviation = float(np.std(finite, ddof=1)) if finite.size > 1 else deviation
+        best, worst = float(finite.min()), float(finite.max())
+        levels = percentiles(worst_where_none(values), runs)
+        worst_sample = int(runs.number[first_largest(np.where(known, values, -np.inf))])
     return Summary(
         metric=name,
         known=len(finite),
@@ -104,10 +139,10 @@ def summary_of(runs: Runs, name: str, values: Array) -> Summary:
         without=int((runs.completed & ~known).sum()),
         mean=mean,
         deviation=deviation,
-        percentiles=percentiles(worst_where_none(values), runs),
-        best=float(finite.min()),
-        worst=float(finite.max()),
-        worst_sample=int(runs.number[first_largest(np.where(known, values, -np.inf))]),
+        percentiles=levels,
+        best=best,
+        worst=worst,
+        worst_sample=worst_sample,
     )
 
 

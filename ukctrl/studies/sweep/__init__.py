@@ -1,9 +1,9 @@
 """How does a scenario fare where some of its values vary?
 
 1. `spread`, `factor`, `plan`: what varies, and which values each sample has.
-2. `try_out`, `sample`, `row`: does it fit at all; one sample as a task; what is recorded of it.
-3. `journal`, `study_table`, `study`, `study_folder`: the records, as lines, a table and a folder.
-4. `keep`, `named_files`, `cluster`: results kept whole, files that must stay, a Dask cluster.
+2. `try_out`, `sample`: does it fit at all; one sample as a task.
+3. `journal`, `study_table`, `study`: the records, as lines, a table and a folder.
+4. `keep`, `cluster`: results kept whole, a Dask cluster.
 5. `sweep`: all of it, which goes on where it was stopped or killed.
 """
 

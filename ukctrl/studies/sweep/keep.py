@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 from ukctrl.core.errors import InputError, near_miss, unknown_name
 from ukctrl.simulation.result import metrics
-from ukctrl.studies.sweep.row import FAILED, TIMED_OUT
+from ukctrl.studies.sweep.journal import FAILED, TIMED_OUT
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.studies.batch import point_generator, sample_seed
+from ukctrl.studies.batch.run_outcome import point_generator, sample_seed
 from ukctrl.studies.sweep.factor import Factor
 
 Design = Literal["grid", "random", "sobol", "saltelli"]

@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.prepare import true_robot
+from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Outcome, Run, Watch
+from ukctrl.studies.batch.run_outcome import Outcome, Run
+from ukctrl.studies.batch.task import Shared, Watch
+from ukctrl.studies.sweep.journal import FAILED, TIMED_OUT, Row
 from ukctrl.studies.sweep.plan import Plan
-from ukctrl.studies.sweep.row import FAILED, TIMED_OUT, Row
 from ukctrl.studies.sweep.study_table import UNTIMED
 
 
 @final
 @dc.dataclass(frozen=True, kw_only=True)
-class Base:
+class Base(Shared):
     """What all samples share."""
 
     scenario: Scenario
@@ -53,10 +54,6 @@ class Base:
             return true_robot(self.scenario.robot)
         except UkctrlError:
             return None  # each sample says why
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the fields alone: a robot is loaded sooner than sent."""
-        return {field.name: getattr(self, field.name) for field in dc.fields(self)}
 
     def scenario_of(self, sample: int) -> Scenario:
         """Return the scenario of a sample.
@@ -150,16 +147,9 @@ class Sample:
     def _row(self, outcome: Outcome) -> Row:
         if not outcome.metrics:  # there was no run
             return self.failed(outcome.message)
-        return self._made(
-            outcome.status,
-            outcome.message,
-            outcome.reached,
-            {
-                name: value
-                for name, value in outcome.metrics.items()
-                if name.partition(".")[0] in UNTIMED
-            },
-        )
+        every = outcome.metrics.items()
+        metrics = {name: value for name, value in every if name.partition(".")[0] in UNTIMED}
+        return self._made(outcome.status, outcome.message, outcome.reached, metrics)
 
     def failed(self, message: str) -> Row:
         """Return the row of a sample that could not be run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
 import math
 from collections.abc import Mapping, Sequence
@@ -15,14 +16,43 @@ Column = Literal["bool", "int", "float", "text"]
 """What a column of a study's table holds."""
 MOST_LEVELS = 1_000_000
 """More values of one factor than this are a typing error."""
+TAIL = 2.0**-32
+"""The outermost place of a normal distribution, 6.2 standard deviations off: its ends are nowhere.
+"""
+
+
+class Spread(abc.ABC):
+    """How one value varies."""
+
+    kind: ClassVar[str]
+
+    @abc.abstractmethod
+    def at(self, place: float) -> object:
+        """Return the value at a place of the unit interval."""
+
+    @abc.abstractmethod
+    def levels(self) -> Sequence[object] | None:
+        """Return the values of a grid; None where their number is not given."""
+
+    @abc.abstractmethod
+    def ends(self) -> Sequence[object]:
+        """Return what must be acceptable wherever it goes."""
+
+    @abc.abstractmethod
+    def column(self) -> Column:
+        """Return what a column of these values holds."""
+
+    @abc.abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
 
 
 @final
 @dc.dataclass(frozen=True)
-class Levels:
+class Levels(Spread):
     """Some values, each as likely as another."""
 
-    kind: ClassVar[str] = "list"
+    kind = "list"
     values: tuple[object, ...]
     """Numbers, texts, truth values, or lists and tables of them."""
 
@@ -31,19 +61,15 @@ class Levels:
             raise InputError("must have at least one value; got none.")
 
     def at(self, place: float) -> object:
-        """Return the value at a place of the unit interval."""
         return self.values[min(int(place * len(self.values)), len(self.values) - 1)]
 
     def levels(self) -> Sequence[object]:
-        """Return the values of a grid."""
         return self.values
 
     def ends(self) -> Sequence[object]:
-        """Return what must be acceptable wherever it goes: all of it."""
         return self.values
 
     def column(self) -> Column:
-        """Return what a column of these values holds."""
         if all(isinstance(value, bool) for value in self.values):
             return "bool"
         if any(
@@ -53,13 +79,39 @@ class Levels:
         return "int" if all(isinstance(value, int) for value in self.values) else "float"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
         return {"kind": self.kind, "values": list(self.values)}
 
 
+class _Numbers(Spread):
+    """What spreads of numbers share: any of them, or so many where a grid is wanted."""
+
+    count: int | None
+
+    def levels(self) -> Sequence[object] | None:
+        return None if self.count is None else self._grid(self.count)
+
+    @abc.abstractmethod
+    def _grid(self, count: int) -> list[Any]:
+        """Return so many values."""
+
+    def column(self) -> Column:
+        return "float"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **vars(self)}
+
+    def _check(self, right: bool, must: str, got: str) -> None:
+        if not right:
+            raise InputError(f"{must}; got {got}.")
+        if self.count is not None and not 2 <= self.count <= MOST_LEVELS:
+            raise InputError(
+                f"the number of values must be from 2 to {MOST_LEVELS}; got {self.count}."
+            )
+
+
 @dc.dataclass(frozen=True)
-class _Interval:
-    """What ranges share: two ends, and a number of values where a grid is wanted."""
+class _Interval(_Numbers):
+    """What ranges share: two ends."""
 
     low: float
     high: float
@@ -67,19 +119,12 @@ class _Interval:
     """Values of a grid; absent: any value of the range."""
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise InputError(
-                f"the range must go up from one number to another; got {self.low:g}:{self.high:g}."
-            )
-        _check_count(self.count)
+        rises = math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high
+        must = "the range must go up from one number to another"
+        self._check(rises, must, f"{self.low:g}:{self.high:g}")
 
     def ends(self) -> Sequence[object]:
-        """Return what must be acceptable wherever it goes."""
         return (self.low, self.high)
-
-    def column(self) -> Column:
-        """Return what a column of these values holds."""
-        return "float"
 
 
 @final
@@ -87,19 +132,13 @@ class _Interval:
 class Uniform(_Interval):
     """Any value of a range, or equally spaced ones."""
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     def at(self, place: float) -> float:
-        """Return the value at a place of the unit interval."""
         return self.low + (self.high - self.low) * place
 
-    def levels(self) -> Sequence[object] | None:
-        """Return the values of a grid; None where their number is not given."""
-        return None if self.count is None else np.linspace(self.low, self.high, self.count).tolist()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {"kind": self.kind, **dc.asdict(self)}
+    def _grid(self, count: int) -> list[Any]:
+        return [float(x) for x in np.linspace(self.low, self.high, count)]
 
 
 @final
@@ -107,78 +146,45 @@ class Uniform(_Interval):
 class Log(_Interval):
     """Any value of a positive range, evenly in its logarithm."""
 
-    kind: ClassVar[str] = "log"
+    kind = "log"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.low > 0.0:
-            raise InputError(
-                f"the range of 'log' must be positive; got {self.low:g}:{self.high:g}."
-            )
+        must = "the range of 'log' must be positive"
+        self._check(self.low > 0.0, must, f"{self.low:g}:{self.high:g}")
 
     def at(self, place: float) -> float:
-        """Return the value at a place of the unit interval."""
         return float(min(self.low * (self.high / self.low) ** place, self.high))
 
-    def levels(self) -> Sequence[object] | None:
-        """Return the values of a grid; None where their number is not given."""
-        return (
-            None if self.count is None else np.geomspace(self.low, self.high, self.count).tolist()
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {"kind": self.kind, **dc.asdict(self)}
+    def _grid(self, count: int) -> list[Any]:
+        return [float(x) for x in np.geomspace(self.low, self.high, count)]
 
 
 @final
 @dc.dataclass(frozen=True)
-class Whole:
+class Whole(_Interval):
     """Any whole number from one to another, both included, or some of them."""
 
-    kind: ClassVar[str] = "whole"
+    kind = "whole"
     low: int
     high: int
-    count: int | None = None
-    """Values of a grid; absent: any value of the range."""
-
-    def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise InputError(
-                f"the range must go up from one number to another; got {self.low}:{self.high}."
-            )
-        _check_count(self.count)
 
     def at(self, place: float) -> int:
-        """Return the value at a place of the unit interval."""
         return min(self.low + int((self.high - self.low + 1) * place), self.high)
 
-    def levels(self) -> Sequence[object] | None:
-        """Return the values of a grid; None where their number is not given."""
-        if self.count is None:
-            return None
-        levels = {round(value) for value in np.linspace(self.low, self.high, self.count).tolist()}
-        return sorted(levels)
-
-    def ends(self) -> Sequence[object]:
-        """Return what must be acceptable wherever it goes."""
-        return (self.low, self.high)
+    def _grid(self, count: int) -> list[Any]:
+        return sorted({round(value) for value in np.linspace(self.low, self.high, count).tolist()})
 
     def column(self) -> Column:
-        """Return what a column of these values holds."""
         return "int"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {"kind": self.kind, **dc.asdict(self)}
 
 
 @final
 @dc.dataclass(frozen=True)
-class Normal:
+class Normal(_Numbers):
     """Values with a normal distribution."""
 
-    kind: ClassVar[str] = "normal"
+    kind = "normal"
     mean: float
     sd: float
     """Standard deviation."""
@@ -186,60 +192,26 @@ class Normal:
     """Values of a grid, the middles of as many equally likely parts; absent: any value."""
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mean) and math.isfinite(self.sd) and self.sd > 0.0):
-            raise InputError(
-                "a normal distribution must have a finite mean and a positive standard deviation; "
-                f"got {self.mean:g}:{self.sd:g}."
-            )
-        _check_count(self.count)
+        right = math.isfinite(self.mean) and math.isfinite(self.sd) and self.sd > 0.0
+        must = "a normal distribution must have a finite mean and a positive standard deviation"
+        self._check(right, must, f"{self.mean:g}:{self.sd:g}")
 
     def at(self, place: float) -> float:
-        """Return the value at a place of the unit interval."""
         from scipy.special import ndtri
 
         return self.mean + self.sd * float(ndtri(min(max(place, TAIL), 1.0 - TAIL)))
 
-    def levels(self) -> Sequence[object] | None:
-        """Return the values of a grid; None where their number is not given."""
-        if self.count is None:
-            return None
-        return [self.at((k + 0.5) / self.count) for k in range(self.count)]
+    def _grid(self, count: int) -> list[Any]:
+        return [self.at((k + 0.5) / count) for k in range(count)]
 
     def ends(self) -> Sequence[object]:
-        """Return what must be acceptable wherever it goes."""
         return (self.mean,)
-
-    def column(self) -> Column:
-        """Return what a column of these values holds."""
-        return "float"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-able data."""
-        return {"kind": self.kind, **dc.asdict(self)}
-
-
-TAIL = 2.0**-32
-"""The outermost place of a normal distribution, 6.2 standard deviations off: its ends are nowhere.
-"""
-Spread = Levels | Uniform | Log | Whole | Normal
 
 
 def spread_from(data: Mapping[str, Any]) -> Spread:
     """Read a spread back from its data."""
+    kinds: dict[str, type[Spread]] = {one.kind: one for one in (Log, Whole, Normal)}
+    if data["kind"] == Levels.kind:
+        return Levels(tuple(data["values"]))
     fields = {key: value for key, value in data.items() if key not in ("kind", "path")}
-    match data["kind"]:
-        case "list":
-            return Levels(tuple(fields["values"]))
-        case "log":
-            return Log(**fields)
-        case "whole":
-            return Whole(**fields)
-        case "normal":
-            return Normal(**fields)
-        case _:
-            return Uniform(**fields)
-
-
-def _check_count(count: int | None) -> None:
-    if count is not None and not 2 <= count <= MOST_LEVELS:
-        raise InputError(f"the number of values must be from 2 to {MOST_LEVELS}; got {count}.")
+    return kinds.get(data["kind"], Uniform)(**fields)

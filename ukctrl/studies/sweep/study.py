@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog
+from ukctrl.core.files.toml import read_toml
 from ukctrl.simulation.loop.provenance import origin
-from ukctrl.simulation.result.storage import plain, replacing, toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep.factor import Factor
-from ukctrl.studies.sweep.journal import read_rows
-from ukctrl.studies.sweep.named_files import named_files
+from ukctrl.studies.sweep.journal import Row, read_rows
 from ukctrl.studies.sweep.plan import Design, Plan
-from ukctrl.studies.sweep.row import Row
-from ukctrl.studies.sweep.study_table import rows_of, table_of, write_csv, write_parquet
+from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
+DIGITS = 16
+"""Digits of a digest that are kept."""
 FORMAT = 1
 """Version of the folder's layout."""
-DESCRIPTION, JOURNAL, CSV, PARQUET = "study.json", "journal.jsonl", "study.csv", "study.parquet"
+DESCRIPTION, JOURNAL = "study.json", "journal.jsonl"
 RESULTS = "results"
 """Folder of the results that are kept whole, one below it for each sample."""
 
@@ -230,9 +232,51 @@ class Study:
         return [row._replace(values=plan.values(row.sample)) for row in rows]
 
 
-def write_tables(folder: Path, table: pd.DataFrame) -> None:
-    """Write `study.csv` and `study.parquet`, each in one atomic step."""
-    with replacing(folder / CSV) as target:
-        write_csv(table, target)
-    with replacing(folder / PARQUET) as target:
-        write_parquet(table, target)
+def named_files(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return the files that a scenario's table names, each with a digest of what it holds.
+
+    These are robots with their models, laws and other code of the user's, tables of numbers. What
+    a file of code imports, and the meshes of a model, are not among them.
+    """
+    digests: dict[str, str] = {}
+    for text in _texts(table):
+        _note(digests, Path(text.rpartition(":")[0] if ".py:" in text else text))
+    for robot in _robots(table):
+        try:
+            path = catalog.find("robots", robot)
+            named = list(_texts(read_toml(path))) if path.suffix == ".toml" else []
+        except UkctrlError:
+            continue  # whoever loads it says what is wrong
+        _note(digests, path)
+        for text in named:
+            _note(digests, path.parent / (text.rpartition(":")[0] if ".py:" in text else text))
+    return dict(sorted(digests.items()))
+
+
+def _robots(table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the robots of a scenario, the true one and the believed one, as they are named."""
+    for holder in (table, table.get("believed") or {}):
+        robot = holder.get("robot")
+        name = robot.get("use") if isinstance(robot, Mapping) else robot
+        if isinstance(name, str):
+            yield name
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in a table."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            yield from _texts(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from _texts(entry)
+
+
+def _note(digests: dict[str, str], path: Path) -> None:
+    try:
+        if path.suffix and path.is_file():
+            digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
+    except (OSError, ValueError):  # a text that is no path, such as a formula
+        return

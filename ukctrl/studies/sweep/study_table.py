@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.simulation.result.metrics import METRICS
+from ukctrl.simulation.result.plain_files import replacing
 from ukctrl.studies.sweep.factor import Factor
+from ukctrl.studies.sweep.journal import Row
 from ukctrl.studies.sweep.plan import SEED
-from ukctrl.studies.sweep.row import Row
 from ukctrl.studies.sweep.spread import Column
 
 if TYPE_CHECKING:
@@ -74,14 +76,12 @@ def rows_of(factors: Iterable[Factor], table: pd.DataFrame) -> Iterator[Row]:
         )
 
 
-def write_csv(table: pd.DataFrame, target: BinaryIO) -> None:
-    """Write a table as CSV, every number to its last bit."""
-    table.to_csv(target, index=False, lineterminator="\n", chunksize=CHUNK)
-
-
-def write_parquet(table: pd.DataFrame, target: BinaryIO) -> None:
-    """Write a table as Parquet."""
-    table.to_parquet(target, engine="pyarrow", index=False)
+def write_tables(folder: Path, table: pd.DataFrame) -> None:
+    """Write `study.csv`, every number to its last bit, and `study.parquet`, each atomically."""
+    with replacing(folder / "study.csv") as path, path.open("wb") as target:
+        table.to_csv(target, index=False, lineterminator="\n", chunksize=CHUNK)
+    with replacing(folder / "study.parquet") as path, path.open("wb") as target:
+        table.to_parquet(target, engine="pyarrow", index=False)
 
 
 def _ordered(names: Iterable[str]) -> list[str]:

@@ -6,29 +6,31 @@ import contextlib
 import dataclasses as dc
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.fields import written
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Care, Crew, Lost
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.task import Care, Lost
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Journal
 from ukctrl.studies.sweep.keep import Keep
 from ukctrl.studies.sweep.plan import Plan
 from ukctrl.studies.sweep.sample import Base, Finished, Samples
-from ukctrl.studies.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study, write_tables
-from ukctrl.studies.sweep.study_folder import open_folder
-from ukctrl.studies.sweep.study_table import table_of
+from ukctrl.studies.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study
+from ukctrl.studies.sweep.study_table import table_of, write_tables
 from ukctrl.studies.sweep.try_out import rehearse
 
 BATCH_SECONDS = 1.0
 """Short samples are handed over in batches that take about so long [s]."""
-
 LAST_SAVED = "scenario.toml"
 """A result whose folder has this file is there with all its files."""
+MOST_DIFFERENCES = 3
+"""Differences that a message lists."""
 
 
 class Tally(NamedTuple):
@@ -126,7 +128,7 @@ def sweep(
     )
     about = About.of(scenario, plan, beside)
     care = Care(isolated=isolated or jobs != 1, timeout=timeout, batch=BATCH_SECONDS)
-    with Crew(jobs, executor, room=room, care=care, shared=base) as crew, _home(folder) as home:
+    with Crew(jobs, executor, room=room, care=care) as crew, _home(folder) as home:
         if not (home / DESCRIPTION).exists():
             rehearse(base, crew, _watching(progress, plan.count))
         open_folder(home, about, resume)
@@ -213,3 +215,70 @@ def _keep_worst(study: Study, base: Base, keep: Keep, crew: Crew) -> None:
             value.result.save(results / str(value.row.sample))
 
     crew.gather(Samples(again, missing), take)
+
+
+def open_folder(folder: Path, about: About, resume: bool) -> None:
+    """Make the folder ready for a study, or make sure that the study there is this one.
+
+    A study whose design allows it may have grown.
+
+    Raises:
+        InputError: It holds a study and none is to be resumed, or another one, or it cannot be
+            written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / DESCRIPTION).exists():
+            about.write(folder)
+            return
+        if not resume:
+            raise InputError(
+                f"'{folder}' holds a study already. Go on with it by --resume (resume=True), "
+                "remove it, or give another folder."
+            )
+        differences = list(_differences(About.read(folder), about))
+        if differences:
+            left_out = len(differences) - MOST_DIFFERENCES
+            more = f" (and {left_out} more)" if left_out > 0 else ""
+            raise InputError(
+                f"'{folder}' holds another study: {', '.join(differences[:MOST_DIFFERENCES])}"
+                f"{more}. Repeat what it was begun with, or give another folder."
+            )
+        about.write(folder)
+    except OSError as error:
+        raise InputError(f"cannot write the study to '{folder}': {error.strerror}.") from error
+
+
+def _differences(old: About, new: About) -> Iterator[str]:
+    """Yield in words what two studies differ in."""
+    before, after = old.to_dict(), new.to_dict()
+    if old.plan.grows_to(new.plan):
+        before |= new.plan.to_dict()
+    for table in (before, after):
+        table["factors"] = {entry["path"]: {**entry} for entry in table["factors"]}
+        table.pop("samples")
+        table.pop("beside", None)  # where names are looked up is no part of what they mean
+        table.pop("files", None)
+    for path, digest in (old.files or {}).items():
+        if (new.files or {}).get(path, digest) != digest:
+            yield f"the file '{path}' has changed"
+    ours, theirs = dict(_leaves("", before)), dict(_leaves("", after))
+    for path in dict.fromkeys((*ours, *theirs)):
+        if path not in theirs:
+            yield f"{path} was {written(ours[path])} and is not given"
+        elif path not in ours:
+            yield f"{path} was not given and is {written(theirs[path])}"
+        elif ours[path] != theirs[path]:
+            yield f"{path} was {written(ours[path])} and is {written(theirs[path])}"
+
+
+def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yield every plain value below a table, with its path."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(f"{path}.{key}".removeprefix("."), item)
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _leaves(f"{path}.{number}", item)
+    else:
+        yield path.removeprefix("scenario."), value

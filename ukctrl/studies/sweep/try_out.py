@@ -11,7 +11,8 @@ from ukctrl.core.fields import written
 from ukctrl.core.files.plugins import blame
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Care, Crew, Lost, Progress, Watch
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.task import Care, Lost, Progress, Watch
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.sample import Base
 from ukctrl.studies.sweep.spread import Log, Normal, Uniform

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, Watch, part
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.run_outcome import Outcome, Run
+from ukctrl.studies.batch.task import Lost, Progress, Watch, part
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.plants import Plants
 from ukctrl.studies.tuning.tuning_journal import Done, Journal, agrees, key_of

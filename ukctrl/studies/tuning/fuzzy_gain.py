@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses as dc
-import io
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-from ukctrl.control import Servo, law_name
+from ukctrl.control.controller import law_name
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_gain import FuzzyGain, read_fuzzy_gain
+from ukctrl.control.fuzzy_uncertainty import FuzzyGain, read_fuzzy_gain
+from ukctrl.control.servo import Servo
 from ukctrl.core.errors import InputError
+from ukctrl.core.number_text import number
 from ukctrl.reports import web_page
-from ukctrl.simulation.result.storage import card_text, write_atomically
+from ukctrl.reports.plot import panels, style
+from ukctrl.reports.table import csv_text
+from ukctrl.simulation.result.plain_files import card_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.tuning.fuzzy_figure import fuzzy_gain as draw
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PATH = "controller.feedback.kappa"
 PRICES = tuple(10.0**k for k in range(-2, 3))
@@ -87,13 +92,11 @@ class FuzzyChoice:
 
     def curve_csv(self) -> str:
         """Return the cost of gains, one a line, with its parts."""
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["kappa", "cost", "transient", "steady", "effort"])
-        for kappa in self.found.curve().tolist():
-            parts = self.found.parts(kappa)
-            writer.writerow([repr(float(value)) for value in (kappa, sum(parts), *parts)])
-        return stream.getvalue()
+        lines = ((kappa, self.found.parts(kappa)) for kappa in self.found.curve().tolist())
+        return csv_text(
+            ["kappa", "cost", "transient", "steady", "effort"],
+            ([float(value) for value in (kappa, sum(parts), *parts)] for kappa, parts in lines),
+        )
 
     def save(self, folder: Path) -> Path:
         """Write the card, the curve `fuzzy_gain.csv` and its figure; return the folder.
@@ -101,9 +104,37 @@ class FuzzyChoice:
         Raises:
             InputError: The folder cannot be written to.
         """
-        image = web_page.picture("fuzzy_gain", "Average cost", "", draw(self.found))
+        image = web_page.picture("fuzzy_gain", "Average cost", "", _figure(self.found))
         with web_page.folder_for("the gain", folder):
             web_page.write_pictures([image], folder)
             write_atomically(folder / "fuzzy_gain.csv", self.curve_csv().encode())
             write_atomically(folder / f"{self.name}.toml", self.card().encode())
         return folder
+
+
+@style.styled
+def _figure(found: FuzzyGain) -> Figure:
+    r"""Draw $J(\kappa)$ with its transient, its steady part, its effort and its minimum."""
+    kappa = found.curve()
+    parts = dict(zip(("transient", "steady", "effort"), found.parts(kappa), strict=True))
+    keys = [panels.Key("J", style.INK, "-")]
+    keys += [
+        panels.Key(name, style.PALETTE[k], style.DASHES[k + 1]) for k, name in enumerate(parts)
+    ]
+    keys.append(panels.Key(f"minimum, kappa = {number(found.kappa, 4)} 1/s", style.INK, "", "*"))
+
+    def draw(axes: Axes, room: float) -> None:
+        panels.log_scale(axes, kappa, axis="x")
+        for key, values in zip(keys[1:], parts.values(), strict=False):
+            axes.plot(kappa, values, key.dash, color=key.color)
+        cost = found.cost(kappa)
+        axes.plot(kappa, cost, color=style.INK, linewidth=1.8)
+        axes.plot([found.kappa], [found.cost(found.kappa)], "*", color=style.INK, markersize=12.0)
+        panels.log_scale(axes, cost)
+        low = float(found.cost(found.kappa))
+        axes.set_ylim(0.03 * low, 1.2 * float(cost.max()))
+        axes.set_xlim(kappa[0], kappa[-1])
+        axes.set_ylabel("average cost [error² s]")
+
+    panel = panels.Panel("what a gain costs on average", draw, columns=2)
+    return panels.grid([panel], height=2.8, x_label="kappa [1/s]", keys=keys)

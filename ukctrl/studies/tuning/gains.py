@@ -8,7 +8,8 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from ukctrl.control import Controller, Feedback
+from ukctrl.control.controller import Controller
+from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Quantity
 from ukctrl.core.files.table_paths import parse_value

@@ -10,12 +10,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.simulation.effects import Mismatch
+from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import held_out_seed, training_seed
+from ukctrl.studies.batch.run_outcome import held_out_seed, training_seed
 from ukctrl.studies.sweep import Factor
 from ukctrl.studies.tuning.cost import Judged
-from ukctrl.studies.tuning.mismatched_robots import mismatches, with_mismatch
 
+NAME = "robustness"
+"""The name of the effect, by which its random numbers go; a scenario's own effects keep theirs."""
 Aggregate = Literal["average", "worst"]
 MOST_PLANTS = 10_000
 """More plants than this are a typing error."""
@@ -128,3 +131,30 @@ class Plants:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def mismatches(scenario: Scenario, levels: Sequence[float]) -> dict[float, Mismatch]:
+    """Return the effect for each level: masses and inertias are off by up to that fraction.
+
+    A robot of formulas has no bodies; its parameters are off instead.
+
+    Raises:
+        InputError: The robot has neither.
+    """
+    if not levels:
+        return {}
+    robot = true_robot(scenario.robot)
+    effects = {
+        level: Mismatch(name=NAME, parameters=level)
+        if robot.parameters
+        else Mismatch(name=NAME, mass=level, inertia=level)
+        for level in levels
+    }
+    for effect in effects.values():
+        effect.altered(robot, scenario.start.t, np.random.default_rng(scenario.seed))
+    return effects
+
+
+def with_mismatch(scenario: Scenario, effect: Mismatch) -> Scenario:
+    """Return the scenario with a true robot that is off; what is believed stays."""
+    return scenario.replace({"effect": (effect, *scenario.effect)})

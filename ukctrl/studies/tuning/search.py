@@ -8,13 +8,14 @@ from typing import final
 
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Progress, part
-from ukctrl.studies.tuning.ask_and_tell import Turned
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.task import Progress, part
 from ukctrl.studies.tuning.cost import Objective
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import Gain, Range, gains_of, with_ranges
-from ukctrl.studies.tuning.methods import SEARCH, Explored
+from ukctrl.studies.tuning.methods import SEARCH
 from ukctrl.studies.tuning.plants import Plants
+from ukctrl.studies.tuning.search_space import Explored, Turned
 from ukctrl.studies.tuning.tuning_journal import Journal
 from ukctrl.studies.tuning.tuning_record import METHODS, Stage, Trial, Tuning
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from pathlib import Path
 
-from ukctrl.control import law_name
+from ukctrl.control.controller import law_name
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Crew, Lost, Outcome, Progress, Run, part
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.run_outcome import Outcome, Run
+from ukctrl.studies.batch.task import Lost, Progress, part
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import gains_of
-from ukctrl.studies.tuning.held_out import HeldOut
 from ukctrl.studies.tuning.search import Budget, tune_all
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_journal import Journal
-from ukctrl.studies.tuning.tuning_record import Tuning
+from ukctrl.studies.tuning.tuning_record import HeldOut, Tuning
 
 JOURNAL = "journal.jsonl"
 CARD, TUNED = "card", "tuned"

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses as dc
 import functools
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ukctrl.core.verdict import Verdict
+from ukctrl.reports.table import csv_text
+from ukctrl.simulation.result.plain_files import card_text, finite_or_none
 from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.result.storage import finite_or_none
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.tuning import tuning_verdicts
-from ukctrl.studies.tuning.card import tuned_card
-from ukctrl.studies.tuning.held_out import HeldOut
-from ukctrl.studies.tuning.history import history_csv
 from ukctrl.studies.tuning.plants import Plants
-from ukctrl.studies.tuning.tuning_record import Tuning
+from ukctrl.studies.tuning.tuning_record import HeldOut, Tuning
+
+_TUNED, _GAINS = re.compile(r", tuned for .*$"), re.compile(r"; gains from \d+ simulations.*$")
+"""What an earlier search has written."""
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,5 +97,42 @@ class Tuned:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def history_csv(self) -> str:
-        """Return one line per candidate: number, stage, gains, cost, violation, how far it got."""
-        return history_csv(self.tuning)
+        """Return one line per candidate, in the order in which they were tried.
+
+        Columns: `candidate`, `simulations` until then, `stage`, the gains by their paths, `cost`,
+        `violation`, `reached`, `status`, `lowest` cost so far of those that keep to the
+        constraints, and the cost on each plant, `cost:0`, where there are several.
+        """
+        plants, paths = self.tuning.plants, [gain.path for gain in self.tuning.gains]
+        each = [f"cost:{k}" for k in range(plants)] if plants > 1 else []
+        head = ["candidate", "simulations", "stage", *paths, "cost", "violation", "reached"]
+        history = zip(self.tuning.trials, self.tuning.history().tolist(), strict=True)
+        return csv_text(
+            [*head, "status", "lowest", *each],
+            (
+                [
+                    *(k, (k + 1) * plants, trial.stage, *(trial.gains[path] for path in paths)),
+                    *(trial.cost, trial.violation, trial.reached, trial.status, lowest),
+                    *trial.each,
+                ]
+                for k, (trial, lowest) in enumerate(history)
+            ),
+        )
+
+
+def tuned_card(controller: Mapping[str, Any], tuning: Tuning, scenario: str) -> str:
+    """Return the text of a card with tuned gains.
+
+    Args:
+        controller: Its table, with the tuned gains.
+        tuning: How they were found.
+        scenario: On which scenario.
+    """
+    title = _TUNED.sub("", str(controller.get("title") or tuning.entry))
+    source = _GAINS.sub("", str(controller.get("source") or "ukctrl"))
+    limits = f", subject to {', '.join(tuning.limits)}" if tuning.limits else ""
+    plants = f" on {tuning.plants} plants ({tuning.aggregate})" if tuning.plants > 1 else ""
+    spent = f"gains from {tuning.simulations} simulations of {scenario}{plants}, seed {tuning.seed}"
+    return card_text(
+        controller, title=f"{title}, tuned for {tuning.cost}{limits}", source=f"{source}; {spent}"
+    )

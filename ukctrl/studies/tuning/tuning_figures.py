@@ -9,7 +9,6 @@ import numpy as np
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number
 from ukctrl.reports.plot import panels, style
-from ukctrl.reports.plot.comparison_figures import MANY_DECADES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,10 +58,9 @@ class _Points:
         if not finite.size:
             axes.set_ylim(0.0, 1.0)
             return np.ones(len(self.cost))
-        low, high = float(finite.min()), float(finite.max())
-        if low > 0.0 and high / low > MANY_DECADES:
+        if panels.far_apart(finite):
             panels.log_scale(axes, finite)
-            axes.set_ylim(0.6 * low, 1.4 * high)
+            axes.set_ylim(0.6 * finite.min(), 1.4 * finite.max())
         else:
             panels.fit(axes, finite)
         top = axes.get_ylim()[1]
@@ -91,11 +89,7 @@ class _Points:
 
 @style.styled
 def search(tuning: Tuning) -> Figure:
-    """Draw the cost of every candidate, the lowest so far, and how far constraints were broken.
-
-    Args:
-        tuning: The search.
-    """
+    """Draw the cost of every candidate, the lowest so far, and how far constraints were broken."""
     points = _Points(tuning)
 
     def costs(axes: Axes, room: float) -> None:
@@ -135,23 +129,18 @@ def search(tuning: Tuning) -> Figure:
 
 @style.styled
 def gains(tuning: Tuning) -> Figure:
-    """Draw the cost of every candidate against each of its gains.
-
-    Args:
-        tuning: The search.
-    """
+    """Draw the cost of every candidate against each of its gains."""
     points = _Points(tuning)
 
     def panel(gain: Gain) -> panels.Panel:
         def draw(axes: Axes, room: float) -> None:
             x = np.array([trial.gains[gain.path] for trial in tuning.trials])
             y = points.scale(axes)
+            low, high = min(gain.low, x.min()), max(gain.high, x.max())
             if gain.scale == "log":
                 axes.set_xscale("log")
-                low, high = min(gain.low, x.min()), max(gain.high, x.max())
                 axes.set_xlim(low / (high / low) ** 0.04, high * (high / low) ** 0.04)
             else:
-                low, high = min(gain.low, x.min()), max(gain.high, x.max())
                 axes.set_xlim(low - 0.04 * (high - low), high + 0.04 * (high - low))
             for end in (gain.low, gain.high):
                 axes.axvline(end, color=style.FAINT, linewidth=1.0, zorder=1)
@@ -161,9 +150,7 @@ def gains(tuning: Tuning) -> Figure:
 
         return panels.Panel(panels.short(gain.path.removeprefix("controller."), 40), draw)
 
-    drawn = [panel(gain) for gain in tuning.gains[:MOST_GAINS]]
-    if len(drawn) == 1:
-        drawn = [drawn[0]._replace(columns=2)]
+    drawn = panels.alone_wide(map(panel, tuning.gains[:MOST_GAINS]))
     return panels.grid(
         drawn, height=1.9, x_label="value; grey: ends of the range", keys=points.keys()
     )

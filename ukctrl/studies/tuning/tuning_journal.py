@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, final
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.result.metrics import METRICS
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.batch import Outcome
+from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.journal_file import UNREADABLE, JournalFile
 
 FILE = "journal.jsonl"

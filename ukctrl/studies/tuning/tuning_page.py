@@ -11,7 +11,6 @@ from ukctrl.core.files.catalog import file_name
 from ukctrl.core.number_text import number
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
-from ukctrl.simulation.result.storage import write_atomically
 from ukctrl.studies.tuning import tuning_figures
 from ukctrl.studies.tuning.tuned import Tuned
 from ukctrl.studies.tuning.tuning_record import METHODS
@@ -19,8 +18,6 @@ from ukctrl.studies.tuning.tuning_tables import cost_table, gain_table, metric_t
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = ["card_name", "html", "pictures", "write_tuned"]
 
 _FIGURES: Mapping[str, tuple[str, str]] = {
     "tune_search": (
@@ -59,20 +56,15 @@ def write_tuned(tuned: Tuned, folder: str | Path) -> Path:
     Raises:
         InputError: The folder cannot be written to.
     """
-    folder = Path(folder)
-    images = pictures(tuned)
-    target = folder / "tune.html"
-    with web_page.folder_for("the search", folder):
-        web_page.write_pictures(images, folder, _FIGURES)
-        write_atomically(folder / "tune.json", f"{tuned.to_json()}\n".encode())
-        write_atomically(folder / "history.csv", tuned.history_csv().encode())
-        card = folder / f"{card_name(tuned)}.toml"
-        if math.isfinite(tuned.tuning.best.cost):
-            write_atomically(card, tuned.card().encode())
-        else:
-            card.unlink(missing_ok=True)
-        write_atomically(target, html(tuned, images).encode())
-    return target
+    images, card = pictures(tuned), f"{card_name(tuned)}.toml"
+    texts = {"tune.json": f"{tuned.to_json()}\n", "history.csv": tuned.history_csv()}
+    if math.isfinite(tuned.tuning.best.cost):
+        texts[card] = tuned.card()
+    texts["tune.html"] = html(tuned, images)
+    page = web_page.write_page("the search", Path(folder), texts, images, _FIGURES)
+    if card not in texts:
+        (page.parent / card).unlink(missing_ok=True)
+    return page
 
 
 def pictures(tuned: Tuned) -> list[web_page.Picture]:
@@ -96,12 +88,7 @@ def pictures(tuned: Tuned) -> list[web_page.Picture]:
 
 
 def html(tuned: Tuned, images: Sequence[web_page.Picture]) -> str:
-    """Return the page.
-
-    Args:
-        tuned: What is shown.
-        images: Its figures, from [`pictures`][ukctrl.tuning.tuning_page.pictures].
-    """
+    """Return the page, with figures from `pictures`."""
     tuning = tuned.tuning
     outcome, *rest = tuned.verdicts
     contents = [("outcome", "Outcome"), *((image.name, image.title) for image in images)]

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.simulation.result.storage import finite_or_none
+from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.studies.tuning.gains import Gain
 
 Stage = Literal["card", "sobol", "simplex", "evolution", "cma", "held out"]
@@ -58,6 +58,21 @@ class Trial(NamedTuple):
     def feasible(self) -> bool:
         """Whether every run completed and keeps to the constraints."""
         return self.violation == 0.0 and math.isfinite(self.cost)
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Cost on each plant."""
+        return self.each or (self.cost,)
+
+    @property
+    def worst(self) -> float:
+        """Highest cost on any plant; infinite where a run failed."""
+        return max(self.costs)
+
+    @property
+    def average(self) -> float:
+        """Average cost over the plants; infinite where a run failed."""
+        return math.fsum(self.costs) / len(self.costs)
 
     @property
     def rank(self) -> tuple[float, float, float]:
@@ -161,3 +176,23 @@ class Tuning:
             "trials": [trial.to_dict() for trial in self.trials],
         }
         return {key: finite_or_none(value) for key, value in data.items()}
+
+
+class HeldOut(NamedTuple):
+    """What gains are worth on plants that they were not tuned on."""
+
+    card: Trial
+    tuned: Trial
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-able data."""
+        return {
+            name: {
+                "cost": finite_or_none(trial.cost),
+                "worst": finite_or_none(trial.worst),
+                "violation": finite_or_none(trial.violation),
+                "status": trial.status,
+                "each": finite_or_none(trial.costs),
+            }
+            for name, trial in self._asdict().items()
+        }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports.table import Cell, Column, Table
 from ukctrl.simulation.result.metrics import METRICS, unit_in
-from ukctrl.studies.tuning.held_out import average_of, worst_of
 from ukctrl.studies.tuning.tuned import Tuned
-from ukctrl.studies.tuning.tuning_record import Trial, Tuning
+from ukctrl.studies.tuning.tuning_record import Tuning
 
 
 def gain_table(tuning: Tuning) -> Table:
@@ -38,20 +37,20 @@ def gain_table(tuning: Tuning) -> Table:
 
 def cost_table(tuned: Tuned) -> Table:
     """Return costs and violations, where the gains were tuned and on held-out plants."""
-    return Table(_heads("cost", "plants"), list(_costs(tuned)))
+    return Table.of(_heads("cost", "plants"), _costs(tuned))
 
 
-def _costs(tuned: Tuned) -> Iterator[list[Cell]]:
+def _costs(tuned: Tuned) -> Iterator[list[Cell | str]]:
     tuning = tuned.tuning
     pairs = [("tuned on", tuning.card, tuning.best)]
     if tuned.held_out is not None:
         pairs.append(("held out", tuned.held_out.card, tuned.held_out.tuned))
     for where, card, best in pairs:
-        costs: dict[str, Callable[[Trial], float]] = {"cost": average_of}
-        if max(len(card.each), len(best.each)) > 1:
-            costs = {"average cost": average_of, "worst cost": worst_of}
-        for what, value in costs.items():
-            yield _compared(what, where, value(card), value(best))
+        several = max(len(card.each), len(best.each)) > 1
+        what = "average cost" if several else "cost"
+        yield _compared(what, where, card.average, best.average)
+        if several:
+            yield _compared("worst cost", where, card.worst, best.worst)
         if tuning.limits:
             beyond = 100.0 * card.violation, 100.0 * best.violation
             yield _compared("beyond constraints [%]", where, *beyond)
@@ -68,9 +67,9 @@ def metric_table(tuned: Tuned, *, blocks: bool = True) -> Table | None:
         return None
     runs = tuned.results["card"], tuned.results["tuned"]
     statuses = [run.status for run in runs]
-    rows = []
+    rows: list[list[Cell | str]] = []
     if statuses != ["completed", "completed"]:
-        rows.append([Cell(text) for text in ("status", "", *statuses, "")])
+        rows.append(["status", "", *statuses, ""])
     for name in runs[0].metrics:
         metric = METRICS.get(name.partition(".")[0])
         if metric is None or metric.function is None or not metric.about_controller:
@@ -82,7 +81,7 @@ def metric_table(tuned: Tuned, *, blocks: bool = True) -> Table | None:
         if (math.isfinite(before) or math.isfinite(after)) and (blocks or "." not in name):
             unit = unit_text(unit_in(name, runs[0].labels))
             rows.append(_compared(name, unit, before, after))
-    return Table(_heads("metric", "unit"), rows)
+    return Table.of(_heads("metric", "unit"), rows)
 
 
 def _heads(what: str, where: str) -> list[Column]:
@@ -90,15 +89,9 @@ def _heads(what: str, where: str) -> list[Column]:
     return [Column(what, "name"), Column(where, "unit"), *numbers]
 
 
-def _compared(what: str, where: str, card: float, tuned: float) -> list[Cell]:
+def _compared(what: str, where: str, card: float, tuned: float) -> list[Cell | str]:
     """Return two numbers and the relative change from one to the other."""
     change = tuned / card - 1.0 if card and math.isfinite(card) else math.nan
     shown = f"{100.0 * change:+.0f} %" if math.isfinite(change) and abs(change) < 100.0 else ""
     before, after = (number(v, 4) if math.isfinite(v) else "–" for v in (card, tuned))
-    return [
-        Cell(what),
-        Cell(where),
-        Cell(before),
-        Cell(after, "strong"),
-        Cell(shown.replace("-", "−")),
-    ]
+    return [what, where, before, Cell(after, "strong"), shown.replace("-", "−")]

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from ukctrl.core.number_text import number, percent
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.studies.tuning.cost import WITHOUT
-from ukctrl.studies.tuning.held_out import HeldOut
-from ukctrl.studies.tuning.tuning_record import Trial, Tuning
+from ukctrl.studies.tuning.tuning_record import HeldOut, Trial, Tuning
 
 OVERFITTED = 1.25
 """Tuned gains that lose more than this on held-out plants, against the card, are overfitted."""
@@ -126,8 +125,7 @@ def _cost(trial: Trial) -> str:
     """Return the cost of gains, or how many of their runs completed."""
     if math.isfinite(trial.cost):
         return number(trial.cost, 4)
-    each = trial.each or (trial.cost,)
-    return f"completed {sum(map(math.isfinite, each))} of {len(each)}"
+    return f"completed {sum(map(math.isfinite, trial.costs))} of {len(trial.costs)}"
 
 
 def _lost(held: HeldOut, tuning: Tuning) -> float:

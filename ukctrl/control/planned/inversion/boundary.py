@@ -9,8 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations
-from ukctrl.control.planned.inversion.marching import Marcher, Stages
-from ukctrl.control.planned.inversion.radau import radau
+from ukctrl.control.planned.inversion.marching import Marcher, Stages, radau
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest
@@ -75,18 +74,8 @@ class Horizon:
         Raises:
             InputError: Some step cannot be made; time and row are named.
         """
-        robot, v, t, h = self._equations.robot, np.zeros(self._equations.n), self._t, self._h
-        marcher = Marcher(self._equations, self._scheme, h, "controller.along.step")
-        guess, found = marcher.constant(t, q, v, u), list[Stages]()
-        for k in range(count):
-            stages = marcher.step(t + k * h, q, v, guess)
-            found.append(stages)
-            q, v, guess = (
-                robot.integrate(q, stages.xi[-1]),
-                stages.v[-1],
-                marcher.extrapolated(stages),
-            )
-        return found
+        marcher = Marcher(self._equations, self._scheme, self._h, "controller.along.step")
+        return marcher.march(self._t, q, np.zeros(self._equations.n), u, count)
 
     def solve(self, guess: list[Stages], ends: tuple[End, End]) -> list[Stages]:
         """Return the steps that solve the DAE.

@@ -11,7 +11,8 @@ the rows, differentiated, stand for the equation of motion:
 $$ \dot q = v, \qquad D^\top M (\dot v - a) = 0, \qquad A\, a - b = 0, \qquad c = 0, $$
 
 which lowers the index by two. As many equations as unknowns $q, v, u$ are left where the task has
-as many rows as the robot has inputs.
+as many rows as the robot has inputs. They can be solved for rows of a relative degree that is not
+too high.
 
 References:
     Blajer & Kolodziejczyk, "A geometric approach to solving problems of control constraints:
@@ -31,7 +32,9 @@ from ukctrl.core.algebra.differences import rough_jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.derivatives import check_smooth
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.relative_degree import HIGHEST_OF_DAE, advice, relative_degrees, whole_degree
 
 SQUARE = "Drop rows, or take further ones for what the inputs leave free."
 
@@ -145,3 +148,35 @@ class Equations:
         rate, a, row, c = np.split(by, [n, 2 * n, 2 * n + m])
         residual: Matrix = np.vstack([-h * rate, -h * (P @ a), h * row, c])
         return residual
+
+
+WITH_GRIP = 2
+"""Rows of this degree are followed on any path, as by the laws that look at accelerations."""
+
+
+def require_low(equations: Equations, task: Task, q: Vector, v: Vector, kind: str) -> None:
+    """Refuse rows that the DAE's index is too high for, and paths that jump where they must not.
+
+    Args:
+        equations: The DAE.
+        task: The task.
+        q: Configuration at the start.
+        v: Velocity there.
+        kind: What complaints call the inversion.
+
+    Raises:
+        InputError: The row is named, and what serves it.
+    """
+    dynamics, stack = equations.dynamics, equations.stack
+    alone = relative_degrees(dynamics, stack, task.start, q, v)
+    whole = whole_degree(dynamics, stack, task.start, q, v, alone)
+    degrees = [one.value or WITH_GRIP for one in alone]
+    if whole is not None and whole.orders is not None:
+        degrees = list(whole.orders)
+    worst = max(range(len(degrees)), key=degrees.__getitem__)
+    if degrees[worst] > HIGHEST_OF_DAE:
+        raise InputError(
+            f"{kind} needs rows of relative degree {HIGHEST_OF_DAE} at most; that of row "
+            f"'{stack.names[worst]}' is {degrees[worst]}. {advice(task.robot, whole)}"
+        )
+    check_smooth(stack, [r if r > WITH_GRIP else 1 for r in degrees])

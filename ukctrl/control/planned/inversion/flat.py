@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from ukctrl.control.planned.inversion.inversion import Inversion
-from ukctrl.control.planned.joint_motion import MAX_KNOTS
+from ukctrl.control.planned.joint_motion import require_plannable
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.threads import one_blas_thread
@@ -101,13 +101,7 @@ class _FlatOutputs:
     def motion(self, step: float) -> Nominal:
         """Return the motion, with knots as close as its cubic pieces need."""
         task = self.task
-        if not np.isfinite(task.duration):
-            raise InputError("task must have a finite duration to plan its motion; got inf.")
-        if task.duration / step > MAX_KNOTS:
-            raise InputError(
-                f"controller.along.step must be at least {task.duration / MAX_KNOTS:.1e} s; "
-                f"got {step:g} s."
-            )
+        require_plannable(task.duration, step, "along.step")
         corners = breaks(task.servo, task.start, task.start + task.duration)
         step = dividing(step, [t - task.start for t in corners])
         for _ in range(HALVINGS):

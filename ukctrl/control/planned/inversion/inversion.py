@@ -1,13 +1,13 @@
-"""What an inversion is: it works out, before the run, which motion keeps the servo rows."""
+"""What an inversion is, and the simplest one: inverse kinematics, then inverse dynamics."""
 
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion
 from ukctrl.control.task import Task
-from ukctrl.core.fields import spec
+from ukctrl.core.fields import Seconds, spec
 
 
 @spec
@@ -32,3 +32,21 @@ class Inversion(abc.ABC):
             InputError: This inversion cannot serve the task; the message says what can.
             StartError: No state near the start keeps the rows.
         """
+
+
+@spec
+class JointMotion(Inversion):
+    r"""The joint motion that keeps the servo rows, with the inputs that make it.
+
+    At every knot the configuration is the one nearest to the last with $\phi(q, t) = 0$; a quintic
+    spline joins them, and $u$ is that of inverse dynamics. Every acceleration of that motion must
+    be within reach of the motors, so that it serves no underactuated robot.
+    """
+
+    kind: Literal["joint_motion"] = "joint_motion"
+    forgets_growth: ClassVar[bool] = False
+    step: Seconds = 0.01
+    """Time between the knots of the motion [s]."""
+
+    def solve(self, task: Task) -> Nominal:
+        return by_joint_motion(task, self.step)

@@ -1,16 +1,76 @@
-"""Steps of collocation from state to state, each by Newton's method."""
+"""Collocation at Radau's points, and steps of it from state to state by Newton's method."""
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations, Terms
-from ukctrl.control.planned.inversion.radau import Radau, interpolation
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest
+
+MAX_STAGES = 9
+"""More stages than this gain nothing in double precision."""
+
+
+class Radau(NamedTuple):
+    """A collocation scheme on the unit step."""
+
+    nodes: Vector
+    """The stages in (0, 1], the last one at the end, shape ``(s,)``."""
+    D: Matrix
+    """Derivative at the stages of the polynomial through the start and the stages, from its values
+    there, shape ``(s, s + 1)``."""
+
+
+@functools.cache
+def radau(stages: int) -> Radau:
+    """Return Radau's scheme IIA; with one stage it is the backward Euler method.
+
+    References:
+        Hairer & Wanner, "Solving Ordinary Differential Equations II", 1996, section IV.5.
+    """
+    from scipy.special import roots_jacobi
+
+    inner = roots_jacobi(stages - 1, 1.0, 0.0)[0] if stages > 1 else np.zeros(0)
+    nodes = np.append(0.5 * (inner + 1.0), 1.0)
+    return Radau(nodes, differentiation(np.append(0.0, nodes))[1:])
+
+
+def differentiation(nodes: Vector) -> Matrix:
+    """Return the derivatives at the nodes of the polynomial with given values there."""
+    weights = barycentric(nodes)
+    gaps = nodes[:, None] - nodes
+    np.fill_diagonal(gaps, 1.0)
+    D = weights / weights[:, None] / gaps
+    np.fill_diagonal(D, 0.0)
+    np.fill_diagonal(D, -D.sum(axis=1))
+    derivative: Matrix = D
+    return derivative
+
+
+def interpolation(nodes: Vector, places: Vector) -> Matrix:
+    """Return the values at places of the polynomial with given values at the nodes."""
+    weights = barycentric(nodes)
+    gaps = places[:, None] - nodes
+    hits = np.abs(gaps) < 1e-14
+    at_node = hits.any(axis=1)
+    weight: Matrix = hits.astype(np.float64)
+    terms = weights / gaps[~at_node]
+    weight[~at_node] = terms / terms.sum(axis=1, keepdims=True)
+    return weight
+
+
+def barycentric(nodes: Vector) -> Vector:
+    """Return the weights of the barycentric formula (Berrut & Trefethen 2004)."""
+    gaps = nodes[:, None] - nodes
+    np.fill_diagonal(gaps, 1.0)
+    weights: Vector = 1.0 / gaps.prod(axis=1)
+    return weights
+
 
 MAX_ITERATIONS = 25
 CONVERGED = 1e-9
@@ -78,6 +138,20 @@ class Marcher:
                 's on. Use kind = "stable_inversion", or let the rows hold another point.'
             )
         return stages
+
+    def march(self, t: float, q: Vector, v: Vector, u: Vector, count: int) -> list[Stages]:
+        """Return so many steps forwards in time from a state, whose input is about ``u``.
+
+        Raises:
+            InputError: Some step cannot be made; time and row are named.
+        """
+        guess, steps = self.constant(t, q, v, u), list[Stages]()
+        for k in range(count):
+            stages = self.step(t + k * self._h, q, v, guess)
+            steps.append(stages)
+            q, v = self._equations.robot.integrate(q, stages.xi[-1]), stages.v[-1]
+            guess = self.extrapolated(stages)
+        return steps
 
     def constant(self, t: float, q: Vector, v: Vector, u: Vector) -> Stages:
         """Return the step at constant velocity and input."""

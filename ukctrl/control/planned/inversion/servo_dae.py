@@ -1,29 +1,185 @@
-"""The servo-constraint DAE solved forwards in time."""
+r"""The servo-constraint DAE solved forwards in time, from a state that can keep the rows.
+
+Where inputs reach a row late, keeping it asks more of a state than $\phi = 0$ and $\dot\phi = 0$:
+also $\ddot\phi$, and perhaps $\dddot\phi$, are decided by the state alone. Nobody writes these
+down. A state is consistent if a smooth motion leaves from it along which the rows are kept: on a
+short interval $x$ is a polynomial of degree $p$ and $u$ one of degree $p - 4$, and the DAE shall
+hold at all $p + 1$ nodes, the start among them. That is more equations than unknowns for any index
+up to 5, and still has a solution to the accuracy of the polynomial; where the rows leave inner
+motion free, a family of them, of which the one that starts nearest to the guess is taken.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import AfterValidator
 
-from ukctrl.control.planned.inversion.consistent import Begin, begin
-from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.dae_equations import Equations, require_low
 from ukctrl.control.planned.inversion.inversion import Inversion
-from ukctrl.control.planned.inversion.low_degree import require_low
-from ukctrl.control.planned.inversion.marching import Marcher, Stages
-from ukctrl.control.planned.inversion.radau import MAX_STAGES, interpolation, radau
-from ukctrl.control.planned.joint_motion import MAX_KNOTS
+from ukctrl.control.planned.inversion.marching import (
+    MAX_STAGES,
+    Marcher,
+    Stages,
+    differentiation,
+    interpolation,
+    radau,
+)
+from ukctrl.control.planned.inversion.rest import about, internal
+from ukctrl.control.planned.joint_motion import require_plannable
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
-from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InputError, StartError, UkctrlError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Count, Seconds, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, dividing
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.start import solve_start
+from ukctrl.uk import least_squares_input
+
+DEGREE = 10
+"""Of the polynomials of the state."""
+SMOOTHER = 4
+"""The input's degree is this much less: it is the fourth derivative of a row of that degree."""
+LENGTH = 0.5
+"""Length of the interval in units of the robot's quickest time scale."""
+LONGEST = 0.08
+"""And in seconds, at most: paths are quick where they set off, whatever the robot."""
+SHORTENED = 8
+"""So often may the interval be halved."""
+KEPT = 1e-10
+"""The rows are kept when no equation is off by more, in units of the motion on the interval."""
+MAX_ITERATIONS = 30
+
+
+class Begin(NamedTuple):
+    """A consistent start, and the input there."""
+
+    q: Vector
+    v: Vector
+    u: Vector
+
+
+def begin(equations: Equations, task: Task, q: Vector, v: Vector, t: float) -> Begin:
+    """Return the consistent state nearest to a guess, which should be on the rows itself.
+
+    Args:
+        equations: The DAE.
+        task: The task, for its linear part.
+        q: Guess of the configuration.
+        v: Guess of the velocity.
+        t: Time [s].
+
+    Raises:
+        StartError: No such state is near; the worst row is named.
+        InputError: Some input is not determined by the rows.
+    """
+    dynamics = equations.dynamics
+    dynamics.move(t, q, v)
+    u = least_squares_input(dynamics.G, -dynamics.a_free)
+    system = about(task, t, q, v, u)
+    # Off its passive constraints the robot moves as well, back to them: the guess is on them.
+    count = len(internal(system.A, system.B, system.C).rate) + 2 * equations.n - len(system.A)
+    length = min(LENGTH * system.clock, LONGEST)
+    worst = "the rows' equations cannot be evaluated there"
+    for _ in range(SHORTENED):
+        try:
+            found, left, worst = _fitted(equations, t, length, q, v, u, count)
+        except (UkctrlError, np.linalg.LinAlgError) as error:
+            worst = str(error)
+        else:
+            if left <= KEPT:
+                return found
+        length *= 0.5
+    raise StartError(
+        f"no state near the start lets the rows be kept from t = {t:.4g} s on, with all their "
+        f"derivatives that no input reaches; {worst}. Start closer, or check that the path is "
+        "smooth there and within reach."
+    )
+
+
+class _Interval(NamedTuple):
+    """Where a motion is fitted."""
+
+    t: float
+    """Its start [s]."""
+    h: float
+    """Its length [s]."""
+    q: Vector
+    """Configuration that deviations are measured from."""
+    nodes: Vector
+    """Points in [0, 1] at which the equations hold."""
+    D: Matrix
+    """Values at the nodes to slopes there."""
+    spread: Matrix
+    """Inputs at fewer nodes to those at all."""
+
+
+def _fitted(
+    equations: Equations, t: float, h: float, q: Vector, v: Vector, u: Vector, count: int
+) -> tuple[Begin, float, str]:
+    """Return the start of a motion, what that leaves of the equations, and of which row."""
+    n, m = equations.n, equations.m
+    nodes = 0.5 * (1.0 - np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE))
+    fewer = DEGREE - SMOOTHER
+    coarse = 0.5 * (1.0 - np.cos(np.pi * np.arange(fewer + 1) / fewer))
+    spread = interpolation(coarse, nodes)
+    interval = _Interval(t, h, q, nodes, differentiation(nodes), spread)
+    xi, w = h * nodes[:, None] * v, np.tile(v, (len(nodes), 1))
+    inputs = np.tile(u, (len(coarse), 1))
+    states = 2 * n * len(nodes)
+    last = np.inf
+    for _ in range(MAX_ITERATIONS):
+        rest, whole, c = _linearised(equations, interval, xi, w, inputs)
+        left = float(np.abs(rest).max())
+        if left > 0.5 * last and left <= KEPT:
+            break
+        last = left
+        U, sigma, Vt = np.linalg.svd(whole, full_matrices=True)
+        rank = whole.shape[1] - count
+        step = -(Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T @ rest)
+        off = np.concatenate([xi[0], h * (w[0] - v)]) + step[: 2 * n]
+        loose = Vt[rank:].T
+        step -= loose @ np.linalg.lstsq(loose[: 2 * n], off, rcond=None)[0]
+        change = step[:states].reshape(-1, 2 * n)
+        xi += change[:, :n]
+        w += change[:, n:] / h
+        inputs += step[states:].reshape(-1, m)
+    k = first_largest(np.abs(c).max(axis=0))
+    row, unit = equations.stack.names[k], equations.stack.units[k]
+    worst = f"row '{row}' is off by {np.abs(c[:, k]).max():.1e} {unit}, the equations by {left:.1e}"
+    start = equations.robot.integrate(q, xi[0])
+    return Begin(start, w[0].copy(), inputs[0].copy()), left, worst
+
+
+def _linearised(
+    equations: Equations, interval: _Interval, xi: Matrix, w: Matrix, inputs: Matrix
+) -> tuple[Vector, Matrix, Matrix]:
+    """Return the equations at all nodes, their derivative, and the rows' errors."""
+    t, h, q, nodes, D, spread = interval
+    n, m, count = equations.n, equations.m, len(nodes)
+    size, states = 2 * n + m, 2 * n * len(nodes)
+    u, slopes, rates = spread @ inputs, D @ xi, D @ (h * w)
+    rest, errors = np.zeros((count, size)), np.zeros((count, m))
+    whole = np.zeros((count, size, states + m * len(inputs)))
+    for i, node in enumerate(nodes.tolist()):
+        terms, by = equations.derivative(t + h * node, q, xi[i], w[i], u[i])
+        errors[i] = terms.c
+        rest[i] = np.concatenate([slopes[i] - h * terms.rate, rates[i] - h * h * terms.a, terms.c])
+        own = np.concatenate([-h * by[:n], -h * h * by[n : 2 * n], by[2 * n + m :]])
+        own[:, n : 2 * n] /= h  # velocities in units of the interval
+        at = slice(2 * n * i, 2 * n * (i + 1))
+        whole[i, :, at] += own[:, : 2 * n]
+        for k in range(2 * n):
+            whole[i, k, k : states : 2 * n] += D[i]
+        by_input = own[:, 2 * n :, None] * spread[i]
+        whole[i, :, states:] = np.moveaxis(by_input, 2, 1).reshape(size, -1)
+    return rest.ravel(), whole.reshape(count * size, -1), errors
+
 
 FEW = 2
 """A polynomial through no more stages than this is not continued to the start."""
@@ -34,6 +190,9 @@ def some_stages(value: int) -> int:
     if value > MAX_STAGES:
         raise InputError(f"must be at most {MAX_STAGES}; got {value}. Shorten the step instead.")
     return value
+
+
+StageCount = Annotated[Count, AfterValidator(some_stages)]
 
 
 @spec
@@ -57,17 +216,11 @@ class ServoDae(Inversion):
     forgets_growth: ClassVar[bool] = False
     step: Seconds = 0.05
     """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
-    stages: Annotated[Count, AfterValidator(some_stages)] = 7
+    stages: StageCount = 7
     """Stages of a step, 1 to 9; 1 is the backward Euler method."""
 
     def solve(self, task: Task) -> Nominal:
-        if not np.isfinite(task.duration):
-            raise InputError("task must have a finite duration to plan its motion; got inf.")
-        if task.duration * self.stages / self.step > MAX_KNOTS:
-            raise InputError(
-                f"controller.along.step must be at least "
-                f"{task.duration * self.stages / MAX_KNOTS:.1e} s; got {self.step:g} s."
-            )
+        require_plannable(task.duration, self.step, "along.step", self.stages)
         equations = Equations(task, self.kind)
         every = Stack((*passive_constraints(task.robot), *task.servo), task.robot)
         near = solve_start(every, task.q, task.v, task.start)
@@ -75,26 +228,10 @@ class ServoDae(Inversion):
         corners = breaks(task.servo, task.start, task.start + task.duration)
         step = dividing(self.step, [t - task.start for t in corners])
         first = begin(equations, task, near.q, near.v, task.start)
-        steps = marched(equations, first, task, step, self.stages)
+        count = max(1, int(np.ceil(task.duration / step - 1e-9)))
+        marcher = Marcher(equations, radau(self.stages), step, "controller.along.step")
+        steps = marcher.march(task.start, first.q, first.v, first.u, count)
         return dense(equations, steps, first.q, first.v, first.u, step, corners)
-
-
-def marched(
-    equations: Equations, first: Begin, task: Task, step: float, stages: int
-) -> list[Stages]:
-    """Return the steps that cover a task."""
-    scheme = radau(stages)
-    marcher = Marcher(equations, scheme, step, "controller.along.step")
-    robot, t, q, v = task.robot, task.start, first.q, first.v
-    guess = marcher.constant(t, q, v, first.u)
-    steps: list[Stages] = []
-    for k in range(max(1, int(np.ceil(task.duration / step - 1e-9)))):
-        t = task.start + k * step
-        step_stages = marcher.step(t, q, v, guess)
-        steps.append(step_stages)
-        q, v = robot.integrate(q, step_stages.xi[-1]), step_stages.v[-1]
-        guess = marcher.extrapolated(step_stages)
-    return steps
 
 
 def dense(

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import AfterValidator
 
 from ukctrl.control.planned.inversion.boundary import End, Horizon
-from ukctrl.control.planned.inversion.dae_equations import Equations
+from ukctrl.control.planned.inversion.dae_equations import Equations, require_low
 from ukctrl.control.planned.inversion.inversion import Inversion
-from ukctrl.control.planned.inversion.low_degree import require_low
 from ukctrl.control.planned.inversion.rest import Side, rest, side, stands
-from ukctrl.control.planned.inversion.servo_dae import dense, some_stages
+from ukctrl.control.planned.inversion.servo_dae import StageCount, dense
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
 from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
-from ukctrl.core.fields import Count, Positive, Seconds, Time, spec
+from ukctrl.core.fields import Positive, Seconds, Time, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, dividing
 from ukctrl.mechanics.dynamics import passive_constraints
@@ -62,7 +60,7 @@ class StableInversion(Inversion):
     """How long after ``until`` it ends [s]; absent: the same."""
     step: Seconds = 0.05
     """Length of a step [s], at most: a little less where the path's corners then fall on ends."""
-    stages: Annotated[Count, AfterValidator(some_stages)] = 7
+    stages: StageCount = 7
     """Stages of a step, 1 to 9."""
     settled: Positive = 1e-4
     """How far the given start may be from the motion there [rad, m, and their rates]."""

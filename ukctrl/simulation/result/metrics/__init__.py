@@ -15,7 +15,8 @@ from ukctrl.core.errors import unknown_name
 from ukctrl.simulation.result.measures import rows_of
 from ukctrl.simulation.result.metrics.metric import Metric
 from ukctrl.simulation.result.metrics.metric_table import METRICS
-from ukctrl.simulation.result.samples import FIELDS, Labels, Samples, common_unit, per_second
+from ukctrl.simulation.result.quantities import FIELDS, Labels, common_unit, per_second
+from ukctrl.simulation.result.samples import Samples
 
 __all__ = [
     "METRICS",

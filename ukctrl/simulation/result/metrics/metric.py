@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from ukctrl.simulation.result.samples import Samples
 
+Value = Callable[[Samples, str | None], float]
+"""A number of a run, for all rows or for one servo block."""
+
 
 class Metric(NamedTuple):
     """One named scalar of a run; less of it is better."""
@@ -16,8 +19,8 @@ class Metric(NamedTuple):
     description: str
     formula: str
     """LaTeX."""
-    function: Callable[[Samples, str | None], float] | None
-    """Value for all rows or for one servo block; None for what comes from the timing."""
+    function: Value | None
+    """Its value; None for what comes from the timing."""
     per_block: bool = False
     about_controller: bool = True
     """False where it judges the integration: no merit of a controller that has less of it."""

@@ -1,43 +1,219 @@
-"""Every metric: its unit, its formula, and what it judges."""
+"""Every metric: its meaning, unit and formula, and what it is of the samples of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import numpy as np
+
+from ukctrl.core.arrays import Array
 from ukctrl.core.kinds import modules_of
-from ukctrl.simulation.result.metrics import metric_formulas
-from ukctrl.simulation.result.metrics.metric import Metric
+from ukctrl.simulation.result.measures import (
+    energy_imbalance,
+    error_norm,
+    ground_forces,
+    holonomic,
+    integral,
+    running_integral,
+    saturated,
+    time_mean,
+)
+from ukctrl.simulation.result.metrics.metric import Metric, Value
+from ukctrl.simulation.result.samples import Samples
+
+SETTLED_FRACTION = 0.02
+"""A run has settled when its error stays below this fraction of the initial error ..."""
+SETTLED_FLOOR = 1e-4
+"""... or below this, whichever is larger [m, rad]: 0.1 mm, or 0.006 degrees."""
 
 
 def _error_metrics(name: str, symbol: str, what: str) -> dict[str, Metric]:
     norm = rf"\lVert {symbol} \rVert"
-    return {
-        f"rms_{name}": Metric(
-            name,
+    said = {
+        "rms": (
+            _rms,
             f"root mean square over time of the {what}",
             rf"\sqrt{{\frac{{1}}{{T}} \int_0^T {norm}^2 \, dt}}",
-            metric_formulas.rms(name),
-            per_block=True,
-            about_task=True,
         ),
-        f"peak_{name}": Metric(
-            name,
-            f"largest {what}",
-            rf"\max_t {norm}",
-            metric_formulas.peak(name),
-            per_block=True,
-            about_task=True,
-        ),
-        f"final_{name}": Metric(
-            name,
-            f"{what} at the last sample",
-            rf"{norm}(T)",
-            metric_formulas.final(name),
-            per_block=True,
-            about_task=True,
-        ),
+        "peak": (_largest, f"largest {what}", rf"\max_t {norm}"),
+        "final": (_last, f"{what} at the last sample", rf"{norm}(T)"),
     }
+    return {
+        f"{which}_{name}": Metric(
+            name, description, formula, _of_error(name, number), per_block=True, about_task=True
+        )
+        for which, (number, description, formula) in said.items()
+    }
+
+
+def _of_error(name: str, number: Callable[[Array, Array], float]) -> Value:
+    """Return a number of the norm of an error over time; NaN without samples."""
+
+    def value(samples: Samples, block: str | None) -> float:
+        norm = error_norm(samples, name, block)
+        return number(samples.time, norm) if len(norm) else float("nan")
+
+    return value
+
+
+def _rms(time: Array, norm: Array) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.sqrt(time_mean(time, norm * norm)))
+
+
+def _largest(time: Array, norm: Array) -> float:
+    return float(np.max(norm))
+
+
+def _last(time: Array, norm: Array) -> float:
+    return float(norm[-1])
+
+
+def _metric(
+    unit: str, formula: str, *, about_controller: bool = True, about_task: bool = False
+) -> Callable[[Value], Metric]:
+    """Return what makes a metric of a function, whose docstring says what it is."""
+
+    def made(value: Value) -> Metric:
+        text = " ".join((value.__doc__ or "").split()).removesuffix(".")
+        text = text[:1].lower() + text[1:]
+        return Metric(unit, text, formula, value, False, about_controller, about_task)
+
+    return made
+
+
+@_metric(
+    "s",
+    r"\min\{t : \lVert\varphi(s)\rVert \le \max(0.02\,\lVert\varphi(0)\rVert, 10^{-4})"
+    r"\ \forall s \ge t\}",
+    about_task=True,
+)
+def settling_time(samples: Samples, block: str | None) -> float:
+    """Time after which the error stays below 2 % of its initial value, or below 1e-4 if that is
+    larger; of `beta` when no row has a `phi`; none when it never does.
+    """
+    name = "phi" if holonomic(samples, block).size else "beta"
+    norm, time = error_norm(samples, name, block), samples.time
+    if len(norm) == 0 or not np.isfinite(norm).all():
+        return float("nan")
+    threshold = max(SETTLED_FRACTION * norm[0], SETTLED_FLOOR)
+    outside = np.flatnonzero(norm > threshold)
+    if outside.size == 0:
+        return 0.0
+    last = int(outside[-1])
+    if last == len(norm) - 1:
+        return float("nan")
+    fraction = (norm[last] - threshold) / (norm[last] - norm[last + 1])
+    return float(time[last] + fraction * (time[last + 1] - time[last]) - time[0])
+
+
+@_metric("(u)^2 s", r"\int_0^T u^\top u \, dt")
+def effort(samples: Samples, block: str | None) -> float:
+    """Time integral of u'u."""
+    if not samples.labels.actuators:
+        return float("nan")
+    with np.errstate(over="ignore"):
+        return integral(samples.time, np.sum(samples["u"] ** 2, axis=1))
+
+
+@_metric("u", r"\max_{t,k} \lvert u_k \rvert")
+def peak_u(samples: Samples, block: str | None) -> float:
+    """Largest magnitude of any one input."""
+    u = samples["u"]
+    return float(np.max(np.abs(u))) if u.size else float("nan")
+
+
+@_metric("J", r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt")
+def work(samples: Samples, block: str | None) -> float:
+    """Work that the inputs exchange, with no credit for what they get back."""
+    if "actuator_rate" not in samples or not samples.labels.actuators:
+        return float("nan")
+    power = np.abs(samples["u"]) * np.abs(samples["actuator_rate"])
+    return integral(samples.time, np.sum(power, axis=1))
+
+
+@_metric("u/s", r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert")
+def input_travel(samples: Samples, block: str | None) -> float:
+    """How far the inputs move from sample to sample, in total per second: what noise and chattering
+    ask of the motors.
+    """
+    time, u = samples.time, samples["u"]
+    if len(time) < 2 or not u.size:
+        return float("nan")
+    with np.errstate(over="ignore"):
+        return float(np.sum(np.abs(np.diff(u, axis=0))) / (time[-1] - time[0]))
+
+
+@_metric("N", r"\max_{t,k} \max(0, -\lambda_{n,k})")
+def ground_pull(samples: Samples, block: str | None) -> float:
+    """Largest force by which a contact would have to pull, which no ground does."""
+    pulls = [-float(np.min(force.normal)) for force in ground_forces(samples)]
+    return max(0.0, *pulls) if pulls else float("nan")
+
+
+@_metric("1", r"\max_{t,k} \lVert \lambda_{t,k} \rVert / \lambda_{n,k}")
+def needed_friction(samples: Samples, block: str | None) -> float:
+    """Coefficient of friction that keeps every contact from slipping while it pushes."""
+    ratios = [
+        float(np.max(force.across[pushed] / force.normal[pushed]))
+        for force in ground_forces(samples)
+        if (pushed := force.normal > 0.0).any()
+    ]
+    return max(ratios, default=float("nan"))
+
+
+PEAK_PASSIVE_PHI = Metric(
+    "passive_phi",
+    "largest position-level error of the passive rows: how far a closed loop came open",
+    r"\max_t \lVert \varphi_p \rVert",
+    _of_error("passive_phi", _largest),
+    about_controller=False,
+)
+
+
+@_metric("force", r"\max_t \lVert F_p - A_p^\top \lambda - c \rVert", about_controller=False)
+def reaction_residual(samples: Samples, block: str | None) -> float:
+    """Largest part of the passive force that the passive rows cannot transmit."""
+    if "reaction_residual" not in samples or not len(samples):
+        return float("nan")
+    return float(np.max(samples["reaction_residual"]))
+
+
+@_metric("J", r"\int_0^T \lvert \lambda^\top \beta_p \rvert \, dt", about_controller=False)
+def reaction_work(samples: Samples, block: str | None) -> float:
+    """Energy that the reactions exchange because the passive rows drift."""
+    if "reaction_power" not in samples:
+        return float("nan")
+    return integral(samples.time, np.abs(samples["reaction_power"]))
+
+
+@_metric("J", r"-\int_0^T c^\top v \, dt", about_controller=False)
+def friction_loss(samples: Samples, block: str | None) -> float:
+    """Energy that passive constraints take because they are not ideal."""
+    if "nonideal_force" not in samples or not len(samples):
+        return float("nan")
+    taken = -np.einsum("ki,ki->k", samples["nonideal_force"], samples["v"])
+    return float(running_integral(samples.time, taken)[-1])
+
+
+@_metric(
+    "J", r"\max_t \left\lvert E(t) - E(0) - \int_0^t P \, ds \right\rvert", about_controller=False
+)
+def energy_drift(samples: Samples, block: str | None) -> float:
+    """Largest change of total energy that no input or force accounts for."""
+    imbalance = energy_imbalance(samples)
+    return float(np.max(np.abs(imbalance))) if len(imbalance) else float("nan")
+
+
+@_metric("1", r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt")
+def saturated_fraction(samples: Samples, block: str | None) -> float:
+    """Fraction of the time in which some input is at or beyond its limit, or at one that the
+    allocation keeps.
+    """
+    if not samples.labels.actuators:
+        return float("nan")
+    return time_mean(samples.time, saturated(samples).astype(np.float64))
 
 
 def _added() -> dict[str, Metric]:
@@ -51,91 +227,19 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
     {
         **_error_metrics("phi", r"\varphi", "position-level error of the servo rows"),
         **_error_metrics("beta", r"\beta", "velocity-level error of the servo rows"),
-        "settling_time": Metric(
-            "s",
-            "time after which the error stays below 2 % of its initial value, or below 1e-4 if "
-            "that is larger; of `beta` when no row has a `phi`; none when it never does",
-            r"\min\{t : \lVert\varphi(s)\rVert \le \max(0.02\,\lVert\varphi(0)\rVert, 10^{-4})"
-            r"\ \forall s \ge t\}",
-            metric_formulas.settling_time,
-            about_task=True,
-        ),
-        "effort": Metric(
-            "(u)^2 s", "time integral of u'u", r"\int_0^T u^\top u \, dt", metric_formulas.effort
-        ),
-        "peak_u": Metric(
-            "u",
-            "largest magnitude of any one input",
-            r"\max_{t,k} \lvert u_k \rvert",
-            metric_formulas.peak_u,
-        ),
-        "work": Metric(
-            "J",
-            "work that the inputs exchange, with no credit for what they get back",
-            r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt",
-            metric_formulas.work,
-        ),
-        "input_travel": Metric(
-            "u/s",
-            "how far the inputs move from sample to sample, in total per second: what noise and "
-            "chattering ask of the motors",
-            r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert",
-            metric_formulas.input_travel,
-        ),
-        "ground_pull": Metric(
-            "N",
-            "largest force by which a contact would have to pull, which no ground does",
-            r"\max_{t,k} \max(0, -\lambda_{n,k})",
-            metric_formulas.ground_pull,
-        ),
-        "needed_friction": Metric(
-            "1",
-            "coefficient of friction that keeps every contact from slipping while it pushes",
-            r"\max_{t,k} \lVert \lambda_{t,k} \rVert / \lambda_{n,k}",
-            metric_formulas.needed_friction,
-        ),
-        "peak_passive_phi": Metric(
-            "passive_phi",
-            "largest position-level error of the passive rows: how far a closed loop came open",
-            r"\max_t \lVert \varphi_p \rVert",
-            lambda samples, block: metric_formulas.peak("passive_phi")(samples, None),
-            about_controller=False,
-        ),
-        "reaction_residual": Metric(
-            "force",
-            "largest part of the passive force that the passive rows cannot transmit",
-            r"\max_t \lVert F_p - A_p^\top \lambda - c \rVert",
-            metric_formulas.reaction_residual,
-            about_controller=False,
-        ),
-        "reaction_work": Metric(
-            "J",
-            "energy that the reactions exchange because the passive rows drift",
-            r"\int_0^T \lvert \lambda^\top \beta_p \rvert \, dt",
-            metric_formulas.reaction_work,
-            about_controller=False,
-        ),
-        "friction_loss": Metric(
-            "J",
-            "energy that passive constraints take because they are not ideal",
-            r"-\int_0^T c^\top v \, dt",
-            metric_formulas.friction_loss,
-            about_controller=False,
-        ),
-        "energy_drift": Metric(
-            "J",
-            "largest change of total energy that no input or force accounts for",
-            r"\max_t \left\lvert E(t) - E(0) - \int_0^t P \, ds \right\rvert",
-            metric_formulas.energy_drift,
-            about_controller=False,
-        ),
-        "saturated_fraction": Metric(
-            "1",
-            "fraction of the time in which some input is at or beyond its limit, or at one that "
-            "the allocation keeps",
-            r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt",
-            metric_formulas.saturated_fraction,
-        ),
+        "settling_time": settling_time,
+        "effort": effort,
+        "peak_u": peak_u,
+        "work": work,
+        "input_travel": input_travel,
+        "ground_pull": ground_pull,
+        "needed_friction": needed_friction,
+        "peak_passive_phi": PEAK_PASSIVE_PHI,
+        "reaction_residual": reaction_residual,
+        "reaction_work": reaction_work,
+        "friction_loss": friction_loss,
+        "energy_drift": energy_drift,
+        "saturated_fraction": saturated_fraction,
         "mean_tick_us": Metric(
             "us",
             "mean wall time of one controller tick",

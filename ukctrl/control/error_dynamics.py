@@ -1,0 +1,172 @@
+r"""Linear error dynamics: from a settling time and a damping ratio, and as a feedback has them.
+
+Released at rest, an error that obeys $\ddot e + 2\zeta\omega\,\dot e + \omega^2 e = 0$ is below 2 %
+of what it was for good after $\tau(\zeta)/\omega$. The number $\tau$ is worked out, so that
+$\omega = \tau(\zeta)/t_s$ is exact. With an integral a third pole at $-\omega$ joins the pair, and
+$\tau$ is that of all three.
+
+A feedback that looks at the rows alone is a function $w(\phi, \dot\phi, \int\phi)$. Where it is
+linear, row by row, one question for each argument tells its gains exactly, whatever it is called
+and whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import InputError
+from ukctrl.mechanics.constraints import Rows, Stack
+
+SETTLED = 0.02
+"""An error below this fraction of what it was has settled, as the metric ``settling_time`` says."""
+LEAST_DAMPING, MOST_DAMPING = 0.05, 10.0
+
+
+def natural_frequency(settling: float, damping: float, *, integral: bool = False) -> float:
+    """Return the frequency of error dynamics that settle in that time [rad/s].
+
+    Args:
+        settling: Until the error is below 2 % for good [s].
+        damping: Damping ratio of the pair of poles.
+        integral: Whether a third pole at minus the frequency belongs to them.
+
+    Raises:
+        InputError: An argument is out of range.
+    """
+    if not (0.0 < settling < math.inf):
+        raise InputError(f"the settling time must be positive; got {settling:g} s.")
+    if not LEAST_DAMPING <= damping <= MOST_DAMPING:
+        raise InputError(
+            f"the damping ratio must be from {LEAST_DAMPING:g} to {MOST_DAMPING:g}; got "
+            f"{damping:g}."
+        )
+    return _settles(damping, integral) / settling
+
+
+def third_order(settling: float, damping: float) -> tuple[float, float, float]:
+    r"""Return ``kp, ki, kd`` of $(s^2 + 2 \zeta \omega s + \omega^2)(s + \omega)$."""
+    w = natural_frequency(settling, damping, integral=True)
+    two = 2.0 * damping
+    return (1.0 + two) * w * w, w**3, (1.0 + two) * w
+
+
+@functools.cache
+def _settles(damping: float, integral: bool) -> float:
+    """Return after how long error dynamics of frequency 1 settle, released at rest."""
+    two = 2.0 * damping
+    if integral:
+        A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, -(1.0 + two), -(1.0 + two)]])
+        x = np.array([0.0, 1.0, 0.0])  # the integral, the error, its rate
+        place = 1
+    else:
+        A, x, place = np.array([[0.0, 1.0], [-1.0, -two]]), np.array([1.0, 0.0]), 0
+    from scipy.linalg import expm
+    from scipy.optimize import brentq
+
+    def error(t: float) -> float:
+        return float((expm(A * t) @ x)[place])
+
+    step = 0.02
+    flow, states = expm(A * step), [x]
+    slowest = -float(np.linalg.eigvals(A).real.max())
+    for _ in range(math.ceil(8.0 / (slowest * step))):
+        states.append(flow @ states[-1])
+    sizes = np.abs(np.array(states)[:, place])
+    last = int(np.flatnonzero(sizes > SETTLED)[-1])
+    outside: Callable[[float], float] = lambda t: abs(error(t)) - SETTLED  # noqa: E731
+    return float(brentq(outside, last * step, (last + 1) * step, xtol=1e-13))
+
+
+SIZES = (1.0, -0.3, 40.0)
+"""Errors at which a feedback is asked; a linear one gives the same gains at each."""
+ROUNDING = 1e-9
+"""Gains that differ by more, relatively, are not those of a linear feedback."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class ErrorPolynomial:
+    r"""The error of one row: $y^{(r)} + k_{r-1} y^{(r-1)} + \dots + k_0 y = 0$."""
+
+    row: str
+    gains: tuple[float, ...]
+    """$k_0$ to $k_{r-1}$; with an integral, of the integral's own derivatives."""
+    integral: bool = False
+    """Whether the first state is an integral, which the law advances from tick to tick."""
+
+    @property
+    def poles(self) -> tuple[complex, ...]:
+        """Roots of the continuous error [1/s], the slowest first."""
+        roots = np.roots([1.0, *reversed(self.gains)])
+        return tuple(sorted(roots.tolist(), key=lambda root: (-root.real, root.imag)))
+
+
+def measured_polynomials(
+    stack: Stack,
+    memory: Vector,
+    demand: Callable[[Rows, Vector], Vector],
+    memory_rate: Callable[[Rows, Vector], Vector],
+) -> tuple[ErrorPolynomial, ...]:
+    """Return the equation of each row's error; empty where they are not linear, or mix rows.
+
+    Args:
+        stack: The rows.
+        memory: The feedback's memory at the start, either none or one number a row.
+        demand: Its demand.
+        memory_rate: Time derivative of its memory, which must be ``phi`` of a holonomic row,
+            ``beta`` of another and nothing else, for the memory to be their integral.
+    """
+    m, holonomic = len(stack), stack.holonomic
+    nothing = Rows.zeros(m, stack.robot.nv)
+    still = np.where(holonomic, 0.0, np.nan)
+    none = np.zeros(len(memory))
+    if len(memory) not in (0, m):
+        return ()
+
+    def response(level: str, size: Vector) -> tuple[Vector, Vector]:
+        """Return what an error of one level takes from the demand, and what the memory gains."""
+        beta, phi, past = np.zeros(m), still.copy(), none.copy()
+        if level == "beta":
+            beta = size
+        elif level == "phi":
+            phi = np.where(holonomic, size, np.nan)
+        else:
+            past = size
+        rows = nothing._replace(beta=beta, phi=phi)
+        with np.errstate(all="ignore"):
+            return -np.asarray(demand(rows, past)), np.asarray(memory_rate(rows, past))
+
+    levels = ("memory", "phi", "beta") if len(memory) else ("phi", "beta")
+    gains: dict[str, Vector] = {}
+    for level in levels:
+        columns: list[Matrix] = []
+        for size in SIZES:
+            each = [response(level, size * row) for row in np.eye(m)]
+            if any(asked.shape != (m,) or rate.shape != none.shape for asked, rate in each):
+                return ()
+            columns.append(np.array([asked for asked, _ in each]) / size)
+            integrated = holonomic if level == "phi" else ~holonomic & (level == "beta")
+            expected = np.diag(np.where(integrated, size, 0.0))
+            if len(memory) and not np.allclose([rate for _, rate in each], expected):
+                return ()
+        first = columns[0]
+        room = ROUNDING * (1.0 + float(np.abs(first).max(initial=0.0)))
+        alone = np.diag(np.diag(first))
+        if not all(np.abs(other - alone).max(initial=0.0) <= room for other in columns):
+            return ()
+        gains[level] = np.diag(first) + 0.0  # no zero with a sign
+    return tuple(
+        ErrorPolynomial(
+            row=name,
+            gains=tuple(
+                float(gains[level][i]) for level in levels if level != "phi" or holonomic[i]
+            ),
+            integral=bool(len(memory)),
+        )
+        for i, name in enumerate(stack.names)
+    )

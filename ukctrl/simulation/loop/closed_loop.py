@@ -1,0 +1,220 @@
+"""The closed loop: a scenario's robots and law made ready, its right-hand side, its limits.
+
+The only place that sees both the true robot and the believed one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+
+from ukctrl.control.controller import Command, Law, law_name
+from ukctrl.control.task import Task
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError, NotFinite, ShapeError, UkctrlError
+from ukctrl.core.extremes import first_largest
+from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.start import Start
+from ukctrl.robot import Robot
+from ukctrl.simulation.effects import Bench
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.loop.law_checks import Answers, started
+from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
+from ukctrl.simulation.loop.recorder import Recorder
+from ukctrl.simulation.loop.start_state import start_state
+from ukctrl.simulation.scenario import Believed, Monitor, Scenario
+
+
+def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
+    """Return the robot that a scenario names, names and changes, or holds."""
+    if isinstance(given, Mapping):
+        return Robot.load(given["use"], override={k: v for k, v in given.items() if k != "use"})
+    return given if isinstance(given, Robot) else Robot.load(given)
+
+
+def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
+    """Return the believed robot; the very same object when belief is truth."""
+    if believed is None or believed == Believed():
+        return robot
+    base = robot if believed.robot is None else true_robot(believed.robot)
+    for what in ("coordinates", "dofs", "actuators"):
+        wanted, came = getattr(robot, what), getattr(base, what)
+        if wanted != came:
+            raise InputError(
+                f"believed robot '{base.name}' must have the {what} of the true one, "
+                f"{', '.join(wanted)}; got {', '.join(came)}."
+            )
+    return believed.apply(base)
+
+
+def grid(t0: float, t1: float, interval: float) -> list[float]:
+    """Return output times: every interval, and the end."""
+    count = math.floor((t1 - t0) / interval * (1.0 + 1e-12) + 1e-9)
+    times = [t0 + k * interval for k in range(count + 1)]
+    if t1 - times[-1] <= 1e-9 * interval:
+        times[-1] = t1
+    else:
+        times.append(t1)
+    return times
+
+
+class Drifted(UkctrlError, RuntimeError):
+    """A constraint came apart further than the scenario's monitor allows."""
+
+
+@final
+class Watch:
+    """The limits of a scenario's monitor.
+
+    Args:
+        monitor: The limits.
+        passive: Whether the robot has passive constraints.
+    """
+
+    def __init__(self, monitor: Monitor, passive: bool) -> None:
+        self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
+        if passive:
+            self._limits.append(("passive_phi", monitor.max_passive_phi))
+            self._limits.append(("passive_beta", monitor.max_passive_beta))
+
+    def check(self, recorder: Recorder) -> None:
+        """Look at the last sample.
+
+        Raises:
+            Drifted: It is beyond a limit.
+        """
+        k = recorder.count - 1
+        for name, limit in self._limits:
+            off = np.nan_to_num(recorder.arrays[name][k])
+            if np.linalg.norm(off) > limit:
+                known = recorder.labels()
+                rows = known.passive_rows if name.startswith("passive") else known.rows
+                raise Drifted(
+                    f"{name} reached {np.linalg.norm(off):.2e} at t = {recorder.time[k]:.6g} s, "
+                    f"most on row '{rows[first_largest(np.abs(off))]}'; the monitor allows "
+                    f"{limit:.2e}."
+                )
+
+
+class Loop:
+    """A scenario, made ready to run.
+
+    Args:
+        scenario: What to run.
+        robot: Its robot, where it has been loaded before.
+    """
+
+    def __init__(self, scenario: Scenario, robot: Robot | None = None) -> None:
+        self.scenario = scenario
+        self.robot = true_robot(scenario.robot) if robot is None else robot
+        timing = scenario.timing
+        self.t0, self.t1 = scenario.start.t, scenario.start.t + timing.duration
+        bench = Bench(self.robot, self.t0, timing.duration, timing.control)
+        self.conditions = met = Conditions(scenario.effect, bench, scenario.seed)
+        believed = believed_robot(self.robot, scenario.believed)
+        rank, gains = scenario.rank, passive_gains(scenario.stabilisation, scenario.integrator)
+        self._plants = Plants(met.plants, rank, gains)
+        self.truth = self._plants.dynamics
+        same = believed is self.robot and not met.acts_on_plant and not met.senses
+        self.belief = self.truth if same else Dynamics(believed, rank, gains)
+        servo = Stack(scenario.servo, self.robot)
+        every = (*self.truth.passive.constraints, *scenario.servo)
+        q, v, self.moved = start_state(scenario.start, self.robot, every, scenario.seed)
+        task = Task(
+            robot=believed,
+            servo=scenario.servo,
+            q=q,
+            v=v,
+            start=self.t0,
+            duration=timing.duration,
+            period=timing.control,
+            rank=rank,
+            gains=gains,
+            planned=scenario.start.planned,
+        )
+        self.law: Law = started(scenario.controller, task)
+        if scenario.start.planned:
+            q, v, self.moved = self._planned(q, v)
+        self._answers = Answers(scenario.controller, self.law, self.robot.nu)
+        self.state = State(q, v, self.law.memory)
+        self.outputs = grid(self.t0, self.t1, timing.sample)
+        with blaming("monitor.frames"):
+            self.recorder = Recorder(
+                self.truth, servo, self.law, len(self.outputs), scenario.monitor.frames, met
+            )
+        self.switches: list[float] = []
+        """When the law switched [s]."""
+        self.held: Vector | None = None
+        """The input that a zero-order hold keeps; None under continuous control."""
+        self._sampled = timing.control is not None
+        self._direct = not met.drives
+        self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
+        """Whether the energy fed to the robot is integrated behind the law's memory."""
+        self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
+        alone = self._sampled and self._direct
+        self._plants.integrated_by(scenario, self, self._held_now if alone else None)
+
+    def _held_now(self) -> Vector:
+        """Return the input that a zero-order hold keeps."""
+        assert self.held is not None  # it is from the first tick on
+        return self.held
+
+    def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
+        """Return the start on the law's own motion, and how far that is from the given state."""
+        planned = self.law.planned_state(self.t0)
+        if planned is None:
+            raise InputError(
+                "start.planned: the controller must follow a motion that is worked out before the "
+                f"run; '{law_name(self.scenario.controller)}' has none. Use kind = 'tvlqr' or "
+                "'feedforward', or give the state."
+            )
+        moved = Start(*planned, self.robot.difference(q, planned[0]), planned[1] - v)
+        return *planned, moved.moved(self.robot)
+
+    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
+        """Return the acceleration and the memory's rate: the right-hand side of the loop."""
+        truth = self.truth
+        truth.move(t, q, v)
+        if self.held is not None:
+            u = self.held if self._direct else self._applied(t, self.held)
+            a = truth.acceleration(u)
+            return a, np.array([truth.power(a, u)])
+        if self.conditions.senses:
+            q, v = self.conditions.sense(t, q, v)
+        command = self.command(t, q, v, memory[:-1] if self._metered else memory)
+        u = command.u if self._direct else self._applied(t, command.u)
+        try:
+            a = truth.acceleration(u)
+        except (ShapeError, NotFinite):
+            raise self._answers.unusable(t, q, v, u) from None
+        rate = self._answers.rate(t, q, v, command)
+        return a, np.append(rate, truth.power(a, u)) if self._metered else rate
+
+    def truth_at(self, t: float) -> Dynamics:
+        """Return the true robot of a time, as the effects on it have it then."""
+        return self._plants.at(t)
+
+    def command(self, t: float, q: Vector, v: Vector, memory: Vector) -> Command:
+        """Step the law at a measured state; the true robot must have been moved to the true one."""
+        if self.belief is not self.truth:
+            self.belief.move(t, q, v)
+        return self.law.step(self.belief, memory)
+
+    def _applied(self, t: float, u: Vector) -> Vector:
+        """Return what of an accepted command acts at the state of the true robot."""
+        s = self.truth.snapshot
+        return self.conditions.applied(t, u, s.v @ s.B)
+
+    def _guard(self, t: float, state: State) -> float:
+        """Return the law's guard at a state."""
+        q, v, memory = state
+        if self.conditions.senses and not self._sampled:
+            q, v = self.conditions.sense(t, q, v)
+        self.belief.move(t, q, v)
+        return self.law.guard(self.belief, memory[: len(self.law.memory)])

@@ -1,0 +1,128 @@
+"""The state in which a run starts: what the scenario says, and what it leaves to the robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.expression import constant
+from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.constraints import Constraint, Stack
+from ukctrl.mechanics.constraints.joints import dof_index
+from ukctrl.mechanics.start import solve_start
+from ukctrl.robot import Robot
+from ukctrl.simulation.scenario import StartState
+
+NOT_UNIT = 1e-3
+"""A quaternion off unit length by less than this is rounded, not wrong."""
+
+
+def start_state(
+    start: StartState, robot: Robot, constraints: Sequence[Constraint], seed: int = 0
+) -> tuple[Vector, Vector, dict[str, float]]:
+    """Return ``q``, ``v``, and how far they were moved onto the constraints, where asked for.
+
+    Raises:
+        InputError: The state does not fit the robot.
+        StartError: The constraints cannot be met from there.
+    """
+    home = robot.neutral if robot.home is None else robot.home
+    q = _state("q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, home)
+    for block in robot.blocks:  # a rotation is given by numbers without unit: (cos, sin) or xyzw
+        at = [block.iq + i for i, unit in enumerate(block.coordinate_units) if unit in ("", "1")]
+        if at and not abs(np.linalg.norm(q[at]) - 1.0) < NOT_UNIT:
+            names = ", ".join(robot.coordinates[i] for i in at)
+            raise InputError(f"start.q: {names} must have unit length; got {q[at].tolist()}.")
+    if not robot.is_euclidean:
+        q = robot.normalize(q)
+    if start.spread:
+        step = np.random.default_rng(seed).uniform(-start.spread, start.spread, robot.nv)
+        q = robot.integrate(q, step)
+    v = _state("v", start.v, robot.dofs, robot.dof_units, np.zeros(robot.nv))
+    _relax(robot, start, q, v)
+    if not start.solve:
+        return q, v, {}
+    with blaming("start.hold"):
+        held = [dof_index(robot, name) for name in start.hold]
+    stack = Stack(constraints, robot)
+    solved = solve_start(stack, q, v, start.t, held, home)
+    _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
+    return solved.q, solved.v, solved.moved(robot)
+
+
+def _relax(
+    robot: Robot,
+    start: StartState,
+    q: Vector,
+    v: Vector,
+    held: NDArray[np.bool_] | None = None,
+) -> None:
+    """Put motors of elastic joints that the start leaves out where their springs are relaxed.
+
+    Or where they carry the load at rest. Motors that some constraint holds (``held``, by
+    velocity) stay where it put them.
+    """
+    joints = robot.elastic
+    if joints is None:
+        if start.springs == "loaded":
+            raise InputError(
+                f"start.springs = 'loaded' needs elastic joints; robot '{robot.name}' has none."
+            )
+        return
+    angles = joints.angles(q)
+    if start.springs == "loaded":
+        relaxed = q.copy()
+        relaxed[joints.motor_coordinates] = angles
+        s = robot.snapshot(relaxed, None, start.t)
+        angles = angles + (s.gravity - s.f)[joints.links] / joints.stiffness
+    for k, (motor, link) in enumerate(zip(joints.motors, joints.links, strict=True)):
+        name = robot.dofs[motor]
+        if held is not None and held[motor]:
+            continue
+        if not start.q or (isinstance(start.q, Mapping) and name not in start.q):
+            q[joints.motor_coordinates[k]] = angles[k]
+        if not start.v or (isinstance(start.v, Mapping) and name not in start.v):
+            v[motor] = v[link]
+
+
+def _angles(
+    given: Mapping[str, float | str] | Sequence[float | str], robot: Robot
+) -> Mapping[str, float | str] | Sequence[float | str]:
+    """Return the state with angles of continuous joints as their cosine and sine."""
+    if not isinstance(given, Mapping):
+        return given
+    state = dict(given)
+    for name in [name for name in given if f"{name}_cos" in robot.coordinates]:
+        with blaming(f"start.q.{name}"):
+            angle = constant(state.pop(name), "rad")
+        state[f"{name}_cos"], state[f"{name}_sin"] = math.cos(angle), math.sin(angle)
+    return state
+
+
+def _state(
+    what: str,
+    given: Mapping[str, float | str] | Sequence[float | str],
+    names: tuple[str, ...],
+    units: tuple[str, ...],
+    default: Vector,
+) -> Vector:
+    state = default.copy()
+    if not isinstance(given, Mapping):
+        if given and len(given) != len(names):
+            raise InputError(
+                f"start.{what} must have {len(names)} numbers, {', '.join(names)}; "
+                f"got {len(given)}."
+            )
+        given = dict(zip(names, given, strict=False))
+    for name, value in given.items():
+        if name not in names:
+            raise unknown_name(f"coordinate (in start.{what})", name, names)
+        at = names.index(name)
+        with blaming(f"start.{what}.{name}"):
+            state[at] = constant(value, units[at])
+    return state

@@ -1,0 +1,141 @@
+"""Plain data and plain files: what JSON and TOML can express, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses as dc
+import math
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ukctrl.core.errors import InputError
+
+_NUMBERS = re.compile(r"\[\n((?:[ ]+[^\[\]{}\n\"'=,]+,\n)+)[ ]*\]")
+"""A list of numbers over several lines. No text holds a line break, so none can look like it."""
+
+
+def plain(value: object, where: str) -> Any:
+    """Return the value as the dicts, lists, texts and numbers that JSON and TOML share.
+
+    Entries that are None are dropped from mappings.
+
+    Raises:
+        InputError: Something is of no such type; the message says where.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return writable(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist(), where)
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        items = ((str(key), entry) for key, entry in value.items() if entry is not None)
+        return {key: plain(entry, f"{where}.{key}") for key, entry in items}
+    if isinstance(value, list | tuple | set | frozenset):
+        entries = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+        return [plain(entry, f"{where}[{i}]") for i, entry in enumerate(entries)]
+    if dc.is_dataclass(value) and not isinstance(value, type):
+        return plain({field.name: getattr(value, field.name) for field in dc.fields(value)}, where)
+    raise InputError(
+        f"{where} must be made of text, numbers, lists and tables; got {type(value).__name__}."
+    )
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """Return a table as TOML, with lists of numbers on one line each."""
+    import tomli_w
+
+    return _NUMBERS.sub(
+        lambda found: f"[{', '.join(found[1].replace(',', ' ').split())}]", tomli_w.dumps(table)
+    )
+
+
+def card_text(controller: Mapping[str, Any], *, title: str, source: str) -> str:
+    """Return a controller's table as the text of a card, whose file gives it its name.
+
+    Args:
+        controller: The table.
+        title: What the card says that it is.
+        source: Where the law and its gains are from.
+    """
+    settings = {k: v for k, v in controller.items() if k not in ("name", "title", "source")}
+    return toml_text({"title": title, "source": source, **settings})
+
+
+def writable(text: str) -> str:
+    """Return the text without what no UTF-8 file or HDF5 string can hold."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def finite_or_none(value: Any) -> Any:
+    """Return plain data as JSON holds it: None for no finite number, a pair for a complex one.
+
+    Arrays become lists.
+    """
+    if isinstance(value, np.ndarray):
+        return finite_or_none(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, complex):
+        return [finite_or_none(value.real), finite_or_none(value.imag)]
+    if isinstance(value, Mapping):
+        return {key: finite_or_none(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite_or_none(entry) for entry in value]
+    return value
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that at every moment the old or the new one stands there whole."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a file to write to, which takes the place of the old one when it is whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # readable by whom the user's umask allows
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def lock(handle: int, work: str, folder: Path) -> None:
+    """Make sure that no other process writes; the system lets go when this one ends, however.
+
+    Args:
+        handle: Of the open file.
+        work: What would be writing there, such as ``sweep``, for the message.
+        folder: Where.
+
+    Raises:
+        InputError: Another process writes to it.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(
+            f"another {work} is writing to '{folder}'; wait for it, or give another folder."
+        ) from None

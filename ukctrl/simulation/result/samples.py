@@ -1,0 +1,142 @@
+"""The arrays of one run, checked and frozen."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukctrl.core.arrays import Array
+from ukctrl.core.errors import InputError, ShapeError, unknown_name
+from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Signal:
+    """One quantity that a controller recorded about itself, such as an adapted gain."""
+
+    values: ArrayLike
+    """One value, or one row of values, per sample: shape `(n,)` or `(n, k)`."""
+    units: str = "1"
+    """Unit of all its components."""
+    long_name: str = ""
+    """What it is, in words."""
+    components: tuple[str, ...] = ()
+    """Names of the k components; numbered from 0 when left out."""
+
+
+@dc.dataclass(frozen=True, kw_only=True, eq=False)
+class Samples:
+    """The arrays of one run, all with time as their first axis.
+
+    `samples["phi"]` is a read-only float64 array. Made by
+    [`Samples.build`][ukctrl.simulation.result.samples.Samples.build].
+    """
+
+    time: Array
+    """Sampling times, shape `(n,)` [s]."""
+    arrays: Mapping[str, Array]
+    signals: Mapping[str, Signal]
+    labels: Labels
+
+    def __getitem__(self, name: str) -> Array:
+        if name == "time":
+            return self.time
+        if name in self.arrays:
+            return self.arrays[name]
+        if name in self.signals:
+            return np.asarray(self.signals[name].values)
+        raise unknown_name("variable", name, ["time", *self.arrays, *self.signals])
+
+    def __contains__(self, name: object) -> bool:
+        return name == "time" or name in self.arrays or name in self.signals
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let another process have a copy, as frozen as this one."""
+        return Samples.build, (self.time, dict(self.arrays), self.labels, dict(self.signals))
+
+    @staticmethod
+    def build(
+        time: ArrayLike,
+        samples: Mapping[str, ArrayLike],
+        labels: Labels,
+        signals: Mapping[str, Signal] | None = None,
+    ) -> Samples:
+        """Check, copy and freeze the arrays of one run.
+
+        Args:
+            time: Sampling times, shape `(n,)` [s], finite and never decreasing; n may be 0.
+            samples: Arrays by the names of `FIELDS`. Those that every
+                result has but this run did not record may be left out: they read as zeros for
+                the passive rows' forces, and as NaN otherwise.
+            labels: The names that give every array its shape.
+            signals: A controller's own signals.
+
+        Raises:
+            ShapeError: An array does not have the shape that its labels imply.
+            UnknownName: An array has a name that no result knows.
+        """
+        instants = _frozen(time)
+        if instants.ndim != 1 or not np.isfinite(instants).all() or (np.diff(instants) < 0).any():
+            raise ShapeError(
+                "time must be a finite vector that never decreases; "
+                f"got {instants.dtype} of shape {instants.shape}."
+            )
+        for name in samples:
+            if name not in FIELDS:
+                raise unknown_name("sampled quantity", name, FIELDS)
+        n, names = len(instants), labels.names
+        arrays = {}
+        for name, field in FIELDS.items():
+            shape = (n, *(len(names[dim]) for dim in field.dims))
+            if name in samples:
+                arrays[name] = _shaped(name, samples[name], shape)
+            elif field.always:
+                absent = 0.0 if name == "passive_force" else np.nan
+                arrays[name] = _frozen(np.full(shape, absent))
+        own = {name: _checked(name, signal, n) for name, signal in (signals or {}).items()}
+        return Samples(
+            time=instants,
+            arrays=MappingProxyType(arrays),
+            signals=MappingProxyType(own),
+            labels=labels,
+        )
+
+
+def _frozen(values: ArrayLike) -> Array:
+    array = np.array(values, dtype=np.float64, order="C")
+    array.flags.writeable = False
+    return array
+
+
+def _shaped(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    array = _frozen(values)
+    if array.shape != shape and array.size == 0 and 0 in shape:
+        array = _frozen(array.reshape(shape))  # an empty list has lost its other axes
+    if array.shape != shape:
+        raise ShapeError(f"{name} must have shape {shape}; got {array.shape}.")
+    return array
+
+
+def _checked(name: str, signal: Signal, n: int) -> Signal:
+    taken = {"time", "effort_limit", *FIELDS, *(text.name for text in AXIS_TEXTS)}
+    if name in taken or not re.fullmatch(r"[\w.]+", name):
+        raise InputError(
+            f"a signal's name must be a word that no other variable has; got '{name}'. "
+            "Rename the signal in the controller."
+        )
+    values = _frozen(signal.values)
+    if values.ndim not in (1, 2) or len(values) != n:
+        raise ShapeError(f"signal '{name}' must have shape ({n},) or ({n}, k); got {values.shape}.")
+    count = values.shape[1] if values.ndim == 2 else 0
+    components = tuple(signal.components) or tuple(str(i) for i in range(count))
+    if len(components) != count:
+        raise ShapeError(f"signal '{name}' must name its {count} components; got {components}.")
+    return dc.replace(signal, values=values, components=components)

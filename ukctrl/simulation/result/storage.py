@@ -1,0 +1,217 @@
+"""Results as files: NetCDF for the arrays, JSON for the summary, TOML for the scenario.
+
+The NetCDF file is written without xarray, which costs a third of a second to import; opened
+with xarray it is the same dataset as [`Result.data`][ukctrl.Result.data].
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.simulation.result.plain_files import (
+    finite_or_none,
+    replacing,
+    toml_text,
+    writable,
+    write_atomically,
+)
+from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.samples import Samples, Signal
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMAT = 1
+"""Version of the file layout, in the attribute `ukctrl_format`."""
+
+
+class Variable(NamedTuple):
+    """One NetCDF variable: float64 numbers or, for names along a dimension, texts."""
+
+    dims: tuple[str, ...]
+    values: NDArray[Any]
+    attributes: dict[str, str]
+    is_coordinate: bool = False
+
+
+def variables(samples: Samples) -> dict[str, Variable]:
+    """Return everything a result file holds, by name; coordinates come first."""
+    labels, table = samples.labels, {}
+    table["time"] = Variable(("time",), samples.time, {"units": "s", "long_name": "time"}, True)
+    for name, axis, attribute, meaning in AXIS_TEXTS:
+        texts = np.array([writable(entry) for entry in getattr(labels, attribute)], dtype=object)
+        table[name] = Variable((axis,), texts, {"long_name": meaning}, True)
+    limit = {"units": common_unit(labels.actuator_units), "long_name": "largest magnitude of input"}
+    table["effort_limit"] = Variable(("actuator",), np.array(labels.effort_limit), limit)
+    for name, array in samples.arrays.items():
+        field = FIELDS[name]
+        attributes = {"units": common_unit(field.units(labels)), "long_name": field.long_name}
+        table[name] = Variable(("time", *field.dims), array, attributes)
+    for name, signal in samples.signals.items():
+        dims: tuple[str, ...] = ("time",)
+        if signal.components:
+            dim = f"{name}_component"
+            texts = np.array([writable(entry) for entry in signal.components], dtype=object)
+            table[dim] = Variable((dim,), texts, {"long_name": f"component of {name}"}, True)
+            dims = ("time", dim)
+        attributes = {
+            "units": writable(signal.units),
+            "long_name": writable(signal.long_name or name),
+            "ukctrl_role": "controller signal",
+        }
+        table[name] = Variable(dims, samples[name], attributes)
+    return table
+
+
+class Record(NamedTuple):
+    """What the files hold of one run."""
+
+    samples: Samples
+    title: str
+    status: str
+    message: str
+    scenario: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+
+
+def attributes(record: Record) -> dict[str, Any]:
+    """Return the global attributes of a result file."""
+    return {
+        "ukctrl_format": FORMAT,
+        "title": writable(record.title),
+        "status": record.status,
+        "message": writable(record.message),
+        "scenario": toml_text(record.scenario),
+        "provenance": json.dumps(finite_or_none(record.provenance), ensure_ascii=False),
+    }
+
+
+def dataset(record: Record) -> xr.Dataset:
+    """Return the labelled dataset of a run."""
+    import xarray as xr
+
+    parts: dict[bool, dict[str, Any]] = {True: {}, False: {}}
+    for name, entry in variables(record.samples).items():
+        values = entry.values
+        if values.dtype == object:
+            values = values.astype(str) if values.size else np.empty(0, dtype="<U1")
+        parts[entry.is_coordinate][name] = (entry.dims, values, entry.attributes)
+    return xr.Dataset(data_vars=parts[False], coords=parts[True], attrs=attributes(record))
+
+
+def save(record: Record, summary: Mapping[str, Any], directory: Path) -> Path:
+    """Write the three files of a run, each in one atomic step."""
+    content = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        _write_netcdf(record, directory / "result.nc")
+        write_atomically(directory / "summary.json", f"{content}\n".encode())
+        write_atomically(directory / "scenario.toml", toml_text(record.scenario).encode())
+    except OSError as error:
+        raise InputError(
+            f"cannot write the result to '{directory}': {_one_line(error)}."
+        ) from error
+    return directory
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Return the fields of a `Result` from its directory or its `result.nc`."""
+    import h5netcdf
+
+    file = path / "result.nc" if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(
+            f"no result at '{path}'; it must be a folder with a result.nc, or that file itself."
+        )
+    try:
+        with h5netcdf.File(file, "r") as source:
+            return _read(source)
+    except UkctrlError:
+        raise
+    except Exception as error:  # h5py raises many kinds for a damaged file
+        raise InputError(f"'{file}' is not a readable result: {_one_line(error)}.") from error
+
+
+def _write_netcdf(record: Record, path: Path) -> None:
+    import h5netcdf
+    import h5py
+
+    with replacing(path) as temporary, h5netcdf.File(temporary, "w") as target:
+        table = variables(record.samples)
+        for key, value in attributes(record).items():
+            target.attrs[key] = value
+        target.attrs["coordinates"] = " ".join(
+            name for name, entry in table.items() if entry.is_coordinate and name != entry.dims[0]
+        )
+        for entry in table.values():
+            for dim, size in zip(entry.dims, entry.values.shape, strict=True):
+                if dim not in target.dimensions:
+                    target.dimensions[dim] = size
+        for variable, entry in table.items():
+            text = entry.values.dtype == object
+            dtype = h5py.string_dtype() if text else np.float64
+            stored = target.create_variable(variable, entry.dims, dtype, data=entry.values)
+            for key, value in entry.attributes.items():
+                stored.attrs[key] = value
+
+
+def _read(source: Any) -> dict[str, Any]:
+    version = source.attrs.get("ukctrl_format")
+    if version is None or int(version) > FORMAT:
+        raise InputError(
+            f"the result must have ukctrl_format {FORMAT} or less; got {version}. "
+            "Read it with the version of ukctrl that wrote it."
+        )
+    table = source.variables
+    texts = {
+        text.attribute: tuple(_text(entry) for entry in table[text.name][...])
+        for text in AXIS_TEXTS
+        if text.name in table and text.axis != "axis"  # an older file names no passive blocks
+    }
+    labels = Labels(**texts, effort_limit=tuple(table["effort_limit"][...].tolist()))
+    samples = Samples.build(
+        time=table["time"][...],
+        samples={name: table[name][...] for name in FIELDS if name in table},
+        labels=labels,
+        signals={name: _signal(table, name) for name in table if _is_signal(table[name])},
+    )
+    return {
+        "samples": samples,
+        "status": _text(source.attrs["status"]),
+        "message": _text(source.attrs["message"]),
+        "scenario": tomllib.loads(_text(source.attrs["scenario"])),
+        "provenance": json.loads(_text(source.attrs["provenance"])),
+    }
+
+
+def _is_signal(variable: Any) -> bool:
+    return "ukctrl_role" in variable.attrs
+
+
+def _signal(table: Any, name: str) -> Signal:
+    variable, dim = table[name], f"{name}_component"
+    return Signal(
+        values=variable[...],
+        units=_text(variable.attrs["units"]),
+        long_name=_text(variable.attrs["long_name"]),
+        components=tuple(_text(entry) for entry in table[dim][...]) if dim in table else (),
+    )
+
+
+def _text(value: Any) -> Any:
+    """Return the text that HDF5 may hand back as bytes or as an array of one."""
+    if isinstance(value, np.ndarray):
+        value = value.item() if value.size == 1 else "".join(map(str, value))
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

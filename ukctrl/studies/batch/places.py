@@ -1,0 +1,236 @@
+"""Where tasks are computed: in processes of this machine, or in somebody else's executor.
+
+`loky` starts a process, brings it tasks and notices its death, also in the middle of a message. An
+executor whose process died is broken as a whole; as each has one process, no other is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from multiprocessing import get_context
+from typing import Any, final
+
+from loky.process_executor import ProcessPoolExecutor
+
+from ukctrl.core.errors import InputError
+from ukctrl.core.files.plugins import loaded_files, reload_files
+from ukctrl.studies.batch.task import Delivery, Lost, Task, error_text
+from ukctrl.studies.batch.worker import Board, computed, start, work
+
+AHEAD = 2
+"""What an executor is given for each of its processors: some tasks to compute, some to wait."""
+MOST_STILLBORN = 20
+"""So many processes may be killed in a row before they begin."""
+_CAUSE = re.compile(r"(\w+)\((-?\d+)\)")
+"""How loky says what a process died of: ``SIGKILL(-9)``, ``EXIT(3)``."""
+_NOT_STARTED = (
+    "a process for the runs ended before it began. A script that asks for several jobs must not "
+    "start them where it is imported: put its work under `if __name__ == '__main__':`."
+)
+_GONE = "the executor can compute no more ({})."
+
+
+@final
+class _Worker:
+    """One process, as its owner sees it."""
+
+    def __init__(self) -> None:
+        # A fork of a process with threads may hang; a fresh one costs a second and never does.
+        context = get_context("spawn")
+        self.board = context.RawValue(Board)
+        self.future: Future[bytes] | None = None
+        self.granted: float | None = None
+        self.late = False
+        self._executor = ProcessPoolExecutor(
+            1, context=context, initializer=start, initargs=(self.board, loaded_files())
+        )
+
+    def give(self, data: bytes, granted: float | None) -> Future[bytes]:
+        """Give it tasks, each of which may take so long [s]."""
+        self.board.process, self.granted = 0, granted
+        with _no_interrupts():
+            self.future = self._executor.submit(work, data, granted)
+        return self.future
+
+    def done(self) -> float:
+        """Return how many of its tasks are done; end it where one takes longer than granted."""
+        board = self.board
+        if self.future is None or not board.process:
+            return 0.0
+        if 0.0 < board.until < time.monotonic() and not (self.late or self.future.done()):
+            self.late = True
+            self._executor.shutdown(wait=False, kill_workers=True)
+        return board.task + board.fraction
+
+    def end(self) -> None:
+        """End it, whatever it is at."""
+        self._executor.shutdown(kill_workers=True)
+
+
+@final
+class Processes:
+    """Some processes; none at first."""
+
+    grace = 5.0
+    """How long tasks that are asked to stop may take to hand over what they have [s]."""
+
+    def __init__(self) -> None:
+        self._workers: list[_Worker] = []
+        self._stillborn = 0
+
+    @property
+    def room(self) -> int:
+        """How many of them there are."""
+        return len(self._workers)
+
+    def raise_to(self, count: int) -> None:
+        """Have so many; each starts with its first tasks."""
+        while len(self._workers) < count:
+            self._workers.append(_Worker())
+
+    def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
+        """Give tasks to a process that has nothing to do.
+
+        Raises:
+            PicklingError: They cannot be sent; so do AttributeError, TypeError.
+        """
+        data = pickle.dumps(tasks)
+        place = next(k for k, worker in enumerate(self._workers) if worker.future is None)
+        try:
+            return self._workers[place].give(data, granted)
+        except RuntimeError:  # it died while it had nothing to do
+            return self._replaced(place).give(data, granted)
+
+    def _replaced(self, place: int) -> _Worker:
+        self._workers[place].end()
+        self._workers[place] = _Worker()
+        return self._workers[place]
+
+    def done(self) -> float:
+        """Return how many of the tasks under way are done, and end those that take too long."""
+        return sum(worker.done() for worker in self._workers)
+
+    def delivered(self, future: Future[bytes]) -> Delivery:
+        """Return what came of tasks.
+
+        Raises:
+            InputError: Their process could not even start.
+        """
+        place = next(k for k, worker in enumerate(self._workers) if worker.future is future)
+        worker, error = self._workers[place], future.exception()
+        if error is None:
+            worker.future, self._stillborn = None, 0
+            return Delivery(*pickle.loads(future.result()))
+        self._replaced(place)
+        cause = _CAUSE.search(str(error))
+        if worker.late:
+            lost = Lost(f"it took longer than {worker.granted:g} s.", overdue=True)
+            return Delivery(lost=lost, which=worker.board.task)
+        if worker.board.process:
+            return Delivery(lost=Lost(_death(cause), died=True), which=worker.board.task)
+        self._stillborn += 1
+        # Somebody may have killed it, which is no reason to give up at once.
+        ended_itself = cause is not None and int(cause[2]) >= 0
+        if ended_itself or self._stillborn > MOST_STILLBORN:
+            raise InputError(_NOT_STARTED)
+        return Delivery()
+
+    def stop(self) -> None:
+        """Ask all to stop and hand over what they have."""
+        for worker in self._workers:
+            worker.board.stop = 1
+
+    def end(self) -> None:
+        """End them all."""
+        while self._workers:
+            self._workers.pop().end()
+
+
+def _death(cause: re.Match[str] | None) -> str:
+    """Return in words that a process died, and of what."""
+    if cause is None:
+        return "the process that ran it died."
+    of = f"with exit code {cause[2]}" if int(cause[2]) >= 0 else f"of signal {cause[1]}"
+    return f"the process that ran it died, {of}."
+
+
+@contextlib.contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: it is for their owner to ask them to stop."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@final
+class Elsewhere:
+    """An executor that is not ours: its tasks cannot be asked to stop, and nobody sees how far.
+
+    Args:
+        executor: Where to compute.
+        room: How many tasks it computes at a time.
+    """
+
+    grace = 0.0
+    """How long to wait for what is asked to stop [s]."""
+
+    def __init__(self, executor: Executor, room: int) -> None:
+        self._executor, self.room = executor, AHEAD * room
+        self._futures: set[Future[bytes]] = set()
+
+    def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
+        """Give it tasks, which know themselves how long they may take.
+
+        Raises:
+            PicklingError: They cannot be sent; so do AttributeError, TypeError.
+            InputError: The executor has gone.
+        """
+        data = pickle.dumps(tasks)
+        try:
+            future = self._executor.submit(_work, data, tuple(loaded_files()))
+        except (BrokenExecutor, RuntimeError, OSError) as error:
+            raise InputError(_GONE.format(error_text(error))) from error
+        self._futures.add(future)
+        return future
+
+    def done(self) -> float:
+        """Return how many of the tasks under way are done: nobody knows."""
+        return 0.0
+
+    def delivered(self, future: Future[bytes]) -> Delivery:
+        """Return what came of tasks.
+
+        Raises:
+            InputError: It was not they that were lost, but the executor.
+        """
+        self._futures.discard(future)
+        try:
+            return Delivery(*pickle.loads(future.result()))
+        except (BrokenExecutor, CancelledError, OSError) as error:
+            raise InputError(_GONE.format(error_text(error))) from error
+        except Exception:  # such as of a cluster whose workers died of it, one after the other
+            return Delivery(lost=Lost("the process that ran it died.", died=True))
+
+    def stop(self) -> None:
+        """Take back what has not begun."""
+        for future in self._futures:
+            future.cancel()
+
+    end = stop
+
+
+def _work(data: bytes, files: Sequence[tuple[str, str]]) -> bytes:
+    reload_files(files)  # users' files, without which the tasks cannot be read
+    return computed(pickle.loads(data))

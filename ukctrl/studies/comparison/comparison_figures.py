@@ -1,0 +1,241 @@
+"""Figures of a comparison: error against effort, against mismatch, and how gains were found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ukctrl.core.arrays import Array
+from ukctrl.core.number_text import unit_text
+from ukctrl.reports.plot import panels, style
+from ukctrl.reports.plot.overlay import Band, keys_of
+from ukctrl.simulation.result import metrics
+from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.studies.comparison.comparison import Comparison
+from ukctrl.studies.comparison.ranking import BAND, Robustness
+from ukctrl.studies.tuning import Tuning
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+class Point(NamedTuple):
+    """One controller in the plane of effort and error."""
+
+    effort: float
+    error: float
+    effort_interval: tuple[float, float]
+    """Confidence interval of the mean; NaN where there are no repeats."""
+    error_interval: tuple[float, float]
+    note: str = ""
+    """Why it is not ranked; empty where it is."""
+
+
+def bands(comparison: Comparison) -> dict[str, dict[str, Band]]:
+    """Return the error curves of every controller over its repeats; nothing of a single one."""
+    if comparison.repeats < 2:
+        return {}
+    return {name: _bands(runs) for name, runs in comparison.runs.items()}
+
+
+def _bands(runs: Sequence[Outcome]) -> dict[str, Band]:
+    known = [run.curves for run in runs if run.curves is not None]
+    bands_by_key = {}
+    for key in known[0].norms if known else ():
+        values = np.array([curves.norms[key] for curves in known])
+        alive = np.isfinite(values).any(axis=0)
+        edges = np.full((3, values.shape[1]), np.nan)
+        if alive.any():
+            edges[:, alive] = np.nanquantile(values[:, alive], [BAND[0], 0.5, BAND[1]], axis=0)
+        bands_by_key[key] = Band(known[0].time, *edges)
+    return bands_by_key
+
+
+def _points(comparison: Comparison) -> dict[str, Point]:
+    """Return where every controller stands between effort and error."""
+    table = {row.metric: row for row in comparison.rows}
+    effort, error = table["effort"], table[comparison.error]
+    return {
+        name: Point(
+            effort.values[name],
+            error.values[name],
+            (effort.spreads[name].low, effort.spreads[name].high),
+            (error.spreads[name].low, error.spreads[name].high),
+            "" if name in comparison.completed else _note(comparison, name),
+        )
+        for name in comparison.results
+    }
+
+
+def _note(comparison: Comparison, name: str) -> str:
+    every = comparison.runs[name]
+    if len(every) < 2:
+        return comparison.results[name].status
+    return f"{sum(run.completed for run in every)} of {len(every)}"
+
+
+def pareto_front(points: Mapping[str, Point]) -> list[str]:
+    """Return who is ranked and beaten by nobody in both effort and error, by rising effort."""
+    ranked = {name: p for name, p in points.items() if not p.note and np.isfinite(p[:2]).all()}
+    front = [
+        name
+        for name, p in ranked.items()
+        if not any(
+            o.effort <= p.effort and o.error <= p.error and o[:2] != p[:2] for o in ranked.values()
+        )
+    ]
+    return sorted(front, key=lambda name: ranked[name].effort)
+
+
+@style.styled
+def tradeoff(comparison: Comparison) -> Figure:
+    """Draw error against effort: the lower left corner is where one wants to be."""
+    points = _points(comparison)
+    error_unit, effort_unit = (
+        metrics.unit_in(name, comparison.first.labels) for name in (comparison.error, "effort")
+    )
+    keys = [
+        key._replace(
+            dash="",
+            marker=MARKERS[place % len(MARKERS)],
+            hollow=bool(point.note),
+            name=f"{panels.short(key.name)} ({point.note})" if point.note else key.name,
+        )
+        for place, (key, point) in enumerate(zip(keys_of(points), points.values(), strict=True))
+    ]
+
+    def draw(axes: Axes, room: float) -> None:
+        ranked = [p for p in points.values() if not p.note] or list(points.values())
+        efforts = _finite([v for p in ranked for v in (p.effort, *p.effort_interval)])
+        errors = _finite([v for p in ranked for v in (p.error, *p.error_interval)])
+        if panels.far_apart(efforts):
+            panels.log_scale(axes, efforts, axis="x")
+        else:
+            low, high = (efforts.min(), efforts.max()) if efforts.size else (0.0, 1.0)
+            span = max(float(high - low), 0.02 * abs(float(high)), 1e-12)
+            axes.set_xlim(low - 0.12 * span, high + 0.12 * span)
+        axes.set_ylabel(f"rms error [{unit_text(error_unit) or '1'}]")
+        _decades(axes, errors)
+        corner = (axes.get_xlim()[0], axes.get_ylim()[0])
+        front = [points[name] for name in pareto_front(points)]
+        for point in front:
+            x, y = max(point.effort, corner[0]), max(point.error, corner[1])
+            axes.plot([x], [y], "o", color=style.MUTED, fillstyle="none", markersize=14.0)
+        if len(front) > 1:
+            axes.step(
+                [p.effort for p in front],
+                [max(p.error, corner[1]) for p in front],
+                where="post",
+                color=style.FAINT,
+                linewidth=1.0,
+                zorder=1,
+            )
+        for key, point in zip(keys, points.values(), strict=True):
+            if np.isfinite(point[:2]).all():
+                _point(axes, point, key, corner)
+
+    panel = panels.Panel("error against effort", draw, columns=2)
+    x_label = f"effort [{unit_text(effort_unit)}]"
+    return panels.grid([panel], height=2.7, x_label=x_label, keys=keys)
+
+
+@style.styled
+def mismatch(robustness: Robustness) -> Figure:
+    """Draw the error, and the share of runs that completed, against the mismatch."""
+    x = 100.0 * np.array(robustness.levels)
+    keys = [
+        key._replace(marker=MARKERS[place % len(MARKERS)])
+        for place, key in enumerate(keys_of(robustness.entries))
+    ]
+    # Runs, completed, median, low and high of every controller, level by level.
+    courses = [np.array(every, dtype=np.float64).T for every in robustness.entries.values()]
+
+    def errors(axes: Axes, room: float) -> None:
+        panels.log_scale(axes, np.concatenate([course[2:].ravel() for course in courses]))
+        for key, (_, _, median, low, high) in zip(keys, courses, strict=True):
+            axes.fill_between(x, low, high, color=key.color, alpha=0.14, linewidth=0.0)
+            axes.plot(x, median, key.dash, color=key.color, marker=key.marker, markersize=4.0)
+        axes.set_ylabel(f"{robustness.metric} [{unit_text(robustness.unit) or '1'}]")
+        _room(axes, x)
+
+    def shares(axes: Axes, room: float) -> None:
+        for key, (runs, completed, *_) in zip(keys, courses, strict=True):
+            share = 100.0 * np.divide(completed, runs, out=np.full_like(x, np.nan), where=runs > 0)
+            axes.plot(x, share, key.dash, color=key.color, marker=key.marker, markersize=4.0)
+        axes.set_ylim(-5.0, 105.0)
+        axes.set_ylabel("runs completed [%]")
+        _room(axes, x)
+
+    drawn = [panels.Panel("error", errors), panels.Panel("completed", shares)]
+    x_label = "mismatch of the true robot [%]"
+    return panels.grid(drawn, height=2.4, x_label=x_label, keys=keys)
+
+
+@style.styled
+def tuning(tunings: Mapping[str, Tuning]) -> Figure:
+    """Draw the lowest cost after each simulation of a search, by the names of the controllers."""
+    histories = {name: tuning.history() for name, tuning in tunings.items()}
+    keys, cost = keys_of(histories), next(iter(tunings.values())).cost
+
+    def draw(axes: Axes, room: float) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        every = _finite(np.concatenate(list(histories.values())).tolist())
+        if panels.far_apart(every):
+            panels.log_scale(axes, every)
+        else:
+            panels.fit(axes, every)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for key, history in zip(keys, histories.values(), strict=True):
+            number = np.arange(1, len(history) + 1)
+            marker = "o" if len(history) == 1 else None
+            axes.step(number, history, key.dash, where="post", color=key.color, marker=marker)
+        axes.set_ylabel("lowest cost")
+
+    panel = panels.Panel(f"cost: {panels.short(cost, 60)}", draw, columns=2)
+    return panels.grid([panel], height=2.2, x_label="simulation", keys=keys)
+
+
+def _point(axes: Axes, point: Point, key: panels.Key, corner: tuple[float, float]) -> None:
+    """Draw a marker with the cross of its intervals."""
+    x, y = max(point.effort, corner[0]), max(point.error, corner[1])
+    (left, right), (low, high) = point.effort_interval, point.error_interval
+    if not point.note and np.isfinite([left, right, low, high]).all():
+        axes.plot([left, right], [y, y], color=key.color, linewidth=1.1, zorder=2)
+        axes.plot([x, x], [max(low, corner[1]), high], color=key.color, linewidth=1.1, zorder=2)
+    face = "none" if key.hollow else key.color
+    axes.plot(
+        [x],
+        [y],
+        key.marker,
+        color=key.color,
+        markerfacecolor=face,
+        markersize=7.0,
+        zorder=3,
+        alpha=0.85,
+    )
+
+
+def _decades(axes: Axes, values: Array) -> None:
+    """Give the y axis whole decades around the values, two of them at least."""
+    panels.log_scale(axes, values)
+    if axes.get_yscale() == "log":
+        low, high = axes.get_ylim()
+        axes.set_ylim(low / (3.0 if high / low < 50.0 else 1.0), high)
+
+
+def _room(axes: Axes, x: Array) -> None:
+    span = max(float(np.ptp(x)), 1.0)
+    axes.set_xlim(float(x.min()) - 0.04 * span, float(x.max()) + 0.04 * span)
+    axes.set_xticks(x)
+
+
+def _finite(values: Sequence[float]) -> Array:
+    array = np.array(values, dtype=np.float64)
+    return array[np.isfinite(array)]
