@@ -10,8 +10,8 @@ import typer
 
 from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.analyze_text import as_table, show_analysis
-from ukctrl.cli.terminal.lines import write_json
+from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
+from ukctrl.cli.terminal.lines import Line, answer
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.files.catalog import file_name
 
@@ -87,10 +87,11 @@ def analyze(
         _write_card(card, chosen, design)
     data = as_table(result, rests, design, period, card)
     write_analysis(result, data, folder)
-    if as_json and not quiet:
-        write_json(data)
-    elif not quiet:
-        show_analysis(result, folder, equilibria=rests, design=design, period=period, card=card)
+
+    def lines() -> list[Line]:
+        return analysis_lines(result, folder, rests, design, period, card)
+
+    answer(quiet, as_json, lambda: data, lines)
     raise typer.Exit(1 if result.stability == "unstable" else 0)
 
 

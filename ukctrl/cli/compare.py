@@ -11,10 +11,10 @@ import typer
 
 from ukctrl.cli.arguments import about, card_of, folder_of, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import clean
+from ukctrl.cli.terminal.lines import answer, clean
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.studies_text import show_comparison
+from ukctrl.cli.terminal.studies_text import comparison_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
@@ -117,8 +117,7 @@ def compare(
         stop.hold()
         write_comparison(comparison, folder)
         journal.remove()
-        if not quiet:
-            show_comparison(comparison, folder, as_json)
+        answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
     complete = not comparison.conditions.stopped
     completed = complete and all(run.completed for run in comparison.outcomes)
     raise typer.Exit(0 if completed else 1)

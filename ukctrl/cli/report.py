@@ -9,9 +9,10 @@ import typer
 
 from ukctrl.cli.arguments import folder_of
 from ukctrl.cli.options import Json, Quiet, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import show_study
-from ukctrl.cli.terminal.summaries import show_result
+from ukctrl.cli.terminal.studies_text import study_data, study_lines
+from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.core.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study or of a run.")]
@@ -80,8 +81,8 @@ def report(
                 trust=trust,
                 progress=progress,
             )
-        if not quiet:
-            show_study(report_files.insight, home, as_json, report_files.replays)
+        told = report_files.insight, home, report_files.replays
+        answer(quiet, as_json, lambda: study_data(*told), lambda: study_lines(*told))
     elif (folder / "result.nc").is_file():
         for name, given in (("cost", cost), ("require", require), ("map", maps)):
             if given:
@@ -99,8 +100,7 @@ def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
 
     result = Result.load(folder)
     write_report(result, home)
-    if not quiet:
-        show_result(result, home, as_json)
+    answer(quiet, as_json, result.summary, lambda: result_lines(result, home))
 
 
 def limits_of(require: list[str] | None) -> dict[str, float]:

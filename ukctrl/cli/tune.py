@@ -11,9 +11,10 @@ import typer
 from ukctrl.cli.arguments import about, folder_of, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.studies_text import show_fuzzy, show_tuned
+from ukctrl.cli.terminal.studies_text import fuzzy_lines, tuned_lines
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
@@ -159,9 +160,8 @@ def tune(
             )
         stop.hold()
         write_tuned(tuned, folder)
-        if not quiet:
-            show_tuned(tuned, scenario, folder, as_json)
-        elif tuned.stopped and sys.stderr is not None:
+        answer(quiet, as_json, tuned.to_dict, lambda: tuned_lines(tuned, scenario, folder))
+        if quiet and tuned.stopped and sys.stderr is not None:
             print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
     raise typer.Exit(0 if tuned.ok else 1)
 
@@ -175,8 +175,7 @@ def _choose(
     with about(scenario):
         choice = FuzzyChoice.of(base, fuzzy)
     choice.save(folder_of(folder))
-    if not quiet:
-        show_fuzzy(choice, folder, as_json)
+    answer(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
 
 
 def _plants(
