@@ -19,8 +19,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.analysis.check.inverse_kinematics import Walk, rates, walk
-from ukctrl.analysis.check.where_it_ends import Stop, blamed
+from ukctrl.analysis.check.inverse_kinematics import Stop, Walk, blamed, rates, walk
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller
 from ukctrl.control.feedback.linear import Baumgarte
