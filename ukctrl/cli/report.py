@@ -87,20 +87,17 @@ def report(
         for name, given in (("cost", cost), ("require", require), ("map", maps)):
             if given:
                 raise InputError(f"--{name} is about studies; '{folder}' holds a single run.")
-        _run(folder, folder_of(out or folder), as_json, quiet)
+        from ukctrl.reports.run_page import write_report
+        from ukctrl.simulation.result.result import Result
+
+        home = folder_of(out or folder)
+        result = Result.load(folder)
+        write_report(result, home)
+        answer(quiet, as_json, result.summary, lambda: result_lines(result, home))
     else:
         raise InputError(
             f"'{folder}' must hold a study (study.json) or a run (result.nc); it has neither."
         )
-
-
-def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
-    from ukctrl.reports.run_page import write_report
-    from ukctrl.simulation.result.result import Result
-
-    result = Result.load(folder)
-    write_report(result, home)
-    answer(quiet, as_json, result.summary, lambda: result_lines(result, home))
 
 
 def limits_of(require: list[str] | None) -> dict[str, float]:

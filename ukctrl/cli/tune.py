@@ -19,7 +19,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
-    from ukctrl.simulation.scenario import Scenario
     from ukctrl.studies.tuning import Plants
 
 BUDGET = 100
@@ -129,7 +128,12 @@ def tune(
     if fuzzy is not None:
         if over or cost or subject_to or vary or ensemble or mismatch or resume:
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
-        _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
+        from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
+
+        with about(scenario):
+            choice = FuzzyChoice.of(base, fuzzy)
+        choice.save(folder_of(folder))
+        answer(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
         raise typer.Exit(0)
     from ukctrl.studies.tuning import Budget
     from ukctrl.studies.tuning import tune as tune_controller
@@ -164,18 +168,6 @@ def tune(
         if quiet and tuned.stopped and sys.stderr is not None:
             print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
     raise typer.Exit(0 if tuned.ok else 1)
-
-
-def _choose(
-    base: Scenario, fuzzy: str, scenario: str, folder: Path, *, as_json: bool, quiet: bool
-) -> None:
-    """Write the gain of least average cost over a fuzzy uncertainty, and print it."""
-    from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
-
-    with about(scenario):
-        choice = FuzzyChoice.of(base, fuzzy)
-    choice.save(folder_of(folder))
-    answer(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
 
 
 def _plants(
