@@ -29,7 +29,7 @@ from ukctrl.mechanics.constraints.joints import Expression, JointFollows
 from ukctrl.mechanics.dynamics import GAINS, passive_constraints
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.source import read
-from ukctrl.robot.schema import RobotFile
+from ukctrl.robot.schema.robot_file import RobotFile
 from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.loop.start_state import start_state
 

@@ -12,7 +12,8 @@ from ukctrl.mechanics.constraints import PoseFollows
 from ukctrl.mechanics.reference import Constant, ConstantOrientation
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Options
-from ukctrl.robot.schema import ExtraFrame, GivenForce
+from ukctrl.robot.schema.push_tables import GivenForce
+from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import Stabilisation, StartState, Timing
 
 pytestmark = pytest.mark.portable

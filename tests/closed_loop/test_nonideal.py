@@ -12,7 +12,7 @@ from ukctrl.control import NoControl
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Options
-from ukctrl.robot.schema import ExtraFrame
+from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import StartState, Timing
 
 pytestmark = pytest.mark.portable

@@ -42,7 +42,7 @@ def pendulum(*passive):
 
 
 def frames():
-    from ukctrl.robot.schema import ExtraFrame
+    from ukctrl.robot.schema.robot_file import ExtraFrame
 
     return [
         ExtraFrame(name="foot", parent="bar", position=(-HALF, 0.0, 0.0), rpy=tuple(PLANE)),

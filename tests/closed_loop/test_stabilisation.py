@@ -16,7 +16,7 @@ from ukctrl.control import NoControl
 from ukctrl.core.errors import ConflictingConstraints, InputError
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Options
-from ukctrl.robot.schema import ExtraFrame
+from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
 
 pytestmark = pytest.mark.portable

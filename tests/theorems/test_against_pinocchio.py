@@ -11,7 +11,7 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Options
-from ukctrl.robot.schema import ExtraFrame
+from ukctrl.robot.schema.robot_file import ExtraFrame
 
 SAME = {"rtol": 0.0, "atol": 1e-8}  # Pinocchio iterates its proximal solver down to 1e-12
 TYPES = {"point": pin.ContactType.CONTACT_3D, "weld": pin.ContactType.CONTACT_6D}

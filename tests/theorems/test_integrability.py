@@ -9,7 +9,9 @@ import pytest
 from mpmath import mpf, workdps
 
 from ukctrl.core.errors import ExpressionError, InputError
-from ukctrl.core.expression import compile_function, derive_rows, parse
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.rows import derive_rows
+from ukctrl.core.expression.symbolic import parse
 from ukctrl.mechanics.constraints import (
     Closure,
     Expression,
@@ -18,7 +20,7 @@ from ukctrl.mechanics.constraints import (
     Stack,
 )
 from ukctrl.mechanics.dynamics import passive_constraints
-from ukctrl.mechanics.integrability import classify, classify_parts
+from ukctrl.mechanics.integrability.classify import classify, classify_parts
 from ukctrl.mechanics.integrability.integrals import closed_forms
 from ukctrl.mechanics.integrability.sampled_rows import Sampled
 from ukctrl.mechanics.integrability.spaces import Frame
@@ -107,7 +109,7 @@ def test_multiplying_and_mixing_exact_forms_hides_nothing(seed):
 
 
 def _expanded(text: str, names: list[str]) -> str:
-    from ukctrl.core.expression import Vocabulary
+    from ukctrl.core.expression.symbolic import Vocabulary
 
     return str(parse(text, Vocabulary(tuple(names), differentials=(*names, "t"))).expand())
 

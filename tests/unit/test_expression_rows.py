@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ukctrl.core.errors import ExpressionError, ShapeError
-from ukctrl.core.expression import FUNCTIONS, DomainError, derive_rows
+from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.expression.rows import derive_rows
+from ukctrl.core.expression.syntax import FUNCTIONS
 
 NAMES = ("q1", "q2", "q3")
 FIXED = {"coordinates": NAMES, "dofs": NAMES, "rates": tuple(f"v.{name}" for name in NAMES)}

@@ -9,7 +9,7 @@ from ukctrl.core.extremes import (
     favouring_first,
     first_largest,
     first_smallest,
-    ranks,
+    places,
 )
 from ukctrl.uk import rank_report
 
@@ -55,10 +55,10 @@ def test_a_place_in_a_matrix_is_that_in_its_flattened_array():
 
 def test_equal_values_share_a_rank_and_keep_their_order(noise):
     margins = np.array([0.7, 0.3, 0.7, 0.5, 0.3]) * noise[:5]
-    assert ranks(margins).tolist() == [2, 0, 2, 1, 0]
-    assert np.argsort(ranks(margins), kind="stable").tolist() == [1, 4, 3, 0, 2]
-    assert ranks([1e-17, 1.0, -1e-16], floor=1e-9).tolist() == [0, 1, 0]
-    assert ranks([]).tolist() == []
+    assert places(margins).tolist() == [2, 0, 2, 1, 0]
+    assert np.argsort(places(margins), kind="stable").tolist() == [1, 4, 3, 0, 2]
+    assert places([1e-17, 1.0, -1e-16], floor=1e-9).tolist() == [0, 1, 0]
+    assert places([]).tolist() == []
 
 
 def test_pivoting_takes_the_first_of_equal_rows(noise):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.mechanics.integrate import HeldStep
+from ukctrl.mechanics.integrate.held_step import HeldStep
 from ukctrl.simulation.loop import Loop
 
 SHORT = {"timing.duration": 0.05}

@@ -8,9 +8,9 @@ from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.mechanics.integrability.positional_rows import positional_rows
+from ukctrl.mechanics.integrability.sampled_rows import positional_rows
 from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
-from ukctrl.mechanics.linearise.force_derivatives import derivatives, parted
+from ukctrl.mechanics.linearise.linearization import derivatives, parted
 from ukctrl.mechanics.start import solve_positions, solve_start
 from ukctrl.robot import DryFriction, JointSpring, Lagrangian, Options
 from ukctrl.simulation.loop import Loop

@@ -4,6 +4,6 @@ The parts, each on those before it:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people);
 ``files`` (TOML, the catalogue, plug-ins), ``by_name`` and ``statistics``;
 ``expression`` (formulas in text);
-``fields`` (what a file may say, with units and bounds);
+``field_checks``, ``spec`` and ``fields`` (what a file may say, with units and bounds);
 ``algebra`` (small dense linear algebra, compiled).
 """

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EQUAL_RTOL", "favouring_first", "first_largest", "first_smallest", "ranks"]
+__all__ = ["EQUAL_RTOL", "favouring_first", "first_largest", "first_smallest", "places"]
 
 EQUAL_RTOL = 1e-6
 """Values this close, relatively, are equal: far above what rounding and the integrator's tolerance
@@ -38,19 +38,19 @@ def first_smallest(values: ArrayLike, floor: float = 0.0) -> int:
     return first_largest(-np.asarray(values, dtype=np.float64), floor)
 
 
-def ranks(values: Iterable[float], floor: float = 0.0) -> NDArray[np.intp]:
-    """Return the rank of each value from the smallest on; neighbours that are equal share one.
+def places(values: Iterable[float], floor: float = 0.0) -> NDArray[np.intp]:
+    """Return the place of each value from the smallest on; neighbours that are equal share one.
 
     For sorting a few values, where a stable sort then keeps equals in their order; along a smooth
     curve all neighbours are equal.
     """
     array = np.fromiter(values, dtype=np.float64)
     order = np.argsort(array, kind="stable")
-    rank = np.zeros(len(array), dtype=np.intp)
+    place = np.zeros(len(array), dtype=np.intp)
     for before, here in itertools.pairwise(order):
         tolerance = _equal(array[here], floor)
-        rank[here] = rank[before] + (not array[here] - array[before] <= tolerance)
-    return rank
+        place[here] = place[before] + (not array[here] - array[before] <= tolerance)
+    return place
 
 
 def favouring_first(count: int) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Annotated, Any, Union
 
-from pydantic import Field
+from pydantic import Field, WrapValidator
 
 
 def modules_of(package: str, without: tuple[str, ...] = ()) -> Iterator[ModuleType]:
@@ -62,3 +62,8 @@ def kind_of(part: type) -> str | None:
 def any_of(found: dict[str, type], *notes: Any) -> Any:
     """Return the type of any of these classes in a file, told apart by their ``kind``."""
     return Annotated[(Union[tuple(found.values())], Field(discriminator="kind"), *notes)]  # noqa: UP007
+
+
+def passing(base: type) -> WrapValidator:
+    """Return what takes an object made in Python as it is, even of a class not in the union."""
+    return WrapValidator(lambda value, read: value if isinstance(value, base) else read(value))

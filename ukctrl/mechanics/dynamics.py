@@ -234,8 +234,7 @@ class Dynamics:
         It is the reaction and what is not ideal.
         """
         s = self.snapshot
-        force: Vector = s.M @ a + s.nle - s.f - s.B @ u
-        return force
+        return s.M @ a + s.nle - s.f - s.B @ u
 
     def reactions(self, force: Vector) -> Vector:
         """Return the multipliers of the passive rows that transmit a `passive_force`.

@@ -12,21 +12,21 @@ changes the motion. That is the answer to $c$ as to any applied force, so it is 
 
 from __future__ import annotations
 
-import abc
 import dataclasses as dc
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression import Vocabulary, check, compile_function, parse
+from ukctrl.core.expression.symbolic import Vocabulary, check
 from ukctrl.core.fields import Formula, JointDamping, JointEffort, JointSpeed, spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Attached
 from ukctrl.mechanics.constraints.joints import dof_index
+from ukctrl.robot.forces import Given
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -86,15 +86,14 @@ class NonIdeal:
     velocities ``v.<name>`` and of ``t``."""
 
 
-class Push(abc.ABC):
+class Push(Protocol):
     """A force that a passive constraint exerts beside its reaction."""
 
-    @abc.abstractmethod
-    def add(self, snapshot: Snapshot, force: Vector) -> None:
+    def add(self, snapshot: Snapshot, f: Vector, /) -> None:
         """Add the generalised force; the constraint has written its rows at this state."""
 
 
-class _Friction(Push):
+class _Friction:
     def __init__(self, specs: tuple[Viscous | Coulomb, ...], part: Attached) -> None:
         self._specs, self._part = specs, part
 
@@ -107,23 +106,15 @@ class _Friction(Push):
             force += J.T @ friction.push(velocity)
 
 
-class _Given(Push):
-    def __init__(self, formulas: Mapping[str, str], robot: Robot) -> None:
-        words = Vocabulary(robot.coordinates, robot.dofs)
-        self._dofs = []
-        for name, text in formulas.items():
-            with blaming(f"nonideal.{name}"):
-                self._dofs.append(dof_index(robot, name))
-                check(text, words)
-        parsed = [parse(text, words) for text in formulas.values()]
-        names = (robot.coordinates, [f"v.{name}" for name in robot.dofs], "t")
-        label = "; ".join(formulas.values())
-        self._evaluate: Callable[..., tuple[float, ...]] = compile_function(parsed, names, label)
-
-    def add(self, snapshot: Snapshot, force: Vector) -> None:
-        values = self._evaluate(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
-        for dof, value in zip(self._dofs, values, strict=True):
-            force[dof] += value
+def _given(formulas: Mapping[str, str], robot: Robot) -> Given:
+    words, dofs = Vocabulary(robot.coordinates, robot.dofs), []
+    for name, text in formulas.items():
+        with blaming(f"nonideal.{name}"):
+            dofs.append(dof_index(robot, name))
+            check(text, words)
+    given = Given(tuple(dofs), tuple(formulas.values()), words)
+    _ = given.compiled  # now, so that its faults are the table's
+    return given
 
 
 def pushes(spec: NonIdeal, part: Attached, robot: Robot) -> list[Push]:
@@ -141,7 +132,7 @@ def pushes(spec: NonIdeal, part: Attached, robot: Robot) -> list[Push]:
             )
         every.append(_Friction(spec.friction, part))
     if spec.nonideal:
-        every.append(_Given(spec.nonideal, robot))
+        every.append(_given(spec.nonideal, robot))
     return every
 
 

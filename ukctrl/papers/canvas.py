@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from ukctrl.reports.plot import style
 
 
-def canvas(rows: int, columns: int, height: float) -> tuple[Figure, NDArray[Any]]:
-    """Return a figure with a grid of axes; the last row has the time below it."""
+def canvas(rows: int, columns: int, height: float, *titles: str) -> tuple[Figure, NDArray[Any]]:
+    """Return a figure with a grid of axes; the last row has the time below it, the first titles."""
     figure = Figure(figsize=(9.0, height), dpi=110, facecolor="white", layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for ax in axes[-1]:
         ax.set_xlabel("time [s]")
+    for ax, title in zip(axes[0], titles, strict=False):
+        ax.set_title(title)
     return figure, axes
 
 

@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -32,7 +35,7 @@ class Claim:
     """Place in the paper, such as ``Figure 2`` or ``eq (71)``."""
     what: str
     """The quantity in words."""
-    printed: float | str | None
+    printed: float | str | None = None
     """As printed; None where the paper says it in words or in a lost figure only."""
     ours: float | str
     """As computed now, never typed in."""
@@ -70,6 +73,47 @@ class Claim:
             return "agrees" if self.ours == self.printed else "differs"
         allowed = self.within + ROUNDING * abs(self.printed)
         return "agrees" if abs(self.ours - self.printed) <= allowed else self.otherwise
+
+
+def below(
+    where: str,
+    what: str,
+    miss: ArrayLike,
+    bound: float,
+    *,
+    unit: str = "",
+    otherwise: Verdict = "differs",
+    note: str = "",
+) -> Claim:
+    """Return the claim that a miss, of which nothing is printed, is at most a bound.
+
+    Ours is the largest absolute entry of ``miss``; the other arguments are fields of `Claim`.
+    """
+    worst = float(np.abs(miss).max())
+    return Claim(
+        where=where,
+        what=what,
+        ours=worst,
+        unit=unit,
+        holds=worst <= bound,
+        otherwise=otherwise,
+        note=note,
+    )
+
+
+def zero(
+    where: str,
+    what: str,
+    miss: ArrayLike,
+    within: float,
+    *,
+    unit: str = "",
+    otherwise: Verdict = "differs",
+    note: str = "",
+) -> Claim:
+    """Return the claim that what two formulas of the paper differ by is zero; see `below`."""
+    claim = below(where, what, miss, within, unit=unit, otherwise=otherwise, note=note)
+    return dc.replace(claim, printed=0.0, within=within, holds=None)
 
 
 Claims = Callable[[], Iterable[Claim]]

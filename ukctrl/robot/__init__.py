@@ -1,6 +1,6 @@
 """What is the robot, and what is it at a state? Only here Pinocchio is imported.
 
-The parts, each on those before it: ``layout``, ``site``, ``motor`` and ``schema`` (what files say);
+The parts, each on those before it: ``layout``, ``motor`` and ``schema`` (what files say);
 ``interface`` (a robot as its parts see it), ``snapshot``, ``structure`` and ``rigid``;
 ``actuators``, ``forces`` and ``elastic``; ``audit`` and ``models`` (where bodies come from);
 ``assembly`` (all of it put together), ``probe`` and ``formulas`` (plants without bodies);
@@ -9,31 +9,28 @@ The parts, each on those before it: ``layout``, ``site``, ``motor`` and ``schema
 
 from ukctrl.robot.audit import Finding
 from ukctrl.robot.elastic import ElasticJoints
-from ukctrl.robot.formulas.functions import PlantFunctions
+from ukctrl.robot.formulas.plant import PlantFunctions
+from ukctrl.robot.interface import Site
 from ukctrl.robot.links_alone import links_alone
 from ukctrl.robot.perturb import Payload, Perturbation
+from ukctrl.robot.rigid import RigidTerms
 from ukctrl.robot.robot import Robot
-from ukctrl.robot.schema import (
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
+from ukctrl.robot.schema.push_tables import (
     DryFriction,
-    Elastic,
-    ExtraFrame,
     FormulaInput,
     GivenForce,
     JointDamper,
     JointMotor,
     JointSpring,
-    Options,
-    RobotFile,
     Spring,
     TorqueBetween,
     Transmission,
     Wrench,
 )
-from ukctrl.robot.schema.plant_tables import Functions
-from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
-from ukctrl.robot.site import Site
+from ukctrl.robot.schema.robot_file import Elastic, ExtraFrame, Options, RobotFile
 from ukctrl.robot.snapshot import Energy, FrameMotion, PointMotion, Snapshot
-from ukctrl.robot.terms import RigidTerms
 
 __all__ = [
     "DryFriction",

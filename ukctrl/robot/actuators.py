@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.errors import ModelError
-from ukctrl.core.expression import Vocabulary, check, compile_function, parse
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.files.toml import blaming
+from ukctrl.robot.interface import Site
 from ukctrl.robot.motor import InputBounds, MotorLimits
-from ukctrl.robot.schema import (
+from ukctrl.robot.schema.push_tables import (
     AnyActuator,
     FormulaInput,
     JointMotor,
@@ -23,34 +26,39 @@ from ukctrl.robot.schema import (
     Transmission,
     Wrench,
 )
-from ukctrl.robot.site import Site
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
 
 
 @dc.dataclass(frozen=True, eq=False)
-class WrenchColumn:
+class Column(abc.ABC):
+    """A column of ``B`` that depends on the configuration."""
+
+    reached: Flags
+    """Which velocities it may push, shape ``(nv,)``."""
+    on_bodies: ClassVar[bool] = True
+    """Whether it pushes bodies, rather than coordinates."""
+
+    @abc.abstractmethod
+    def evaluate(self, snapshot: Snapshot) -> Vector:
+        """Return the generalised force per unit of input, shape ``(nv,)``."""
+
+
+@dc.dataclass(frozen=True, eq=False)
+class WrenchColumn(Column):
     """Column of a force and a torque fixed in a frame: ``J' [force; torque]``."""
 
     site: Site
     force: Vector
     torque: Vector
 
-    on_bodies: ClassVar[bool] = True
-
-    @property
-    def reached(self) -> NDArray[np.bool_]:
-        """Which velocities it may push, shape ``(nv,)``."""
-        return self.site.support
-
     def evaluate(self, snapshot: Snapshot) -> Vector:
-        """Return the generalised force per unit of input, shape ``(nv,)``."""
         rotation = snapshot.rotations[self.site.joint] @ self.site.rotation
         return snapshot.pushed(self.site, rotation @ self.force, rotation @ self.torque)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class TorqueColumn:
+class TorqueColumn(Column):
     """Column of a torque between two frames: ``(J_2 - J_1)' [0; axis]``."""
 
     first: Site
@@ -59,41 +67,24 @@ class TorqueColumn:
     sign: Vector
     """+1 where a velocity turns the second frame only, -1 the first only, else 0."""
 
-    on_bodies: ClassVar[bool] = True
-
-    @property
-    def reached(self) -> NDArray[np.bool_]:
-        """Which velocities it may push, shape ``(nv,)``."""
-        return np.not_equal(self.sign, 0.0)
-
     def evaluate(self, snapshot: Snapshot) -> Vector:
-        """Return the generalised force per unit of input, shape ``(nv,)``."""
         axis = snapshot.rotations[self.first.joint] @ self.axis
         column: Vector = self.sign * (snapshot.Jt[:, 3:] @ axis)
         return column
 
 
 @dc.dataclass(frozen=True, eq=False)
-class FormulaColumn:
+class FormulaColumn(Column):
     """Column given as formulas of the coordinates."""
 
     dofs: NDArray[np.intp]
     texts: tuple[str, ...]
     words: Vocabulary
     """Coordinates and parameters, without velocities and time."""
-    nv: int
     on_bodies: ClassVar[bool] = False
 
-    @property
-    def reached(self) -> NDArray[np.bool_]:
-        """Which velocities it may push, shape ``(nv,)``."""
-        reached = np.zeros(self.nv, dtype=bool)
-        reached[self.dofs] = True
-        return reached
-
     def evaluate(self, snapshot: Snapshot) -> Vector:
-        """Return the generalised force per unit of input, shape ``(nv,)``."""
-        column = np.zeros(self.nv)
+        column = np.zeros(len(self.reached))
         column[self.dofs] = self._evaluate(snapshot.q.tolist())
         return column
 
@@ -105,21 +96,6 @@ class FormulaColumn:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the compiled formulas out: they do not pickle, their texts do."""
         return {key: value for key, value in self.__dict__.items() if key != "_evaluate"}
-
-
-class Column(Protocol):
-    """A column of ``B`` that depends on the configuration."""
-
-    @property
-    def on_bodies(self) -> bool:
-        """Whether it pushes bodies, rather than coordinates."""
-
-    @property
-    def reached(self) -> NDArray[np.bool_]:
-        """Which velocities it may push, shape ``(nv,)``."""
-
-    def evaluate(self, snapshot: Snapshot) -> Vector:
-        """Return the generalised force per unit of input, shape ``(nv,)``."""
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -274,7 +250,8 @@ def formula_input(structure: Structure, spec: FormulaInput) -> Input:
     unit = spec.unit or (units.pop() if len(units) == 1 else "1")
     texts = tuple(spec.column.values())
     if used:
-        column = FormulaColumn(np.array(dofs), texts, words, structure.nv)
+        reached = np.isin(np.arange(structure.nv), dofs)
+        column = FormulaColumn(reached, np.array(dofs), texts, words)
         return Input(spec.name, unit, spec, column)
     constant = np.zeros(structure.nv)
     constant[dofs] = [float(parse(text, words)) for text in texts]
@@ -290,7 +267,8 @@ def _torque_between(structure: Structure, spec: TorqueBetween) -> Input:
             f"frames '{spec.frames[0]}' and '{spec.frames[1]}' of actuator '{spec.name}' are on "
             "one body; a torque between them does nothing."
         )
-    return Input(spec.name, "N m", spec, TorqueColumn(first, first.rotation @ axis, sign))
+    column = TorqueColumn(np.not_equal(sign, 0.0), first, first.rotation @ axis, sign)
+    return Input(spec.name, "N m", spec, column)
 
 
 def _wrench(structure: Structure, spec: Wrench) -> Input:
@@ -299,4 +277,4 @@ def _wrench(structure: Structure, spec: Wrench) -> Input:
     if not site.support.any():
         raise ModelError(f"frame '{spec.frame}' of actuator '{spec.name}' does not move.")
     unit = spec.unit or ("N" if force.any() else "N m")
-    return Input(spec.name, unit, spec, WrenchColumn(site, force, torque))
+    return Input(spec.name, unit, spec, WrenchColumn(site.support, site, force, torque))

@@ -15,19 +15,19 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.audit import Finding
+from ukctrl.robot.by_joint import configuration
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Forces
-from ukctrl.robot.home import configuration
+from ukctrl.robot.interface import Site
 from ukctrl.robot.layout import Block
-from ukctrl.robot.site import Site
 from ukctrl.robot.snapshot import Snapshot, checked
-from ukctrl.robot.structure import Structure
+from ukctrl.robot.structure import Named, Structure
 
 R = TypeVar("R", bound="Assembly")
 
 
 @dc.dataclass(frozen=True, eq=False, kw_only=True)
-class Assembly:
+class Assembly(Named):
     """The parts of a robot, put together. `Robot` adds the ways to make one."""
 
     name: str
@@ -96,44 +96,9 @@ class Assembly:
         return self.structure.blocks
 
     @cached_property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return self.structure.nq
-
-    @cached_property
-    def nv(self) -> int:
-        """Number of velocities."""
-        return self.structure.nv
-
-    @cached_property
     def nu(self) -> int:
         """Number of inputs."""
         return len(self.actuation.names)
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the entries of ``q``, as written in formulas."""
-        return self.structure.coordinates
-
-    @property
-    def dofs(self) -> tuple[str, ...]:
-        """Names of the entries of ``v``; a formula writes ``v.<name>``."""
-        return self.structure.dofs
-
-    @cached_property
-    def rates(self) -> tuple[str, ...]:
-        """Text of the time derivative of every coordinate."""
-        return tuple(rate for block in self.blocks for rate in block.rates)
-
-    @cached_property
-    def coordinate_units(self) -> tuple[str, ...]:
-        """Units of the entries of ``q``."""
-        return tuple(unit for block in self.blocks for unit in block.coordinate_units)
-
-    @property
-    def dof_units(self) -> tuple[str, ...]:
-        """Units of the entries of ``v``."""
-        return self.structure.dof_units
 
     @property
     def actuators(self) -> tuple[str, ...]:
@@ -146,19 +111,9 @@ class Assembly:
         return self.actuation.units
 
     @property
-    def joints(self) -> tuple[str, ...]:
-        """Names of the joints in the model file."""
-        return self.structure.joints
-
-    @property
     def frames(self) -> tuple[str, ...]:
         """Names of the frames; ``world`` is always one of them."""
         return self.structure.frames
-
-    @cached_property
-    def is_euclidean(self) -> bool:
-        """Whether ``nq == nv`` and configurations are integrated by plain addition."""
-        return all(block.shape == "line" for block in self.blocks)
 
     @property
     def gravity(self) -> Vector:

@@ -1,12 +1,17 @@
-"""One value for all joints, or a table by joint, spread over the degrees of freedom."""
+"""Values, configurations and limits given by the names of joints, spread over arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files.toml import blaming
+from ukctrl.robot.schema.robot_file import JointLimit
 from ukctrl.robot.structure import Structure
 
 
@@ -50,3 +55,83 @@ def by_freedom(structure: Structure, given: float | Mapping[str, float]) -> Vect
     for name, value in given.items():
         values[whole[name] if name in whole else structure.dof(name)] = value
     return values
+
+
+UNIT = 1e-3
+"""A quaternion further off unit length than this is no rotation."""
+
+
+def home_of(structure: Structure, table: Mapping[str, float]) -> NDArray[np.float64] | None:
+    """Return the configuration that a ``[home]`` table gives, or None where it is empty.
+
+    Raises:
+        InputError: A coordinate does not exist, or is beyond its limits.
+    """
+    if not table:
+        return None
+    with blaming("home"):
+        return configuration(structure, table)
+
+
+def configuration(structure: Structure, table: Mapping[str, float]) -> NDArray[np.float64]:
+    """Return the configuration that a table of coordinates gives, shape ``(nq,)``.
+
+    What the table leaves out is neutral. A continuous joint may be given by its angle.
+
+    Raises:
+        InputError: A coordinate does not exist, or is beyond its limits.
+    """
+    q = structure.neutral
+    names = structure.coordinates
+    for name, value in table.items():
+        if f"{name}_cos" in names:
+            q[names.index(f"{name}_cos")] = math.cos(value)
+            q[names.index(f"{name}_sin")] = math.sin(value)
+            continue
+        if name not in names:
+            raise unknown_name("coordinate", name, names)
+        at = names.index(name)
+        lower, upper = structure.q_lower[at], structure.q_upper[at]
+        if not lower <= value <= upper:
+            raise InputError(
+                f"{name} must be within its limits, {lower:.4g} to {upper:.4g}; got {value:.4g}."
+            )
+        q[at] = value
+    for block in structure.blocks:
+        at_rotation = [block.iq + i for i, u in enumerate(block.coordinate_units) if u in ("", "1")]
+        length = float(np.linalg.norm(q[at_rotation]))
+        if at_rotation and abs(length - 1.0) > UNIT:
+            listed = ", ".join(names[i] for i in at_rotation)
+            raise InputError(f"{listed} must have unit length; got {length:.4g}.")
+    return structure.normalize(q)
+
+
+def with_limits(structure: Structure, specs: Sequence[JointLimit]) -> Structure:
+    """Return a structure whose joints have the limits that tables say.
+
+    Raises:
+        InputError: A joint does not exist, comes twice, or has no position of its own.
+    """
+    if not specs:
+        return structure
+    lower, upper = structure.q_lower.copy(), structure.q_upper.copy()
+    fastest = structure.velocity_limit.copy()
+    seen = set()
+    for number, spec in enumerate(specs):
+        with blaming(f"limit[{number}]"):
+            dof = structure.dof(spec.joint)
+            if dof in seen:
+                raise InputError(f"joint '{spec.joint}' must have one table; it comes twice.")
+            seen.add(dof)
+            if spec.velocity is not None:
+                fastest[dof] = spec.velocity
+            if spec.position is not None:
+                block = structure.block_of(dof)
+                if block.shape != "line":
+                    raise InputError(
+                        f"position: joint '{spec.joint}' turns without end, or has several "
+                        "freedoms, and has no position limits; give a velocity."
+                    )
+                at = block.iq + dof - block.iv
+                lower[at], upper[at] = spec.position
+    return structure.with_limits(lower, upper, fastest)

@@ -28,7 +28,7 @@ from ukctrl.core.fields import NumberByName
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import Block
-from ukctrl.robot.schema import Elastic
+from ukctrl.robot.schema.robot_file import Elastic
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
 
@@ -163,21 +163,8 @@ def rotor_blocks(rigid: Structure, blocks: list[Block]) -> tuple[Block, ...]:
                 "taken; rename that joint."
             )
         unit = block.dof_units[0].removesuffix("/s")
-        rotors.append(
-            Block(
-                name=name,
-                joint=block.joint,
-                shape="line",
-                iq=rigid.nq + number,
-                iv=rigid.nv + number,
-                coordinates=(name,),
-                dofs=(name,),
-                rates=(f"v.{name}",),
-                coordinate_units=(unit,),
-                dof_units=(f"{unit}/s",),
-                rotor=True,
-            )
-        )
+        at = rigid.nq + number, rigid.nv + number
+        rotors.append(Block.scalar(name, unit, *at, joint=block.joint, rotor=True))
     return tuple(rotors)
 
 

@@ -12,10 +12,18 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
-from ukctrl.core.expression import Vocabulary, check, compile_function, parse
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.files.toml import blaming
-from ukctrl.robot.schema import AnyForce, DryFriction, GivenForce, JointDamper, JointSpring, Spring
-from ukctrl.robot.site import Site
+from ukctrl.robot.interface import Site
+from ukctrl.robot.schema.push_tables import (
+    AnyForce,
+    DryFriction,
+    GivenForce,
+    JointDamper,
+    JointSpring,
+    Spring,
+)
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
 
@@ -114,8 +122,7 @@ class JointSprings:
         return float((self.stiffness * self._stretch(snapshot)) @ snapshot.v[self.dofs])
 
     def _stretch(self, snapshot: Snapshot) -> Vector:
-        stretch: Vector = snapshot.q[self.coordinates] - self.rest
-        return stretch
+        return snapshot.q[self.coordinates] - self.rest
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -154,25 +161,24 @@ class FrameSpring:
         return length, snapshot.pushed(self.second, line) - snapshot.pushed(self.first, line)
 
     def _line(self, snapshot: Snapshot) -> Vector:
-        line: Vector = snapshot.point(self.second) - snapshot.point(self.first)
-        return line
+        return snapshot.point(self.second) - snapshot.point(self.first)
 
 
 @dc.dataclass(frozen=True, eq=False)
 class Given(WithoutPotential):
     """Forces given as formulas of the coordinates, the velocities and time."""
 
-    dofs: NDArray[np.intp]
+    dofs: tuple[int, ...]
     texts: tuple[str, ...]
     words: Vocabulary
 
     def add(self, snapshot: Snapshot, f: Vector) -> None:
-        np.add.at(
-            f, self.dofs, self._evaluate(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
-        )
+        values = self.compiled(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
+        for dof, value in zip(self.dofs, values, strict=True):
+            f[dof] += value
 
     @cached_property
-    def _evaluate(self) -> Callable[..., tuple[float, ...]]:
+    def compiled(self) -> Callable[..., tuple[float, ...]]:
         words = self.words
         parsed = [parse(text, words) for text in self.texts]
         names = (words.plain, [f"v.{name}" for name in words.velocities], "t")
@@ -180,7 +186,7 @@ class Given(WithoutPotential):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the compiled formulas out: they do not pickle, their texts do."""
-        return {key: value for key, value in self.__dict__.items() if key != "_evaluate"}
+        return {key: value for key, value in self.__dict__.items() if key != "compiled"}
 
 
 class _Gatherer:
@@ -220,7 +226,7 @@ class _Gatherer:
         structure, terms = self.structure, list(self.terms)
         if self.given:
             indices, texts = zip(*self.given, strict=True)
-            terms.append(Given(np.array(indices), texts, structure.vocabulary))
+            terms.append(Given(indices, texts, structure.vocabulary))
         if self.springs:
             terms.append(JointSprings(*map(np.array, zip(*self.springs, strict=True))))
         if self.friction:

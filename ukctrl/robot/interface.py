@@ -1,47 +1,43 @@
-"""What a snapshot, and all that makes one, need of a robot.
+"""What a snapshot, and all that makes one, need of a robot, and where its frames are fixed.
 
 `Robot` is made of what stands below it, so that these parts cannot name its class: they name
-these protocols. Types that themselves need a `Snapshot` are ``Any`` here.
+this protocol. Types that themselves need a `Snapshot` are ``Any`` here.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.robot.site import Site
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 
 
-class Inputs(Protocol):
-    """How the inputs push on a robot: `ukctrl.robot.actuators.Actuation`."""
+class Place(NamedTuple):
+    """What the motion of a frame takes from its `Site`."""
+
+    joint: int
+    rotation: Matrix
+    translation: Vector
+    columns: Indices
+
+
+class Site(NamedTuple):
+    """Where a frame is fixed on the robot."""
+
+    joint: int
+    """Index of the joint that carries it; 0 is the world."""
+    rotation: Matrix
+    """Orientation in the joint's frame, shape ``(3, 3)``."""
+    translation: Vector
+    """Position in the joint's frame, shape ``(3,)`` [m]."""
+    support: Flags
+    """Which velocities move it, shape ``(nv,)``."""
+    columns: Indices
+    """The indices of those velocities."""
 
     @property
-    def constant(self) -> Matrix:
-        """``B`` without the columns that depend on the configuration, shape ``(nv, nu)``."""
-
-    @property
-    def varies(self) -> bool:
-        """Whether ``B`` depends on the configuration."""
-
-    def evaluate(self, snapshot: Any) -> None:
-        """Write the columns that depend on the configuration into ``snapshot.B``."""
-
-
-class Applied(Protocol):
-    """The applied forces on a robot: `ukctrl.robot.forces.Forces`."""
-
-    @property
-    def any(self) -> bool:
-        """Whether there is any force."""
-
-    def evaluate(self, snapshot: Any) -> None:
-        """Write the sum into ``snapshot.f``."""
-
-    def potential(self, snapshot: Any) -> float:
-        """Return the potential energy of the springs [J]."""
-
-    def potential_rate(self, snapshot: Any) -> float:
-        """Return the time derivative of `potential` along the velocity [W]."""
+    def place(self) -> Place:
+        """All but ``support``."""
+        return Place(self.joint, self.rotation, self.translation, self.columns)
 
 
 class RobotInterface(Protocol):
@@ -56,12 +52,12 @@ class RobotInterface(Protocol):
         """What it is made of, a `ukctrl.robot.structure.Structure`."""
 
     @property
-    def actuation(self) -> Inputs:
-        """Its inputs."""
+    def actuation(self) -> Any:
+        """Its inputs, a `ukctrl.robot.actuators.Actuation`."""
 
     @property
-    def forces(self) -> Applied:
-        """Its applied forces."""
+    def forces(self) -> Any:
+        """Its applied forces, `ukctrl.robot.forces.Forces`."""
 
     @property
     def elastic(self) -> Any:

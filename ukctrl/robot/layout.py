@@ -17,7 +17,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
-from ukctrl.core.expression import FUNCTIONS
+from ukctrl.core.expression.syntax import FUNCTIONS
 
 Shape = Literal["line", "circle", "planar", "spherical", "free"]
 """Manifold of one block: R^n, the unit circle, SE(2), SO(3) as a quaternion, SE(3)."""
@@ -47,6 +47,25 @@ class Block:
     dof_units: tuple[str, ...]
     rotor: bool = False
     """Whether it is the motor of an elastic joint, and no joint itself."""
+
+    @classmethod
+    def scalar(
+        cls, name: str, unit: str, iq: int, iv: int, *, joint: int = 0, rotor: bool = False
+    ) -> Block:
+        """Return the block of one plain coordinate, in ``"rad"`` or ``"m"``."""
+        return cls(
+            name=name,
+            joint=joint,
+            shape="line",
+            iq=iq,
+            iv=iv,
+            coordinates=(name,),
+            dofs=(name,),
+            rates=(f"v.{name}",),
+            coordinate_units=(unit,),
+            dof_units=(f"{unit}/s",),
+            rotor=rotor,
+        )
 
     @property
     def nq(self) -> int:

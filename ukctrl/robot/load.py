@@ -20,24 +20,23 @@ from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
 from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.audit import Finding
+from ukctrl.robot.by_joint import home_of, with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.build_plant import build_plant
-from ukctrl.robot.formulas.functions import OneByOne, PlantFunctions
+from ukctrl.robot.formulas.plant import OneByOne, PlantFunctions
 from ukctrl.robot.formulas.recipe import Recipe
-from ukctrl.robot.home import home_of
-from ukctrl.robot.joint_limits import with_limits
-from ukctrl.robot.memory import refuse_what_does_not_fit
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.robot.probe import PROBES, folded
+from ukctrl.robot.ram_needed import refuse_what_does_not_fit
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
-from ukctrl.robot.schema import ExtraFrame, Options, RobotFile
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
+from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
 from ukctrl.robot.structure import Structure
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"

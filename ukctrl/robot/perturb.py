@@ -19,7 +19,6 @@ from ukctrl.core.fields import (
     Kilograms,
     Listed,
     Number,
-    NumberByName,
     Position,
     Quantity,
     Text,
@@ -32,7 +31,7 @@ from ukctrl.robot.by_joint import by_joint
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.formulas.build_plant import with_parameters
 from ukctrl.robot.rigid import RigidStructure
-from ukctrl.robot.schema.force_tables import Dampings, Efforts
+from ukctrl.robot.schema.push_tables import Dampings, Efforts, Factors
 from ukctrl.robot.structure import Structure
 
 
@@ -41,8 +40,6 @@ def _vec3(value: object) -> tuple[float, ...]:
     return tuple(metres.read(item) for item in Listed(3, 3).read(value))
 
 
-Scale = Annotated[NumberByName, ByName(Quantity("1", minimum=0.0, open_minimum=True).read)]
-"""Positive factor, or a table of them by joint."""
 Shift = Annotated[
     tuple[float, float, float] | dict[str, tuple[float, float, float]],
     ByName(_vec3, {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}),
@@ -71,9 +68,9 @@ class Perturbation:
     Where a table is allowed, its keys are joints and stand for the body that the joint moves.
     """
 
-    mass_scale: Scale = 1.0
+    mass_scale: Factors = 1.0
     """Factor on the mass and the rotational inertia, as if the density were another."""
-    inertia_scale: Scale = 1.0
+    inertia_scale: Factors = 1.0
     """Further factor on the rotational inertia about the centre of mass."""
     com_shift: Shift = (0.0, 0.0, 0.0)
     """Shift of the centre of mass in the joint's frame [m]."""
@@ -87,7 +84,7 @@ class Perturbation:
     """A body to fasten to a frame."""
     gravity: Vec3 | None = None
     """Gravitational acceleration in world axes [m/s^2]; absent: unchanged."""
-    stiffness_scale: Scale = 1.0
+    stiffness_scale: Factors = 1.0
     """Factor on the stiffness of the springs of elastic joints."""
     parameters: dict[Text, Number] = Field(default_factory=dict)
     """Other values for parameters of a plant of formulas or functions."""

@@ -11,10 +11,9 @@ import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import unknown_name
-from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block, blocks_of
-from ukctrl.robot.rigid_snapshot import RigidSnapshot
-from ukctrl.robot.site import Site
+from ukctrl.robot.rigid_snapshot import RigidSnapshot, borrowed
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
 
@@ -69,12 +68,10 @@ class RigidStructure(Structure):
 
     @cached_property
     def damping(self) -> Vector:
-        """Viscous friction that the model file asks for, shape ``(nv,)``."""
         return np.array(self.model.damping, dtype=float)
 
     @cached_property
     def friction(self) -> Vector:
-        """Dry friction that the model file asks for, shape ``(nv,)``."""
         return np.array(self.model.friction, dtype=float)
 
     @property
@@ -191,3 +188,36 @@ def rigid_structure(model: Any) -> RigidStructure:
         ModelError: A joint type is not supported, or two joints end up with one name.
     """
     return RigidStructure(blocks_of(model), model)
+
+
+_crba = pin.crba
+_bias = pin.nonLinearEffects
+
+
+@final
+class RigidTerms:
+    """Mass matrix and bias force of a rigid robot at one state after another.
+
+    Attributes:
+        M: Mass matrix, shape ``(nv, nv)``.
+        nle: Coriolis, centrifugal and gravity force, shape ``(nv,)``.
+    """
+
+    __slots__ = ("M", "_data", "_model", "nle")
+
+    def __init__(self, robot: RobotInterface) -> None:
+        self._model = robot.structure.model
+        self._data = data = self._model.createData()
+        self.M: Matrix = borrowed(data.M, (robot.nv, robot.nv), data)
+        self.nle: Vector = borrowed(data.nle, (robot.nv,), data)
+
+    @staticmethod
+    def suits(robot: RobotInterface) -> bool:
+        """Return whether a robot is made of rigid bodies, and of no formulas."""
+        return isinstance(robot.structure, RigidStructure)
+
+    def evaluate(self, q: Vector, v: Vector) -> None:
+        """Evaluate at another state, by the calls that `RigidSnapshot.move` makes too."""
+        model, data = self._model, self._data
+        _crba(model, data, q)
+        _bias(model, data, q, v)

@@ -13,8 +13,8 @@ from typing import Any, final
 from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.load import from_formulas, from_source, load
 from ukctrl.robot.perturb import Perturbation
-from ukctrl.robot.schema import Options
 from ukctrl.robot.schema.plant_tables import Functions, LagrangianTable
+from ukctrl.robot.schema.robot_file import Options
 
 
 @final

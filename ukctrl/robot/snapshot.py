@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
-from ukctrl.robot.interface import RobotInterface
-from ukctrl.robot.site import Site
+from ukctrl.robot.interface import RobotInterface, Site
 
 
 class JointMotion(NamedTuple):
@@ -256,7 +255,7 @@ class Snapshot(abc.ABC):
 
     def potential_energy(self) -> float:
         """Return the potential energy of gravity and springs [J]."""
-        return self._own_potential() + self.robot.forces.potential(self)
+        return self._own_potential() + float(self.robot.forces.potential(self))
 
     @abc.abstractmethod
     def _own_potential(self) -> float:

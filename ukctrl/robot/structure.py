@@ -9,23 +9,25 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.expression import Vocabulary
-from ukctrl.robot.interface import RobotInterface
+from ukctrl.core.expression.symbolic import Vocabulary
+from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block, identifier
-from ukctrl.robot.site import Site
 from ukctrl.robot.snapshot import Snapshot
 
 
-@dc.dataclass(frozen=True, eq=False)
-class Structure(abc.ABC):
-    """The names of all that a plant has, its limits, and how its configurations move."""
+class Named:
+    """Sizes, names and units of coordinates and velocities, as blocks say them."""
 
-    blocks: tuple[Block, ...]
-    """Names, units and kinematics joint by joint."""
+    if TYPE_CHECKING:
+
+        @property
+        def blocks(self) -> tuple[Block, ...]: ...
 
     @cached_property
     def nq(self) -> int:
@@ -39,13 +41,23 @@ class Structure(abc.ABC):
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the entries of ``q``."""
+        """Names of the entries of ``q``, as written in formulas."""
         return tuple(name for block in self.blocks for name in block.coordinates)
 
     @cached_property
     def dofs(self) -> tuple[str, ...]:
-        """Names of the entries of ``v``."""
+        """Names of the entries of ``v``; a formula writes ``v.<name>``."""
         return tuple(name for block in self.blocks for name in block.dofs)
+
+    @cached_property
+    def rates(self) -> tuple[str, ...]:
+        """Text of the time derivative of every coordinate."""
+        return tuple(rate for block in self.blocks for rate in block.rates)
+
+    @cached_property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the entries of ``q``."""
+        return tuple(unit for block in self.blocks for unit in block.coordinate_units)
 
     @cached_property
     def dof_units(self) -> tuple[str, ...]:
@@ -56,6 +68,19 @@ class Structure(abc.ABC):
     def joints(self) -> tuple[str, ...]:
         """Names of the joints in the model file."""
         return tuple(block.name for block in self.blocks)
+
+    @cached_property
+    def is_euclidean(self) -> bool:
+        """Whether ``nq == nv`` and configurations are integrated by plain addition."""
+        return all(block.shape == "line" for block in self.blocks)
+
+
+@dc.dataclass(frozen=True, eq=False)
+class Structure(Named, abc.ABC):
+    """The names of all that a plant has, its limits, and how its configurations move."""
+
+    blocks: tuple[Block, ...]
+    """Names, units and kinematics joint by joint."""
 
     @property
     def parameters(self) -> tuple[tuple[str, float], ...]:
@@ -120,9 +145,9 @@ class Structure(abc.ABC):
         """Largest absolute velocity, shape ``(nv,)``; infinite where unlimited."""
 
     @property
-    @abc.abstractmethod
     def effort_limit(self) -> Vector:
         """Largest absolute effort of a motor there, shape ``(nv,)``; infinite where unlimited."""
+        return np.full(self.nv, np.inf)
 
     @property
     @abc.abstractmethod
@@ -145,14 +170,14 @@ class Structure(abc.ABC):
         """
 
     @property
-    @abc.abstractmethod
     def damping(self) -> Vector:
         """Viscous friction that the model itself asks for, shape ``(nv,)``."""
+        return np.zeros(self.nv)
 
     @property
-    @abc.abstractmethod
     def friction(self) -> Vector:
         """Dry friction that the model itself asks for, shape ``(nv,)``."""
+        return np.zeros(self.nv)
 
     @property
     @abc.abstractmethod

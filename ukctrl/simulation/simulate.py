@@ -13,7 +13,7 @@ from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
-from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects.records import MeasuredAndCommanded

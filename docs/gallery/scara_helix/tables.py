@@ -12,7 +12,6 @@ from ukctrl import papers
 
 paper = papers.scara.formulas
 misprints = papers.scara.misprints
-ode45 = papers.scara.ode45
 runs = papers.scara.runs
 
 PAPER = ["**paper**", "**0.8**", "**7**", "**10**"]
@@ -102,7 +101,7 @@ def coarse() -> str:
     rows = [["**paper**", "", *PAPER[1:3], *PAPER[1:3]]]
     for name, q in paper.STARTS.items():
         if name != paper.LITERAL:
-            times, errors = ode45.dormand_prince(q)
+            times, errors = paper.dormand_prince(q)
             theirs, ours = np.abs(errors).max(axis=0), runs.peaks(runs.run(runs.DRIFT, name, True))
             steps = str((len(times) - 1) // 10)
             rows.append([name, steps, *milli((*theirs[:2], *ours[:2]), 2)])
@@ -191,7 +190,7 @@ TABLES = {
 
 def nearest() -> list[str]:
     """Return the x and y errors of the coarse run from the nearest whole degrees."""
-    _, errors = ode45.dormand_prince(paper.STARTS[paper.NEAREST])
+    _, errors = paper.dormand_prince(paper.STARTS[paper.NEAREST])
     return milli(np.abs(errors).max(axis=0)[:2], 2)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ukctrl.core.expression import Vocabulary, compile_function, parse
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.symbolic import Vocabulary, parse
 from ukctrl.robot import Robot
 from ukctrl.robot.layout import identifier
 

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from ukctrl.robot import audit, perturb, schema
+from ukctrl import robot
+from ukctrl.robot import audit, perturb
 from ukctrl.robot.schema import linkage_tables as linkage
-from ukctrl.robot.schema import particles_table as particles
 from ukctrl.robot.schema import plant_tables as formulas
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "robots.md").read_text("utf-8")
 SPECS = [
-    schema.RobotFile, schema.ExtraFrame, schema.JointMotor, schema.Transmission,
-    schema.TorqueBetween, schema.Wrench, schema.JointSpring, schema.JointDamper,
-    schema.DryFriction, schema.Spring, schema.GivenForce, schema.FormulaInput, schema.Elastic,
+    robot.RobotFile, robot.ExtraFrame, robot.JointMotor, robot.Transmission,
+    robot.TorqueBetween, robot.Wrench, robot.JointSpring, robot.JointDamper,
+    robot.DryFriction, robot.Spring, robot.GivenForce, robot.FormulaInput, robot.Elastic,
     formulas.LagrangianTable, formulas.FunctionsTable, linkage.Linkage,
     linkage.Body, linkage.Prismatic, linkage.Motor, linkage.Repeat,
-    particles.Particles, perturb.Perturbation, perturb.Payload,
+    formulas.Particles, perturb.Perturbation, perturb.Payload,
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from ukctrl.core.errors import InputError, UkctrlError, quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrability import Integrability, classify_parts
+from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Monitor

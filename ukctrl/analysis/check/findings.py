@@ -12,7 +12,7 @@ from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.verdict import Level, Verdict
-from ukctrl.mechanics.integrability import Integrability
+from ukctrl.mechanics.integrability.classify import Integrability
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.uk import RankReport
 

@@ -13,7 +13,7 @@ from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
 from ukctrl.core.arrays import Vector
-from ukctrl.core.extremes import first_largest, ranks
+from ukctrl.core.extremes import first_largest, places
 from ukctrl.mechanics.relative_degree.advice import PLANNED
 from ukctrl.robot import Robot
 
@@ -270,7 +270,7 @@ def _place(robot: Robot, near: Near, q: Vector) -> str:
     away = robot.difference(q, near.q)
     named = [
         f"'{robot.dofs[i]}' {away[i]:+.3g} {robot.dof_units[i].removesuffix('/s')} away"
-        for i in np.argsort(-ranks(np.abs(away)), kind="stable")[:3].tolist()
+        for i in np.argsort(-places(np.abs(away)), kind="stable")[:3].tolist()
         if abs(away[i]) > HERE
     ]
     return ", ".join(named)

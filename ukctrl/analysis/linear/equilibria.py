@@ -20,7 +20,7 @@ from ukctrl import uk
 from ukctrl.analysis.linear.point import OperatingPoint, plant_at
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import first_largest, ranks
+from ukctrl.core.extremes import first_largest, places
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
@@ -103,7 +103,7 @@ def equilibria(
                 break
     if not rests:
         raise InputError(search.refusal(best, guesses))
-    order = np.argsort(ranks(each.distance for each in rests), kind="stable")
+    order = np.argsort(places(each.distance for each in rests), kind="stable")
     return tuple(rests[k] for k in order)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ukctrl.analysis.linear.zeros import invariant_zeros
 from ukctrl.control.regulators.riccati import UNREACHED, states_of_mode
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import ranks
+from ukctrl.core.extremes import places
 
 SAME = 1e-5
 """Poles this close, relative to the largest, are one mode; rounding scatters double zeros."""
@@ -58,7 +58,7 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
         weights = np.linalg.norm(U[:, beyond], axis=1)
         twice = 2 if abs(pole.imag) > SAME * size else 1
         modes.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))
-    order = np.argsort(ranks((-mode.pole.real for mode in modes), SAME * size), kind="stable")
+    order = np.argsort(places((-mode.pole.real for mode in modes), SAME * size), kind="stable")
     return tuple(modes[k] for k in order)
 
 

@@ -20,7 +20,7 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.plants_over_time import integrator, passive_gains

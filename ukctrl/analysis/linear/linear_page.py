@@ -16,7 +16,7 @@ import numpy as np
 from ukctrl.analysis.linear import LinearAnalysis, frequencies, linear_figures, response_at
 from ukctrl.analysis.linear.linear_loop import LinearLoop
 from ukctrl.analysis.linear.margins import Margins
-from ukctrl.core.extremes import ranks
+from ukctrl.core.extremes import places
 from ukctrl.core.number_text import number, sentence
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
@@ -90,7 +90,7 @@ def _shown(found: LinearAnalysis, loop: LinearLoop) -> list[int]:
     """Return the motors with the least margins, the least first."""
     if not found.margins:
         return list(range(min(len(loop.inputs), linear_figures.MOST_CURVES)))
-    rank = ranks(each.disk for each in found.margins)
+    rank = places(each.disk for each in found.margins)
     return sorted(range(len(rank)), key=lambda k: rank[k])[: linear_figures.MOST_CURVES]
 
 

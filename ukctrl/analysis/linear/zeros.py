@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control.regulators.riccati import UNREACHED, states_of_mode
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import ranks
+from ukctrl.core.extremes import places
 
 SINGULAR = 1e-9
 """A singular value below this fraction of the system's norm counts as zero."""
@@ -110,7 +110,7 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
         weights = np.linalg.norm(U[:, beyond], axis=1)
         twice = 2 if abs(pole.imag) > SAME * size else 1
         modes.append(HiddenMode(pole, twice * len(near), states_of_mode(weights, states)))
-    order = np.argsort(ranks((-mode.pole.real for mode in modes), SAME * size), kind="stable")
+    order = np.argsort(places((-mode.pole.real for mode in modes), SAME * size), kind="stable")
     return tuple(modes[k] for k in order)
 
 

@@ -166,10 +166,10 @@ def _modes(modes: Sequence[HiddenMode]) -> str:
 def _margins(margins: Sequence[Margins]) -> list[Line]:
     """Return the margins of the motors that have least."""
     from ukctrl.analysis.linear.linear_page import margin_table
-    from ukctrl.core.extremes import ranks
+    from ukctrl.core.extremes import places
     from ukctrl.reports.table import first_columns
 
-    order = ranks(each.disk for each in margins)
+    order = places(each.disk for each in margins)
     least = sorted(sorted(range(len(margins)), key=lambda k: order[k])[:MOST])
     lines = table_lines(first_columns(margin_table([margins[k] for k in least]), 6))
     if len(margins) > MOST:

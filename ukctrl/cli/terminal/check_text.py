@@ -153,7 +153,7 @@ def _rows(check: Check) -> list[Line]:
 
 def _uses(demands: Feasibility) -> list[Line]:
     """Return what the motion takes, nearest to a limit first."""
-    from ukctrl.core.extremes import ranks
+    from ukctrl.core.extremes import places
     from ukctrl.reports.table import Cell, Column, Table
 
     own = demands.law or demands.inputs
@@ -163,7 +163,7 @@ def _uses(demands: Feasibility) -> list[Line]:
     uses += [("position", use) for use in demands.positions]
     if not uses:
         return []
-    shares = ranks((-1.0 if use.share is None else use.share for _, use in uses), SAME_SHARE)
+    shares = places((-1.0 if use.share is None else use.share for _, use in uses), SAME_SHARE)
     order = sorted(range(len(uses)), key=lambda k: (uses[k][1].since is None, -shares[k]))
     columns = [Column("", "text"), Column("of", "name")]
     rows: list[list[Cell | str]] = []
@@ -184,12 +184,12 @@ def _more(count: int) -> list[Line]:
 
 def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
     """Return the rows to show: all, or where they are many those that are furthest off."""
-    from ukctrl.core.extremes import ranks
+    from ukctrl.core.extremes import places
 
     if len(rows) <= MOST_ROWS:
         return rows
 
-    off = ranks(max(0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)) for row in rows)
+    off = places(max(0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)) for row in rows)
     order = sorted(range(len(rows)), key=lambda k: (rows[k].relative_degree is not None, -off[k]))
     return [rows[k] for k in sorted(order[:MOST_ROWS])]
 

@@ -18,8 +18,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack
-from ukctrl.mechanics.constraints.constraint import Attached
-from ukctrl.mechanics.constraints.frame_probe import FrameProbe
+from ukctrl.mechanics.constraints.constraint import Attached, FrameProbe
 from ukctrl.mechanics.constraints.kinematics import cross, orientation_rows, quaternion
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant

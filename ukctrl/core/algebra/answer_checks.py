@@ -113,21 +113,18 @@ def raise_if_missed(
     bad = np.flatnonzero(~(np.abs(miss) <= _tolerance(A, b, a_free, rank)))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
-        if advice is None and found < len(b) and _rank(A, rank) <= found:
+        if advice is None and found < len(b) and unit_rank(A, rank.servo) <= found:
             advice = InfeasibleConstraint.SINGULAR
         raise InfeasibleConstraint(
             [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b), advice
         )
 
 
-def _rank(A: Matrix, rank: RankPolicy) -> int:
-    """Return the rank of rows, whatever their units."""
+def unit_rank(A: Matrix, tolerance: float) -> int:
+    """Return the rank of rows, each scaled to unit length, whatever their units."""
     lengths = np.linalg.norm(A, axis=1)
-    moving = lengths > 0.0
-    if not moving.any():
-        return 0
-    unit = A[moving] / lengths[moving, None]
-    return int(np.linalg.matrix_rank(unit, tol=rank.servo))
+    unit = A[lengths > 0.0] / lengths[lengths > 0.0, None]
+    return int(np.linalg.matrix_rank(unit, tol=tolerance)) if unit.size else 0
 
 
 def _tolerance(A: Matrix, b: Vector, a: Vector, rank: RankPolicy) -> Vector:

@@ -1,8 +1,8 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
 The parts, each on those before it: ``constraint`` (what a constraint is, a stack of them);
-``kinematics``, ``pose``, ``contact``, ``wheel`` and ``swarm`` (rows of each kind, compiled);
-``frame_probe`` (a frame at a state); ``frames``, ``joints``, ``closures`` and ``ground``;
+``kinematics``, ``pose`` and ``swarm`` (rows of each kind, compiled);
+``frames``, ``joints``, ``closures`` and ``ground``;
 ``geometry`` and ``energy``.
 """
 

@@ -10,8 +10,7 @@ import numpy as np
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
-from ukctrl.mechanics.constraints.frame_probe import FrameProbe
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
 from ukctrl.mechanics.constraints.kinematics import orientation_rows, relative_motion
 
 if TYPE_CHECKING:
@@ -85,11 +84,9 @@ class _Closure(Attached):
         if first == second:
             raise InputError(f"frames must be two frames; got '{first}' twice.")
         axes, turning = _HELD[spec.type]
-        self.block = spec.name or f"{first}_at_{second}"
         turns = {"": (), "axis": ("nx", "ny"), "all": ("rx", "ry", "rz")}[turning]
-        self.names = tuple(f"{self.block}.{axis}" for axis in (*axes, *turns))
-        self.units = ("m",) * len(axes) + ("rad",) * len(turns)
-        self.holonomic = (True,) * len(self.names)
+        units = dict.fromkeys(axes, "m") | dict.fromkeys(turns, "rad")
+        self.name_rows(spec.name or f"{first}_at_{second}", units)
         self._a, self._b = FrameProbe(robot, second), FrameProbe(robot, first)
         self._places, self._turning = len(axes), turning
         self._free, self._along = _FREE[spec.type]
@@ -110,16 +107,7 @@ class _Closure(Attached):
         if self._turning == "axis":
             self._axis(rest)
         elif self._turning == "all":
-            orientation_rows(
-                b.R,
-                b.J - a.J,
-                b.velocity[3:],
-                b.drift[3:],
-                a.R,
-                a.velocity[3:],
-                a.drift[3:],
-                *rest,
-            )
+            orientation_rows(b.R, b.J - a.J, *b.turning(), a.R, *a.turning(), *rest)
 
     def slip(self) -> Matrix | None:
         a, b, along = self._a, self._b, list(self._along)
@@ -143,7 +131,7 @@ class _Closure(Attached):
         """
         a, b, x = self._a, self._b, self._x
         n = b.R[:, 2].copy()
-        omega, alpha = b.velocity[3:], b.drift[3:]
+        omega, alpha = b.turning()
         n_dot = np.cross(omega, n)
         tip, tip_drift = np.zeros(6), np.zeros(6)
         tip[:3] = n_dot
@@ -151,7 +139,7 @@ class _Closure(Attached):
         self._J_n[:3] = np.cross(b.J[3:].T, n).T
         self._J_a[3:] = a.J[3:]
         seen, seen_drift = self._none.copy(), self._none.copy()
-        seen[3:], seen_drift[3:] = a.velocity[3:], a.drift[3:]
+        seen[3:], seen_drift[3:] = a.turning()
         seen_from = (a.R, self._still, self._J_a, seen, seen_drift)
         relative_motion(*seen_from, n, self._J_n, tip, tip_drift, *x, self._A)
         self._fill(rows, 2)

@@ -1,4 +1,4 @@
-"""What a constraint is: something that returns rows ``A a = b``.
+"""What a constraint is: something that returns rows ``A a = b``; and what the kinds share.
 
 A `Constraint` is a frozen description, readable from a file. Attached to a robot it becomes an
 `Attached`, which has resolved names and writes its rows at a state. The same rows are passive
@@ -8,7 +8,7 @@ when physics enforces them and servo when the controller must: the constraint do
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast, final
 
 import numpy as np
@@ -17,9 +17,11 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.mechanics.constraints.kinematics import frame_motion
+from ukctrl.mechanics.reference import Reference
 
 if TYPE_CHECKING:
-    from ukctrl.core.expression import DerivedRows
+    from ukctrl.core.expression.rows import DerivedRows
     from ukctrl.robot import Robot, Snapshot
 
 
@@ -56,6 +58,19 @@ class Attached(abc.ABC):
     """Unit of ``phi``, row by row (of ``beta`` for a nonholonomic row)."""
     holonomic: tuple[bool, ...]
     """Whether the row has a position level."""
+
+    def name_rows(self, block: str, units: Mapping[str, str], holonomic: bool = True) -> None:
+        """Name the block, and its rows by what tells them apart, such as an axis.
+
+        Args:
+            block: What the rows are called together.
+            units: Unit of each row, by what its name adds to the block's.
+            holonomic: Whether the rows have a position level.
+        """
+        self.block = block
+        self.names = tuple(f"{block}.{row}" for row in units)
+        self.units = tuple(units.values())
+        self.holonomic = (holonomic,) * len(units)
 
     @abc.abstractmethod
     def write(self, snapshot: Snapshot, rows: Rows) -> None:
@@ -183,3 +198,34 @@ def _uniquely_named(parts: list[Attached]) -> list[Attached]:
             raise InputError(f"two constraints are named '{part.block}'; give each its own name.")
         part.names = tuple(name.replace(old, part.block, 1) for name in part.names)
     return parts
+
+
+def path_of_size(path: Reference, size: int, what: str) -> Callable[[float], tuple[float, ...]]:
+    """Return the compiled path, or say that it has the wrong number of components."""
+    if path.size != size:
+        raise InputError(f"{what} must have {size} components; got {path.size}.")
+    return path.compile()
+
+
+class FrameProbe:
+    """Pose, Jacobian, velocity and drift of one frame, evaluated at a snapshot.
+
+    ``motion`` has all five of them, as one tuple.
+    """
+
+    def __init__(self, robot: Robot, frame: str) -> None:
+        site = robot.site(frame)
+        self.frame = frame
+        self._place = site.place
+        self.R, self.p = np.zeros((3, 3)), np.zeros(3)
+        self.J = np.zeros((6, robot.nv))
+        self.velocity, self.drift = np.zeros(6), np.zeros(6)
+        self.motion = (self.R, self.p, self.J, self.velocity, self.drift)
+
+    def turning(self) -> tuple[Vector, Vector]:
+        """Return the angular velocity and the angular acceleration at ``a = 0``."""
+        return self.velocity[3:], self.drift[3:]
+
+    def move(self, s: Snapshot) -> None:
+        """Evaluate at the snapshot; the arrays are reused."""
+        frame_motion(*s.joints, *self._place, *self.motion)

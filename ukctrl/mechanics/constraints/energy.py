@@ -11,8 +11,7 @@ from pydantic import model_validator
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Number, Text, spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
-from ukctrl.mechanics.constraints.frame_probe import path_of_size
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, path_of_size
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.reference import AnyReference, Constant
 
@@ -111,8 +110,7 @@ class _Energy(Attached):
         force += scratch.nle
         scratch.move(s.q, others, s.t)
         force -= scratch.nle
-        half: Vector = 0.5 * force  # gravity is in it twice
-        return half
+        return 0.5 * force  # gravity is in it twice
 
 
 def _require_energy(robot: Robot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -9,8 +10,14 @@ from pydantic import AfterValidator
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Vec3, spec
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Trace
-from ukctrl.mechanics.constraints.frame_probe import FrameProbe, path_of_size
+from ukctrl.mechanics.constraints.constraint import (
+    Attached,
+    Constraint,
+    FrameProbe,
+    Rows,
+    Trace,
+    path_of_size,
+)
 from ukctrl.mechanics.constraints.kinematics import orientation_rows, point_rows, relative_motion
 from ukctrl.mechanics.constraints.pose import pose_rows, turned_rows
 from ukctrl.mechanics.reference import AnyOrientation, AnyReference
@@ -26,6 +33,9 @@ def _check_axes(axes: str) -> str:
 
 
 Axes = Annotated[str, AfterValidator(_check_axes)]
+PLACES = MappingProxyType(dict.fromkeys(("x", "y", "z"), "m"))
+TURNS = MappingProxyType(dict.fromkeys(("rx", "ry", "rz"), "rad"))
+"""Rows of a whole pose, and their units."""
 
 
 @spec
@@ -49,30 +59,18 @@ class PointFollows(Constraint):
 class _Point(Attached):
     def __init__(self, spec: PointFollows, robot: Robot) -> None:
         site = robot.site(spec.frame)
-        self.block = spec.name or spec.frame
-        self.names = tuple(f"{self.block}.{axis}" for axis in spec.axes)
-        self.units = ("m",) * len(self.names)
-        self.holonomic = (True,) * len(self.names)
-        self._frame, self._joint = spec.frame, site.joint
-        self._local = site.rotation @ np.array(spec.offset) + site.translation
-        self._columns = site.columns
+        self.name_rows(spec.name or spec.frame, dict.fromkeys(spec.axes, "m"))
+        self._frame = spec.frame
+        local = site.rotation @ np.array(spec.offset) + site.translation
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
+        self._place = (site.joint, local, site.columns, self._axes)
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
         self._reference = (0.0,) * (3 * len(self.names))
         self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
         self._reference = self._path(s.t)
-        point_rows(
-            *s.joints,
-            self._joint,
-            self._local,
-            self._columns,
-            self._axes,
-            self._reference,
-            self._position,
-            *rows,
-        )
+        point_rows(*s.joints, *self._place, self._reference, self._position, *rows)
 
     def trace(self) -> Trace:
         self._desired[self._axes] = self._reference[: len(self.names)]
@@ -100,22 +98,13 @@ class OrientationFollows(Constraint):
 
 class _Orientation(Attached):
     def __init__(self, block: str, frame: str, path: AnyOrientation, robot: Robot) -> None:
-        self.block = block
-        self.names = tuple(f"{block}.{axis}" for axis in ("rx", "ry", "rz"))
-        self.units = ("rad",) * 3
-        self.holonomic = (True,) * 3
+        self.name_rows(block, TURNS)
         self._place = robot.site(frame).place
         self._path = path.compile()
         self._J = np.zeros((6, robot.nv))
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        turned_rows(
-            *s.joints,
-            *self._place,
-            self._path(s.t),
-            self._J,
-            *rows,
-        )
+        turned_rows(*s.joints, *self._place, self._path(s.t), self._J, *rows)
 
 
 @spec
@@ -136,30 +125,18 @@ class PoseFollows(Constraint):
 
 class _Pose(Attached):
     def __init__(self, spec: PoseFollows, robot: Robot) -> None:
-        self.block = spec.name or spec.frame
-        self.names = tuple(f"{self.block}.{axis}" for axis in ("x", "y", "z", "rx", "ry", "rz"))
-        self.units = ("m",) * 3 + ("rad",) * 3
-        self.holonomic = (True,) * 6
-        self._frame, self._place = spec.frame, robot.site(spec.frame).place
+        self.name_rows(spec.name or spec.frame, PLACES | TURNS)
+        self._frame, self._place = spec.frame, (*robot.site(spec.frame).place, np.arange(3))
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = spec.orientation.compile()
-        self._axes = np.arange(3)
         self._J = np.zeros((6, robot.nv))
         self._reference: tuple[float, ...] = (0.0,) * 9
         self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
         self._reference = self._path(s.t)
-        pose_rows(
-            *s.joints,
-            *self._place,
-            self._axes,
-            self._reference,
-            self._orientation(s.t),
-            self._J,
-            self._position,
-            *rows,
-        )
+        paths = self._reference, self._orientation(s.t)
+        pose_rows(*s.joints, *self._place, *paths, self._J, self._position, *rows)
 
     def trace(self) -> Trace:
         self._desired[:] = self._reference[:3]
@@ -188,11 +165,8 @@ class RelativePoseFollows(Constraint):
 
 class _Relative(Attached):
     def __init__(self, spec: RelativePoseFollows, robot: Robot) -> None:
-        self.block = spec.name or f"{spec.frames[1]}_in_{spec.frames[0]}"
-        axes = ["x", "y", "z"] + (["rx", "ry", "rz"] if spec.orientation else [])
-        self.names = tuple(f"{self.block}.{axis}" for axis in axes)
-        self.units = ("m",) * 3 + ("rad",) * (len(axes) - 3)
-        self.holonomic = (True,) * len(axes)
+        units = PLACES | TURNS if spec.orientation else PLACES
+        self.name_rows(spec.name or f"{spec.frames[1]}_in_{spec.frames[0]}", units)
         self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = spec.orientation.compile() if spec.orientation else None
@@ -211,15 +185,14 @@ class _Relative(Attached):
         if self._orientation is None:
             return
         desired = np.array(self._orientation(s.t))
-        omega_a = a.velocity[3:]
+        omega_a, alpha_a = a.turning()
         omega = a.R @ desired[9:12]
         orientation_rows(
             b.R,
             b.J - a.J,
-            b.velocity[3:],
-            b.drift[3:],
+            *b.turning(),
             np.ascontiguousarray(a.R @ desired[:9].reshape(3, 3)),
             omega_a + omega,
-            a.drift[3:] + a.R @ desired[12:] + np.cross(omega_a, omega),
+            alpha_a + a.R @ desired[12:] + np.cross(omega_a, omega),
             *rows.part(slice(3, 6)),
         )

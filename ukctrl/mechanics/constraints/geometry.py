@@ -8,10 +8,16 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression import DomainError
+from ukctrl.core.expression.codegen import DomainError
 from ukctrl.core.fields import spec
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Trace
-from ukctrl.mechanics.constraints.frame_probe import FrameProbe, path_of_size
+from ukctrl.mechanics.constraints.constraint import (
+    Attached,
+    Constraint,
+    FrameProbe,
+    Rows,
+    Trace,
+    path_of_size,
+)
 from ukctrl.mechanics.constraints.frames import Axes
 from ukctrl.mechanics.reference import AnyReference
 
@@ -85,10 +91,10 @@ class _Surface(Attached):
     def __init__(self, spec: OnSurface, robot: Robot) -> None:
         import sympy  # here, because it takes as long to import as all the rest
 
-        from ukctrl.core.expression import compile_function, parse
+        from ukctrl.core.expression.codegen import compile_function
+        from ukctrl.core.expression.symbolic import parse
 
-        self.block = spec.name or spec.frame
-        self.names, self.units, self.holonomic = (f"{self.block}.surface",), ("",), (True,)
+        self.name_rows(spec.name or spec.frame, {"surface": ""})
         self._frame = spec.frame
         self._probe = FrameProbe(robot, spec.frame)
         names = ["x", "y", "z", "t"]
@@ -133,10 +139,7 @@ class ComFollows(Constraint):
 
 class _Com(Attached):
     def __init__(self, spec: ComFollows) -> None:
-        self.block = spec.name or "com"
-        self.names = tuple(f"{self.block}.{axis}" for axis in spec.axes)
-        self.units = ("m",) * len(self.names)
-        self.holonomic = (True,) * len(self.names)
+        self.name_rows(spec.name or "com", dict.fromkeys(spec.axes, "m"))
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
 

@@ -1,4 +1,4 @@
-"""Constraints with the ground, a plane: contacts and rolling wheels."""
+"""Constraints with the ground, a plane: contacts and rolling wheels, and their rows, compiled."""
 
 from __future__ import annotations
 
@@ -6,16 +6,154 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.expression import DomainError
+from ukctrl.core.expression.codegen import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
-from ukctrl.mechanics.constraints.contact import contact_rows
-from ukctrl.mechanics.constraints.frame_probe import FrameProbe
-from ukctrl.mechanics.constraints.wheel import rolling_rows
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
+from ukctrl.mechanics.constraints.kinematics import cross
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
+
+
+@compiled
+def rolling_rows(
+    R: Matrix,
+    p: Vector,
+    J: Matrix,
+    velocity: Vector,
+    drift: Vector,
+    axle: Vector,
+    radius: float,
+    ground: Vector,
+    n: Vector,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> bool:
+    r"""Write the rows of a disc that rolls on a plane: along, across and, if there, height.
+
+    Returns whether the disc has a heading; where it lies flat, nothing is written. All three rows
+    are components of the velocity $v_c$ of the material point in contact, along directions that
+    turn; $n \cdot v_c$ is the rate of the height.
+    """
+    a = R @ axle
+    omega = velocity[3:]
+    a_dot, side, side_dot = np.empty(3), np.empty(3), np.empty(3)
+    cross(omega, a, a_dot)
+    cross(a, n, side)
+    cross(a_dot, n, side_dot)
+    s = np.sqrt(side @ side)
+    if s == 0.0:
+        return False
+    lean, lean_dot = n @ a, n @ a_dot
+    s_dot = -lean * lean_dot / s
+    d = (n - lean * a) / s
+    d_dot = (-lean_dot * a - lean * a_dot - s_dot * d) / s
+    w_d, alpha_d, w_d_dot = np.empty(3), np.empty(3), np.empty(3)
+    cross(omega, d, w_d)
+    cross(drift[3:], d, alpha_d)
+    cross(omega, d_dot, w_d_dot)
+    v_c = velocity[:3] - radius * w_d
+    v_c_drift = drift[:3] - radius * (alpha_d + w_d_dot)
+    e, e_dot = np.empty((3, 3)), np.zeros((3, 3))
+    e[0] = side / s
+    e_dot[0] = (side_dot - s_dot * e[0]) / s
+    cross(n, e[0], e[1])
+    cross(n, e_dot[0], e_dot[1])
+    e[2] = n
+    lever = np.empty(3)
+    for row in range(A.shape[0]):
+        cross(d, e[row], lever)
+        for c in range(A.shape[1]):
+            total = 0.0
+            for i in range(3):
+                total += e[row, i] * J[i, c] - radius * lever[i] * J[3 + i, c]
+            A[row, c] = total
+        beta[row] = e[row] @ v_c
+        b[row] = -(e_dot[row] @ v_c + e[row] @ v_c_drift)
+        phi[row] = np.nan if row < 2 else n @ (p - ground) - radius * s
+    return True
+
+
+@compiled
+def contact_rows(
+    R: Matrix,
+    p: Vector,
+    J: Matrix,
+    velocity: Vector,
+    drift: Vector,
+    point: Vector,
+    axes: Matrix,
+    flat: bool,
+    sticks: bool,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the rows of a contact with a plane; the last of ``axes`` is its normal.
+
+    Height; where it is flat, the tilt of the z axis about both tangents; where it sticks, the
+    slip along them; and where it does both, the spin.
+    """
+    n = J.shape[1]
+    gap = np.empty(3)
+    for k in range(3):
+        gap[k] = p[k] - point[k]
+    _along(axes[2], J, velocity, drift, 0, A[0], b, beta, 0)
+    phi[0] = _dot(axes[2], gap)
+    at = 1
+    if flat:
+        z, z_dot, z_drift, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+        for k in range(3):
+            z[k] = R[k, 2]
+        cross(velocity[3:], z, z_dot)
+        cross(drift[3:], z, z_drift)
+        cross(velocity[3:], z_dot, lever)
+        for k in range(3):
+            z_drift[k] += lever[k]
+        for i in range(2):
+            cross(z, axes[i], lever)
+            for c in range(n):
+                A[at, c] = lever[0] * J[3, c] + lever[1] * J[4, c] + lever[2] * J[5, c]
+            phi[at], beta[at] = _dot(axes[i], z), _dot(axes[i], z_dot)
+            b[at] = -_dot(axes[i], z_drift)
+            at += 1
+    if sticks:
+        for i in range(2):
+            _along(axes[i], J, velocity, drift, 0, A[at], b, beta, at)
+            phi[at] = np.nan
+            at += 1
+        if flat:
+            _along(axes[2], J, velocity, drift, 3, A[at], b, beta, at)
+            phi[at] = np.nan
+
+
+@compiled
+def _along(
+    axis: Vector,
+    J: Matrix,
+    velocity: Vector,
+    drift: Vector,
+    first: int,
+    row: Vector,
+    b: Vector,
+    beta: Vector,
+    at: int,
+) -> None:
+    """Write the row that holds the velocity, from entry ``first`` on, still along an axis."""
+    for c in range(J.shape[1]):
+        row[c] = axis[0] * J[first, c] + axis[1] * J[first + 1, c] + axis[2] * J[first + 2, c]
+    beta[at] = _dot(axis, velocity[first:])
+    b[at] = -_dot(axis, drift[first:])
+
+
+@compiled
+def _dot(a: Vector, b: Vector) -> float:
+    return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
 
 
 @spec
@@ -75,15 +213,11 @@ class Contact(Constraint):
 
 class _Contact(Attached):
     def __init__(self, spec: Contact, robot: Robot) -> None:
-        self.block = spec.name or f"{spec.frame}_contact"
         flat, sticks = spec.type == "flat", spec.sticks
-        rows = [("height", "m", True)]
-        rows += [("tilt_x", "rad", True), ("tilt_y", "rad", True)] if flat else []
-        rows += [("slip_x", "m", False), ("slip_y", "m", False)] if sticks else []
-        rows += [("spin", "rad", False)] if flat and sticks else []
-        self.names = tuple(f"{self.block}.{name}" for name, _, _ in rows)
-        self.units = tuple(unit for _, unit, _ in rows)
-        self.holonomic = tuple(holonomic for _, _, holonomic in rows)
+        held = {"height": "m"} | ({"tilt_x": "rad", "tilt_y": "rad"} if flat else {})
+        slips = {"slip_x": "m", "slip_y": "m"} | ({"spin": "rad"} if flat else {})
+        self.name_rows(spec.name or f"{spec.frame}_contact", held | (slips if sticks else {}))
+        self.holonomic = tuple(place < len(held) for place in range(len(self.names)))
         self.slides = not sticks
         self._flat, self._sticks = flat, sticks
         self._probe = FrameProbe(robot, spec.frame)
@@ -138,10 +272,8 @@ class Rolling(Constraint):
 
 class _Rolling(Attached):
     def __init__(self, spec: Rolling, robot: Robot) -> None:
-        self.block = spec.name or f"{spec.frame}_rolling"
         names = ("along", "across", "height") if spec.height else ("along", "across")
-        self.names = tuple(f"{self.block}.{name}" for name in names)
-        self.units = ("m",) * len(names)
+        self.name_rows(spec.name or f"{spec.frame}_rolling", dict.fromkeys(names, "m"))
         self.holonomic = tuple(name == "height" for name in names)
         self._probe = FrameProbe(robot, spec.frame)
         self._axle, self._radius = _unit(spec.axle), spec.radius

@@ -12,8 +12,7 @@ from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Number, spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
-from ukctrl.mechanics.constraints.frame_probe import path_of_size
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, path_of_size
 from ukctrl.mechanics.reference import AnyReference
 
 if TYPE_CHECKING:
@@ -270,7 +269,7 @@ def derived_rows(spec: Expression, robot: Robot) -> DerivedRows:
     Raises:
         ExpressionError: One is not acceptable; the message names its key.
     """
-    from ukctrl.core.expression import derive_rows
+    from ukctrl.core.expression.rows import derive_rows
 
     given: dict[str, tuple[Form, Text | None]] = {
         "phi": ("holonomic", spec.phi),

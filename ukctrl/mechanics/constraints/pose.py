@@ -33,38 +33,13 @@ def turned_rows(
     ``J`` is room for the frame's Jacobian, zero where no joint moves the frame.
     """
     R, p, velocity, drift = np.empty((3, 3)), np.empty(3), np.empty(6), np.empty(6)
-    frame_motion(
-        Jt,
-        dJt,
-        v,
-        rotations,
-        translations,
-        joint,
-        local_rotation,
-        local,
-        columns,
-        R,
-        p,
-        J,
-        velocity,
-        drift,
-    )
+    joints = Jt, dJt, v, rotations, translations
+    frame_motion(*joints, joint, local_rotation, local, columns, R, p, J, velocity, drift)
     desired = np.empty(15)
     for i in range(15):
         desired[i] = reference[i]
-    orientation_rows(
-        R,
-        J,
-        velocity[3:],
-        drift[3:],
-        desired[:9].reshape((3, 3)),
-        desired[9:12],
-        desired[12:],
-        A,
-        b,
-        beta,
-        phi,
-    )
+    wanted = desired[:9].reshape((3, 3)), desired[9:12], desired[12:]
+    orientation_rows(R, J, velocity[3:], drift[3:], *wanted, A, b, beta, phi)
 
 
 @compiled
@@ -89,37 +64,7 @@ def pose_rows(
     phi: Vector,
 ) -> None:
     """Write the rows of a pose, position then orientation, and where the frame is."""
-    point_rows(
-        Jt,
-        dJt,
-        v,
-        rotations,
-        translations,
-        joint,
-        local,
-        columns,
-        axes,
-        path,
-        p,
-        A[:3],
-        b[:3],
-        beta[:3],
-        phi[:3],
-    )
-    turned_rows(
-        Jt,
-        dJt,
-        v,
-        rotations,
-        translations,
-        joint,
-        local_rotation,
-        local,
-        columns,
-        orientation,
-        J,
-        A[3:],
-        b[3:],
-        beta[3:],
-        phi[3:],
-    )
+    joints = Jt, dJt, v, rotations, translations
+    top, rest = (A[:3], b[:3], beta[:3], phi[:3]), (A[3:], b[3:], beta[3:], phi[3:])
+    point_rows(*joints, joint, local, columns, axes, path, p, *top)
+    turned_rows(*joints, joint, local_rotation, local, columns, orientation, J, *rest)

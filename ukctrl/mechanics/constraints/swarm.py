@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression import DomainError
+from ukctrl.core.expression.codegen import DomainError
 from ukctrl.core.fields import NonNegative, spec
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
 
@@ -60,10 +60,8 @@ class _Aggregation(Attached):
                 f"robot '{robot.name}' must have at least two particles, with coordinates {wanted}."
             )
         dofs = [[f"{axis}{number}" for axis in spec.axes] for number in numbers]
-        self.block = spec.name or "aggregation"
-        self.names = tuple(f"{self.block}.{name}" for each in dofs for name in each)
-        self.units = ("m",) * len(self.names)
-        self.holonomic = (False,) * len(self.names)
+        units = {name: "m" for each in dofs for name in each}
+        self.name_rows(spec.name or "aggregation", units, holonomic=False)
         self._at = np.array([[places[name] for name in each] for each in dofs])
         self._gains = float(spec.attraction), float(spec.repulsion)
         self._filled: object = None

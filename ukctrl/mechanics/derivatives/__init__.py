@@ -6,14 +6,15 @@ derived exactly (`FormulaJets`); on any other robot they are measured along that
 spectral method (`SampledJets`), which tells how exact it is.
 
 The parts, each on those before it: ``jets`` (what both are) and ``paths``; ``formula_jets`` and
-``sampled_jets``; ``select``.
+``sampled_jets``; `jets_of`, which takes the better one.
 """
 
+from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives.formula_jets import FormulaJets, formula_jets
 from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.derivatives.paths import breaks, check_smooth, dividing
 from ukctrl.mechanics.derivatives.sampled_jets import SampledJets
-from ukctrl.mechanics.derivatives.select import jets_of
 
 __all__ = [
     "FormulaJets",
@@ -25,3 +26,15 @@ __all__ = [
     "formula_jets",
     "jets_of",
 ]
+
+
+def jets_of(stack: Stack, order: int, rank: RankPolicy = RUN_RANK) -> Jets:
+    """Return derivatives up to an order: from formulas where those exist and are not huge.
+
+    Args:
+        stack: The rows, attached to their robot.
+        order: The highest derivative that will be asked for.
+        rank: When passive rows count as dependent.
+    """
+    exact = formula_jets(stack)
+    return exact if exact is not None and exact.within(order) else SampledJets(stack, rank)

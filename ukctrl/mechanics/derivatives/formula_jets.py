@@ -20,15 +20,16 @@ import numpy as np
 
 from ukctrl.core.algebra.answer_checks import raise_if_singular
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.expression import Motion, compile_function, parse
-from ukctrl.core.expression.codegen import Compiled
+from ukctrl.core.expression.codegen import Compiled, compile_function
+from ukctrl.core.expression.lagrange import Motion
+from ukctrl.core.expression.symbolic import parse
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
 from ukctrl.mechanics.constraints.joints import derived_rows
 from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.reference import Reference
 from ukctrl.robot.actuators import Actuation, FormulaColumn
 from ukctrl.robot.formulas.formula_structure import FormulaStructure
-from ukctrl.robot.formulas.lagrangian import Lagrangian, LagrangianForce
+from ukctrl.robot.formulas.plant import Lagrangian, LagrangianForce
 
 if TYPE_CHECKING:
     import sympy

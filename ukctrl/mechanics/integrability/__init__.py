@@ -2,14 +2,5 @@
 
 The parts, each on those before it: ``brackets`` (Lie brackets of rows) and ``spaces`` (what rows
 span, in text or sampled); ``integrals`` and ``sampled_rows`` (what a row integrates to);
-``positional_rows``; ``classify``, which gives the verdict.
+``classify``, which gives the verdict.
 """
-
-from ukctrl.mechanics.integrability.classify import (
-    Integrability,
-    RowIntegrability,
-    classify,
-    classify_parts,
-)
-
-__all__ = ["Integrability", "RowIntegrability", "classify", "classify_parts"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import copy
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Flags
 from ukctrl.core.extremes import first_largest
 
 Numbers = NDArray[Any]
@@ -72,6 +74,8 @@ class Space(abc.ABC):
     """What is smaller is rounding of the rows."""
     states: int
     """How many states to try."""
+    which: Sequence[int]
+    """The rows that count."""
 
     @property
     def size(self) -> int:
@@ -82,9 +86,11 @@ class Space(abc.ABC):
     def arithmetic(self) -> contextlib.AbstractContextManager[object]:
         """Return the context in which everything else must be called."""
 
-    @abc.abstractmethod
     def part(self, chosen: Sequence[int]) -> Self:
         """Return the space of some of the rows."""
+        smaller = copy.copy(self)
+        smaller.which = chosen
+        return smaller
 
     @abc.abstractmethod
     def draw(self, rng: np.random.Generator) -> Any:
@@ -122,6 +128,12 @@ class Growth(NamedTuple):
     """``[A c]`` at the state."""
     first: tuple[int, int, int, float] | None
     """Two free directions, the row that their bracket breaks most, and by how much."""
+
+    def broken(self, zero: float) -> Flags:
+        """Tell which rows some direction that was reached breaks by more than rounding."""
+        missed = np.abs(np.asarray(self.rows @ self.basis, dtype=np.float64)).max(axis=1)
+        size = np.abs(np.asarray(self.rows, dtype=np.float64)).max(axis=1)
+        return np.asarray(missed > zero * (1.0 + size))
 
 
 def growth(space: Space, x: Any, scheme: Scheme, deadline: float) -> Growth:

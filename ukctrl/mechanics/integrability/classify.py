@@ -281,10 +281,8 @@ def _best(space: Space, scheme: Scheme, deadline: float) -> Growth:
 
 def _rows_of(best: Growth, scheme: Scheme, chosen: Sequence[int], count: int) -> list[Kind]:
     kinds: list[Kind] = ["undecided"] * count
-    missed = np.abs(np.asarray(best.rows @ best.basis, dtype=np.float64)).max(axis=1)
-    size = np.abs(np.asarray(best.rows, dtype=np.float64)).max(axis=1)
-    for row, index in enumerate(chosen):
-        if missed[row] > max(scheme.zero, 1e-12) * (1.0 + size[row]):
+    for index, broken in zip(chosen, best.broken(max(scheme.zero, 1e-12)), strict=True):
+        if broken:
             kinds[index] = "nonholonomic"
         elif best.closed:
             kinds[index] = "holonomic"

@@ -180,8 +180,7 @@ def _potential(form: Sequence[sympy.Expr], x: Sequence[sympy.Symbol]) -> Any:
     )
     if not checked:
         return None
-    real: Any = sympy.expand(total).replace(sympy.log, lambda u: sympy.log(u**2) / 2)
-    return real
+    return sympy.expand(total).replace(sympy.log, lambda u: sympy.log(u**2) / 2)
 
 
 def _main() -> None:

@@ -1,22 +1,36 @@
-"""Constraint rows of any kind, in floating point, at states that meet the position rows."""
+"""Constraint rows of any kind, in floating point, at states that meet the position rows.
+
+Such rows are judged quickly enough for the start of a run: which of them hold positions, whether or
+not they are written so. The slip of a foot that sticks is a row on velocities, and yet the foot
+stays where it is: together with the other rows it integrates. `classify` tells it with proof.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Flags, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints.constraint import Attached, Rows
-from ukctrl.mechanics.integrability.brackets import NoState, Numbers, Scheme, Space
+from ukctrl.mechanics.integrability.brackets import (
+    Contradiction,
+    NoState,
+    Numbers,
+    Scheme,
+    Space,
+    growth,
+)
 from ukctrl.mechanics.integrability.spaces import DRAWS, HELD_STATES, STATES, Draw
 
 if TYPE_CHECKING:
-    from ukctrl.core.expression import DerivedRows
+    from ukctrl.core.expression.rows import DerivedRows
     from ukctrl.robot import Robot
+
 
 MET = 1e-13
 """A position row that is off by less is met."""
@@ -65,7 +79,7 @@ class Sampled(Space):
         self._tables = [Rows.zeros(len(part.names), robot.nv) for part in parts]
         self._rest = np.zeros(robot.nv)
         count = sum(len(part.names) for part in parts)
-        self._which: Sequence[int] = range(count)
+        self.which = range(count)
         self._draw = settling(parts, robot)
         self._plain = robot.is_euclidean
         self.zero = FLOATING.zero
@@ -81,15 +95,8 @@ class Sampled(Space):
     def arithmetic(self) -> contextlib.AbstractContextManager[object]:
         return contextlib.nullcontext()
 
-    def part(self, chosen: Sequence[int]) -> Sampled:
-        import copy
-
-        smaller = copy.copy(self)
-        smaller._which = chosen
-        return smaller
-
     def rows(self, x: tuple[Vector, float]) -> Numbers:
-        return self._written(x, self._rest)[list(self._which)]
+        return self._written(x, self._rest)[list(self.which)]
 
     def _written(self, x: tuple[Vector, float], v: Vector) -> Numbers:
         """Return ``[A beta - A v]``: at rest, beta is the part without velocities."""
@@ -166,3 +173,43 @@ def curved(
             if np.linalg.norm(one - (one @ two) * two) > TURNS:
                 return True
     return None
+
+
+SECONDS = 4.0
+"""Processor time allowed; rows that are still open then keep velocities only."""
+
+
+def positional_rows(parts: Sequence[Attached], robot: Robot) -> Flags:
+    """Tell which rows hold positions: those written so, and those that integrate given the others.
+
+    A row integrates where no bracket of motions that all rows allow breaks it. A row that is not
+    linear in the velocities, or stays undecided, counts as one on velocities.
+
+    Args:
+        parts: The constraints, attached to the robot.
+        robot: The robot.
+    """
+    known = np.array([h for part in parts for h in part.holonomic], dtype=bool)
+    if known.all():
+        return known
+    deadline = time.thread_time() + SECONDS
+    try:
+        space = Sampled(parts, robot)
+        chosen = np.flatnonzero(space.linear)
+        linear, rng = space.part(chosen.tolist()), np.random.default_rng(0)
+        unbroken = ~known[chosen]
+        for _ in range(STATES):
+            x = linear.draw(rng)
+            for scheme in (FLOATING._replace(depth=2), FLOATING):
+                growths = growth(linear, x, scheme, deadline)
+                unbroken &= ~growths.broken(FLOATING.zero)
+                if not unbroken.any():
+                    return known
+                if growths.closed:
+                    break
+            if not growths.closed:
+                return known
+    except (Contradiction, NoState):
+        return known
+    known[chosen[unbroken]] = True
+    return known

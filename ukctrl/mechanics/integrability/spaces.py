@@ -13,7 +13,7 @@ from ukctrl.core.errors import ExpressionError, UkctrlError
 from ukctrl.mechanics.integrability.brackets import NoState, Numbers, Scheme, Space, solve
 
 if TYPE_CHECKING:
-    from ukctrl.core.expression import DerivedRows
+    from ukctrl.core.expression.rows import DerivedRows
 
 Draw = Callable[[np.random.Generator, float], Vector]
 """Draws a configuration for a time."""
@@ -35,8 +35,8 @@ def read_rows(
     rates: tuple[str, ...],
 ) -> list[DerivedRows]:
     """Derive each text by itself, in the form that its variables show."""
-    from ukctrl.core.expression import Vocabulary, check, derive_rows
-    from ukctrl.core.expression.rows import Form
+    from ukctrl.core.expression.rows import Form, derive_rows
+    from ukctrl.core.expression.symbolic import Vocabulary, check
 
     known = Vocabulary(coordinates, dofs, (*dofs, "t"))
     rows = []
@@ -95,7 +95,7 @@ class Frame:
     ) -> None:
         import sympy
 
-        from ukctrl.core.expression import Vocabulary, parse
+        from ukctrl.core.expression.symbolic import Vocabulary, parse
 
         self.plain = rates == tuple(f"v.{name}" for name in coordinates)
         if not self.plain:
@@ -165,7 +165,7 @@ class Texts(Space):
             self.zero = 1e-9  # states meet their position rows in floating point
         self._derived, self._draw = derived, draw
         self._coordinates, self._rest = len(coordinates), [0.0] * len(dofs)
-        self._which: Sequence[int] = range(len(entries))
+        self.which = range(len(entries))
 
     def arithmetic(self) -> contextlib.AbstractContextManager[object]:
         import mpmath
@@ -173,16 +173,9 @@ class Texts(Space):
         context: contextlib.AbstractContextManager[object] = mpmath.workdps(DIGITS)
         return context
 
-    def part(self, chosen: Sequence[int]) -> Texts:
-        import copy
-
-        smaller = copy.copy(self)
-        smaller._which = chosen
-        return smaller
-
     def rows(self, x: Numbers) -> Numbers:
         """Return the rows at a state, each scaled by its largest part: its unit says nothing."""
-        rows = self._rows(x)[list(self._which)]
+        rows = self._rows(x)[list(self.which)]
         largest = np.array([max(abs(entry) for entry in row[:-1]) or 1 for row in rows])
         scaled: Numbers = rows / largest[:, None]
         return scaled

@@ -109,8 +109,7 @@ class FixedStep(Integrator):
 
     def _moved(self, q: Vector, xi: Vector) -> Vector:
         if self.flat:
-            moved: Vector = q + xi
-            return moved
+            return q + xi
         return self.robot.integrate(q, xi)
 
     def _chart_rate(self, q: Vector, xi: Vector, v: Vector) -> Vector:

@@ -31,12 +31,54 @@ from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
-from ukctrl.mechanics.integrability.positional_rows import positional_rows
+from ukctrl.mechanics.integrability.sampled_rows import positional_rows
 from ukctrl.mechanics.linearise.equilibrium import equilibrium
-from ukctrl.mechanics.linearise.force_derivatives import derivatives, parted
 from ukctrl.mechanics.linearise.free_directions import FreeDirections
-from ukctrl.robot import Robot
+from ukctrl.robot import ElasticJoints, Robot, Snapshot
+from ukctrl.robot.forces import Dampers, Forces, Friction, JointSprings, Term
 from ukctrl.robot.snapshot import checked
+
+EXACT = (Dampers, Friction, JointSprings, ElasticJoints)
+
+
+def parted(forces: Forces) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """Return the forces with derivatives in closed form, and the others."""
+    exact = tuple(term for term in forces.terms if isinstance(term, EXACT))
+    return exact, tuple(term for term in forces.terms if not isinstance(term, EXACT))
+
+
+def derivatives(terms: tuple[Term, ...], snapshot: Snapshot) -> tuple[Matrix, Matrix]:
+    r"""Return how the sum of forces in closed form changes with ``dq`` and ``v``.
+
+    | force | $\partial f/\partial \delta q$ | $\partial f/\partial v$ |
+    |---|---|---|
+    | damper $-d\,v$ | | $-d$ |
+    | dry friction $-c \tanh(v/w)$ | | $-(c/w)\,(1 - \tanh^2(v/w))$ |
+    | joint spring $-k\,(q - q_0)$ | $-k$ | |
+    | elastic joint $\pm(K(\theta - q) + D(\dot\theta - \dot q))$ | $\pm K$ | $\pm D$ |
+
+    Args:
+        terms: The forces, of the kinds of `EXACT`.
+        snapshot: The state.
+    """
+    n, v = len(snapshot.v), snapshot.v
+    by_q, by_v = np.zeros((n, n)), np.zeros((n, n))
+    for term in terms:
+        match term:
+            case Dampers():
+                by_v -= np.diag(term.damping)
+            case Friction():
+                slope = term.level / term.scale * (1.0 - np.tanh(v[term.dofs] / term.scale) ** 2)
+                np.subtract.at(by_v, (term.dofs, term.dofs), slope)
+            case JointSprings():
+                np.subtract.at(by_q, (term.dofs, term.dofs), term.stiffness)
+            case ElasticJoints():
+                for rate, gain in ((by_q, term.stiffness), (by_v, term.damping)):
+                    rate[term.links, term.motors] += gain
+                    rate[term.motors, term.links] += gain
+                    rate[term.links, term.links] -= gain
+                    rate[term.motors, term.motors] -= gain
+    return by_q, by_v
 
 
 @final
@@ -81,8 +123,7 @@ class Linearization:
     def deviation(self, q: Vector, v: Vector) -> Vector:
         """Return ``x`` of a state, shape ``(n,)``."""
         dq, dv = self.robot.difference(self.q, q), v - self.v
-        x: Vector = np.concatenate([dq[self.positions], dv[self.velocities]])
-        return x
+        return np.concatenate([dq[self.positions], dv[self.velocities]])
 
     def poles(self) -> NDArray[np.complex128]:
         """Return the eigenvalues of ``A``, shape ``(n,)`` [1/s]."""
@@ -213,3 +254,31 @@ def linearize(
     v = checked("v", np.zeros(robot.nv) if v is None else v, robot.nv)
     u = equilibrium(robot, q, t) if u is None else checked("u", u, robot.nu)
     return Linearizer(robot).at(t, q, v, u)
+
+
+def output_matrix(stack: Stack, linear: Linearization, t: float) -> Matrix:
+    """Return how the errors of rows change with all deviations ``(dq, dv)``, shape ``(m, 2 nv)``.
+
+    The error of a row on positions is ``phi``, that of one on velocities ``beta``. Times
+    ``linear.full`` it is the ``C`` of an output.
+    """
+    robot = linear.robot
+    n, snapshot = robot.nv, robot.snapshot(linear.q)
+
+    def error(d: Vector) -> Vector:
+        snapshot.move(robot.integrate(linear.q, d[:n]), linear.v + d[n:], t)
+        rows = stack.write(snapshot)
+        return np.where(stack.holonomic, rows.phi, rows.beta)
+
+    return jacobian(error, 2 * n)
+
+
+def held(A: Matrix, B: Matrix, time: float) -> tuple[Matrix, Matrix]:
+    """Return the system a time later with its input held: the matrices of state and input."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = A, B
+    step = expm(time * whole)
+    return step[:n, :n], step[:n, n:]

@@ -9,7 +9,7 @@ from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import factor_rows
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UnresolvedRank
-from ukctrl.mechanics.pseudoinverse.method_result import EPS, Found
+from ukctrl.mechanics.pseudoinverse.lapack_methods import EPS, Found
 
 NOISE = 4.0
 """Roundings that a remainder of Greville's recursion must exceed."""

@@ -20,7 +20,7 @@ from ukctrl.mechanics.reference.compiled_paths import (
     polynomial,
 )
 from ukctrl.mechanics.reference.pieces import min_jerk_coefficients
-from ukctrl.mechanics.reference.reference import Path, Reference
+from ukctrl.mechanics.reference.reference import Path, Reference, Smooth
 from ukctrl.mechanics.reference.taylor import Series, factorials, sinusoid
 
 MAX_POWERS = 20
@@ -28,7 +28,7 @@ MAX_POWERS = 20
 
 
 @spec
-class Constant(Reference):
+class Constant(Smooth):
     """A value that does not change."""
 
     kind: Literal["constant"] = "constant"
@@ -42,11 +42,6 @@ class Constant(Reference):
     def compile(self) -> Path:
         flat = (*self.value, *([0.0] * 2 * self.size))
         return lambda t: flat
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite."""
-        return math.inf
 
     def series(self, t: float, order: int) -> Series:
         return np.array([self.value, *([[0.0] * self.size] * order)])
@@ -148,7 +143,7 @@ class Harmonic:
 
 
 @spec
-class HarmonicSum(Reference):
+class HarmonicSum(Smooth):
     r"""A sum of sines, $r = r_0 + \sum_k A_k \sin(2\pi f_k t + \varphi_k)$."""
 
     kind: Literal["harmonic"] = "harmonic"
@@ -184,11 +179,6 @@ class HarmonicSum(Reference):
                 columns.append(np.concatenate([amplitude, zero, -(omega * omega) * amplitude]))
                 columns.append(np.concatenate([zero, omega * amplitude, zero]))
         return combination(lines, basis, finite_rows(np.stack(columns, axis=1)))
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite."""
-        return math.inf
 
     def series(self, t: float, order: int) -> Series:
         coefficients = np.zeros((order + 1, self.size))
@@ -240,5 +230,4 @@ def _taylor(coefficients: Series, t: float, order: int) -> Series:
     for _ in range(order):
         rows.append(parts.polyder(rows[-1], axis=0))
     values = np.array([np.atleast_1d(parts.polyval(t, row)) for row in rows])
-    taylor: Series = values / factorials(order)[:, None]
-    return taylor
+    return values / factorials(order)[:, None]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import WrapValidator, model_validator
+from pydantic import model_validator
 from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.codegen import DomainError, compile_source
 from ukctrl.core.fields import Listed, Plain, Seconds, Time, spec
-from ukctrl.core.kinds import any_of, kinds
+from ukctrl.core.kinds import any_of, kinds, passing
 from ukctrl.mechanics.reference.reference import Path, Reference
 from ukctrl.mechanics.reference.taylor import Series, composed
 
@@ -210,17 +210,12 @@ class Stacked(Reference):
         return np.hstack([part.series(t, order) for part in self.parts])
 
 
-def _references_pass(value: object, read: Any) -> Any:
-    """Take a reference made in Python as it is, even of a class that is not in the union."""
-    return value if isinstance(value, Reference) else read(value)
-
-
 if TYPE_CHECKING:
     AnyReference = Reference
 else:
     AnyReference = any_of(
         kinds("ukctrl.mechanics.reference", Reference, without=("orientation",)),
-        WrapValidator(_references_pass),
+        passing(Reference),
     )
 """Any reference, told apart by ``kind``."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from ukctrl.core.errors import ExpressionError, InputError
-from ukctrl.core.expression import check, compile_function, parse
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.symbolic import check, parse
 from ukctrl.core.fields import Formula, Listed, spec
-from ukctrl.mechanics.reference.reference import Path, Reference
+from ukctrl.mechanics.reference.reference import Path, Smooth
 from ukctrl.mechanics.reference.taylor import Series, factorials
 
 MAX_COMPONENTS = 100
@@ -20,8 +20,8 @@ MAX_COMPONENTS = 100
 
 
 @spec
-class Expression(Reference):
-    """Formulas of the time ``t`` [s], differentiated exactly."""
+class Expression(Smooth):
+    """Formulas of the time ``t`` [s], differentiated exactly; none in the language has corners."""
 
     kind: Literal["expression"] = "expression"
     x: Formula | None = None
@@ -63,11 +63,6 @@ class Expression(Reference):
         """
         return _compiled(self._texts, 2)
 
-    @property
-    def smoothness(self) -> float:
-        """Infinite: the language has no function with corners."""
-        return math.inf
-
     def series(self, t: float, order: int) -> Series:
         """Return the Taylor coefficients about an instant [s], shape (order + 1, size).
 
@@ -75,8 +70,7 @@ class Expression(Reference):
             ExpressionError: A formula cannot be differentiated so often.
         """
         flat = np.array(_compiled(self._texts, order)(float(t)))
-        coefficients: Series = flat.reshape(order + 1, self.size) / factorials(order)[:, None]
-        return coefficients
+        return flat.reshape(order + 1, self.size) / factorials(order)[:, None]
 
 
 @functools.lru_cache(maxsize=128)  # a study compiles the same path for every run

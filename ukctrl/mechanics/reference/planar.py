@@ -1,4 +1,4 @@
-"""Curves about a centre in space: circle, helix, lemniscate."""
+"""Curves about a centre in a plane of space: circle, helix, lemniscate."""
 
 from __future__ import annotations
 
@@ -7,31 +7,59 @@ import math
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Direction, Length, Meters, Position, Radians, Seconds, Speed, spec
 from ukctrl.mechanics.reference.compiled_paths import combination, finite_rows
-from ukctrl.mechanics.reference.plane import plane_axes
-from ukctrl.mechanics.reference.reference import Path, Reference
+from ukctrl.mechanics.reference.reference import Path, Smooth
 from ukctrl.mechanics.reference.taylor import Series, product, quotient, sinusoid
 
+Triple = tuple[float, float, float]
 
-class _Smooth(Reference):
-    """A curve in space without corners in any derivative."""
+PARALLEL = 1e-6
+"""A first axis this close to the normal (sine of the angle) has no direction in the plane."""
+
+
+def plane_axes(normal: Triple, first_axis: Triple | None) -> NDArray[np.float64]:
+    """Return the axes (e1, e2, n) of a plane as rows, orthonormal and right-handed.
+
+    e1 is ``first_axis`` projected into the plane. Without one, it is the world axis that follows,
+    in the order x, y, z, x, the one nearest to the normal, projected; so for the normals z, x and y
+    the pair (e1, e2) is (x, y), (y, z) and (z, x).
+
+    Args:
+        normal: Normal of the plane, not zero.
+        first_axis: Direction of e1, not zero and not along the normal.
+
+    Raises:
+        InputError: The first axis is along the normal.
+    """
+    n = np.array(normal) / np.linalg.norm(normal)
+    if first_axis is None:
+        follower = (int(np.argmax(np.abs(n))) + 1) % 3
+        toward = np.eye(3)[follower]
+    else:
+        toward = np.array(first_axis) / np.linalg.norm(first_axis)
+    e1 = toward - (toward @ n) * n
+    length = np.linalg.norm(e1)
+    if length < PARALLEL:
+        raise InputError("first_axis must not be along the normal.")
+    e1 = e1 / length
+    return np.array([e1, np.cross(n, e1), n]) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+class _Curve(Smooth):
+    """A curve in space."""
 
     @property
     def size(self) -> int:
         return 3
 
-    @property
-    def smoothness(self) -> float:
-        """Infinite."""
-        return math.inf
 
-
-class _Turning(_Smooth):
+class _Turning(_Curve):
     """A circle or a helix."""
 
     @abc.abstractmethod
@@ -111,7 +139,7 @@ class Helix(_Turning):
 
 
 @spec
-class Lemniscate(_Smooth):
+class Lemniscate(_Curve):
     r"""A figure of eight in a plane, $r = c + X e_1 + Y e_2$ with $\theta = 2\pi t/T + \theta_0$.
 
     Bernoulli's has $X = a\cos\theta/(1+\sin^2\theta)$, $Y = X\sin\theta$; Gerono's has

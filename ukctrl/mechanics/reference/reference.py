@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -28,7 +29,23 @@ class Sample(NamedTuple):
     """Second derivative [1/s^2 of the value's unit]."""
 
 
-class Reference(abc.ABC):
+class Compiled(abc.ABC):
+    """Something that is compiled to a function of time when it is first asked for."""
+
+    @abc.abstractmethod
+    def compile(self) -> Path:
+        """Return a fast function of time [s] with flat numbers out."""
+
+    @functools.cached_property
+    def _compiled(self) -> Path:
+        return self.compile()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: generated code is made again where it is needed."""
+        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+
+
+class Reference(Compiled):
     """A path r(t) of ``size`` components with exact derivatives.
 
     Before the start and after the end of a finite path the reference holds the end point, with
@@ -87,13 +104,12 @@ class Reference(abc.ABC):
         Raises:
             InputError: This kind of path does not give so many.
         """
-        derivatives: NDArray[np.float64] = self.series(t, order) * factorials(order)[:, None]
-        return derivatives
+        return self.series(t, order) * factorials(order)[:, None]
 
-    @functools.cached_property
-    def _compiled(self) -> Path:
-        return self.compile()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: generated code is made again where it is needed."""
-        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+class Smooth(Reference):
+    """A path without corners in any derivative."""
+
+    @property
+    def smoothness(self) -> float:
+        return math.inf

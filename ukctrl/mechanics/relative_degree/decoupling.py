@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ukctrl.core.algebra.answer_checks import unit_rank
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import Jets
@@ -74,13 +75,10 @@ def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
 
 def decoupled(E: Matrix) -> int:
     """Return how many rows a decoupling matrix gives to the inputs independently."""
-    lengths = np.linalg.norm(E, axis=1)
-    unit = E[lengths > 0.0] / lengths[lengths > 0.0, None]
-    return int(np.linalg.matrix_rank(unit, tol=DECOUPLED)) if unit.size else 0
+    return unit_rank(E, DECOUPLED)
 
 
 def _push(dynamics: Dynamics) -> Vector:
     usual = max(1.0, float(np.abs(dynamics.a_free).max(initial=0.0)))
     pushed = np.abs(dynamics.G).max(axis=0, initial=0.0)
-    push: Vector = usual / np.where(pushed > 0.0, pushed, 1.0)
-    return push
+    return usual / np.where(pushed > 0.0, pushed, 1.0)

@@ -88,8 +88,7 @@ class Trial:
         before, now = self._start, self._start + h * self._rate(u, 0.0, self._start)
         for k in range(1, steps):
             before, now = now, before + 2.0 * h * self._rate(u, k * h, now)
-        after: Vector = 0.5 * (now + before + h * self._rate(u, duration, now))
-        return after
+        return 0.5 * (now + before + h * self._rate(u, duration, now))
 
     def _rate(self, u: Vector, after: float, state: Vector) -> Vector:
         dynamics, robot = self._dynamics, self._dynamics.robot

@@ -121,7 +121,6 @@ def claims() -> Iterator[Claim]:
         yield Claim(
             where=f"Table 1, eq ({equation})",
             what=f"equals the sum of Table {table} at the sizes of Table 6",
-            printed=None,
             ours=f"the sum is {more[-1]} flops more" if any(more) else "the same",
             holds=not any(more),
             otherwise="differs: misprint",

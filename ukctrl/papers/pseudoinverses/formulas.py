@@ -12,7 +12,7 @@ from ukctrl.core.arrays import Matrix
 from ukctrl.mechanics.motion import FORMS, Form, solve
 from ukctrl.mechanics.pseudoinverse import METHODS, penrose_residuals, pinv
 from ukctrl.papers import parallelogram
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below
 from ukctrl.papers.digits import bounded
 
 EXACT = 1e-10
@@ -43,12 +43,11 @@ def claims() -> Iterator[Claim]:
 
 
 def _misprint(where: str, what: str, printed: float, corrected: float, note: str) -> Claim:
-    return Claim(
-        where=where,
-        what=what,
-        printed=None,
-        ours=printed,
-        holds=printed <= EXACT,
+    return below(
+        where,
+        what,
+        printed,
+        EXACT,
         otherwise="differs: misprint",
         note=f"{note}: {bounded(corrected, EXACT)}",
     )
@@ -81,7 +80,6 @@ def _pseudoinverses() -> Iterator[Claim]:
     yield Claim(
         where="Greville, step 3",
         what="the factors of [A+ - b' d] b' match",
-        printed=None,
         ours=f"{left.shape} times {right.shape}",
         holds=left.shape[1] == right.shape[0],
         otherwise="differs: misprint",
@@ -93,7 +91,6 @@ def _pseudoinverses() -> Iterator[Claim]:
     yield Claim(
         where="eq (18)",
         what="the bordered system has a solution for every unit vector",
-        printed=None,
         ours=f"smallest singular value below {bounded(sigma[-1], EXACT)}",
         holds=bool(sigma[-1] > EXACT),
         otherwise="differs: claim does not hold",
@@ -101,12 +98,11 @@ def _pseudoinverses() -> Iterator[Claim]:
     )
     for method in METHODS:
         worst = penrose_residuals(A, pinv(A, method).matrix).worst
-        yield Claim(
-            where="eqs (1a) to (1d)",
-            what=f"worst Penrose residual of our '{method}' at rank 2 of 4",
-            printed=None,
-            ours=worst,
-            holds=worst <= 1e-8,
+        yield below(
+            "eqs (1a) to (1d)",
+            f"worst Penrose residual of our '{method}' at rank 2 of 4",
+            worst,
+            1e-8,
         )
 
 
@@ -130,13 +126,7 @@ def _block_inverses() -> Iterator[Claim]:
     H = inverse @ A.T @ S
     formula_33 = np.block([[inverse - H @ A @ inverse, H], [H.T, -S]])
     residual = penrose_residuals(K, formula_33).worst
-    yield Claim(
-        where="eq (33)",
-        what="worst Penrose residual, A of rank 2 with 4 rows",
-        printed=None,
-        ours=residual,
-        holds=residual <= EXACT,
-    )
+    yield below("eq (33)", "worst Penrose residual, A of rank 2 with 4 rows", residual, EXACT)
     for words, mass in (("regular M", M), ("M of rank 4 of 6", root[:, :4] @ root[:, :4].T)):
         K = np.block([[mass, A.T], [A, np.zeros((4, 4))]])
         A_plus = pinv(A).matrix
@@ -146,13 +136,7 @@ def _block_inverses() -> Iterator[Claim]:
         first = np.block([[np.zeros((n, n)), A_plus], [A_plus.T, -A_plus.T @ R]])
         formula_40 = first + np.vstack([np.eye(n), -R.T]) @ Q @ np.hstack([np.eye(n), -R])
         residual = penrose_residuals(K, formula_40).worst
-        yield Claim(
-            where="eq (40)",
-            what=f"worst Penrose residual, {words}",
-            printed=None,
-            ours=residual,
-            holds=residual <= EXACT,
-        )
+        yield below("eq (40)", f"worst Penrose residual, {words}", residual, EXACT)
 
 
 def _motion() -> Iterator[Claim]:
@@ -160,14 +144,12 @@ def _motion() -> Iterator[Claim]:
     system = parallelogram.arrays(theta, rate)
     exact = parallelogram.acceleration(theta, rate)
     for form, number in EQUATIONS.items():
-        error = float(np.abs(solve(*system, form=form).a - exact).max())
-        yield Claim(
-            where=f"eq ({number})",
-            what="largest error of the accelerations of the linkage, rank 11 of 12",
-            printed=None,
-            ours=error,
+        yield below(
+            f"eq ({number})",
+            "largest error of the accelerations of the linkage, rank 11 of 12",
+            solve(*system, form=form).a - exact,
+            EXACT,
             unit="m/s^2, rad/s^2",
-            holds=error <= EXACT,
             note=f"against the pendulum it is; {FORMS[form].source}",
         )
     M, F, A, gamma = system
@@ -211,5 +193,4 @@ def eleventh(theta: float = 1e-4) -> float:
 
 def _weighted(theta: float) -> Matrix:
     A, _ = parallelogram.rows(*parallelogram.assembled(theta))
-    D: Matrix = A / np.sqrt(parallelogram.masses())
-    return D
+    return A / np.sqrt(parallelogram.masses())

@@ -8,10 +8,9 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.motion import Level
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below
 from ukctrl.papers.recursive import three_rrr
-from ukctrl.papers.recursive.drawn import COORDINATES, system
-from ukctrl.papers.recursive.filter import Estimate, batch, step
+from ukctrl.papers.recursive.filter import COORDINATES, Estimate, batch, step, system
 
 EXACT = 1e-11
 SIGMA = 0.3
@@ -35,13 +34,12 @@ def estimates() -> Iterator[Claim]:
             ("P", estimate.P, whole.P),
         ):
             miss = float(np.abs(found - exact).max() / np.abs(exact).max())
-            yield Claim(
-                where="(4.17)-(4.18)",
-                what=f"{name} after three levels against the batch estimate, "
+            yield below(
+                "(4.17)-(4.18)",
+                f"{name} after three levels against the batch estimate, "
                 + ("starred" if star else "second factor without its star"),
-                printed=None,
-                ours=miss,
-                holds=miss <= EXACT,
+                miss,
+                EXACT,
                 otherwise="differs" if star else "differs: misprint",
                 note=""
                 if star
@@ -57,7 +55,6 @@ def gaps() -> Iterator[Claim]:
     yield Claim(
         where="section 4, end",
         what="clearance as noise: opening of the platform's pins at 2 s over that at 1 s",
-        printed=None,
         ours=float(large[two] / large[one]),
         holds=bool(large[two] <= 1.1 * large[one]),
         otherwise="differs: claim does not hold",
@@ -69,7 +66,6 @@ def gaps() -> Iterator[Claim]:
     yield Claim(
         where="section 4, end",
         what="opening at 1 s with sigma = 0.1 over that with sigma = 0.01",
-        printed=None,
         ours=float(large[one] / small[one]),
         holds=bool(large[one] <= 11.0 * small[one]),
         otherwise="differs: claim does not hold",

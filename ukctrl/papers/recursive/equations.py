@@ -11,9 +11,16 @@ from scipy.linalg import null_space
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics import motion
 from ukctrl.mechanics.motion import Hierarchy, Level
-from ukctrl.papers.claim import Claim
-from ukctrl.papers.recursive.drawn import COORDINATES, Drawn, system
-from ukctrl.papers.recursive.filter import Estimate, gain, one_shot, step
+from ukctrl.papers.claim import Claim, below
+from ukctrl.papers.recursive.filter import (
+    COORDINATES,
+    Drawn,
+    Estimate,
+    gain,
+    one_shot,
+    step,
+    system,
+)
 
 EXACT = 1e-11
 """Rounding on matrices of this size and condition."""
@@ -65,7 +72,6 @@ def _recurrences(drawn: Drawn, redundant: bool) -> Iterator[Claim]:
         yield Claim(
             where="after (3.14)",
             what="asymmetry of A A^g where a row is redundant: (3.13) is no longer Moore-Penrose's",
-            printed=None,
             ours=third,
             holds=third > 1e-3,
         )
@@ -121,12 +127,11 @@ def _redundant() -> Iterator[Claim]:
     P = _levels(H[:2], drawn.b[:2], a_0).P
     inner = H[2] @ P @ H[2].T
     size = float(np.abs(inner).max() / np.abs(H[2] @ H[2].T).max())
-    yield Claim(
-        where="(4.16)",
-        what="nothing is left to invert where lower levels imply the rows, relative to H H*",
-        printed=None,
-        ours=size,
-        holds=size <= EXACT,
+    yield below(
+        "(4.16)",
+        "nothing is left to invert where lower levels imply the rows, relative to H H*",
+        size,
+        EXACT,
         note="So (4.16) needs new rows, as the paper says; K = (H P)+ does not.",
     )
     A, b = np.vstack(drawn.A), np.concatenate(drawn.b)
@@ -141,7 +146,6 @@ def _redundant() -> Iterator[Claim]:
     yield Claim(
         where="section 3",
         what="rows of the three levels that follow from others",
-        printed=None,
         ours=", ".join(map(str, found_redundant)),
         holds=found_redundant == [0, 1, 2],
         note="As many were built in.",
@@ -156,5 +160,4 @@ def _levels(H: Sequence[Matrix], b: Sequence[Vector], a_0: Vector) -> Estimate:
 
 
 def _same(where: str, what: str, miss: Matrix | Vector | float, note: str = "") -> Claim:
-    worst = float(np.abs(miss).max())
-    return Claim(where=where, what=what, printed=None, ours=worst, holds=worst <= EXACT, note=note)
+    return below(where, what, miss, EXACT, note=note)

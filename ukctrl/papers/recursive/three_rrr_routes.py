@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ukctrl.mechanics import motion
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below
 from ukctrl.papers.recursive import three_rrr
 from ukctrl.papers.recursive.filter import Estimate, step, weighted
 
@@ -29,7 +29,6 @@ def structure() -> Iterator[Claim]:
     yield Claim(
         where="Figure 4",
         what="independent rows of levels 2 and 3, and freedoms left of 18 coordinates",
-        printed=None,
         ours=f"{sum(ranks[:3])}, {ranks[3]}, {robot.freedom}",
         holds=(sum(ranks[:3]), ranks[3], robot.freedom) == (9, 6, 3),
         note="The appendix with the counts is not in the text; a planar robot with three "
@@ -45,7 +44,6 @@ def structure() -> Iterator[Claim]:
     yield Claim(
         where="section 2, end",
         what="entries of M and of the legs' rows outside their modules",
-        printed=None,
         ours=outside,
         holds=outside == 0.0,
     )
@@ -79,12 +77,4 @@ def accelerations() -> Iterator[Claim]:
         "printed": "all accelerations: levels and the printed recursion (4.14)-(4.16)",
     }
     for name, largest in worst.items():
-        yield Claim(
-            where="appendix S1",
-            what=what[name],
-            printed=None,
-            ours=largest,
-            unit="m/s^2, rad/s^2",
-            holds=largest <= EXACT,
-            note=DATA,
-        )
+        yield below("appendix S1", what[name], largest, EXACT, unit="m/s^2, rad/s^2", note=DATA)

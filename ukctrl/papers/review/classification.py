@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ukctrl.core.expression import DerivedRows, derive_rows, parse
-from ukctrl.mechanics.integrability import classify
-from ukctrl.papers.claim import Claim
+from ukctrl.core.expression.rows import DerivedRows, derive_rows
+from ukctrl.core.expression.symbolic import parse
+from ukctrl.mechanics.integrability.classify import classify
+from ukctrl.papers.claim import Claim, zero
 
 XYZ = ("x", "y", "z")
 EQ_12, EQ_14 = "v.x + 2*y*v.y + v.z", "v.x + 2*y*v.y + v.z - 1"
@@ -64,13 +65,7 @@ def claims() -> Iterator[Claim]:
             ours=constraint.kind,
             note=route,
         )
-    yield Claim(
-        where="eq (11)",
-        what="left side for (12)",
-        printed=0.0,
-        ours=lemma_1("1", "2*y", "1"),
-        within=0.0,
-    )
+    yield zero("eq (11)", "left side for (12)", lemma_1("1", "2*y", "1"), 0.0)
     yield Claim(
         where="eq (17)",
         what="left side of (11) for (16)",
@@ -100,12 +95,11 @@ def claims() -> Iterator[Claim]:
         ("eq (20)", EQ_16, "1, 2*z, 1", "-2*dy*dz"),
     ):
         miss = second_order_miss(text, A, b)
-        yield Claim(
-            where=where,
-            what="difference of A and b from those derived from the text",
-            printed=0.0,
-            ours=miss,
-            within=EXACT,
+        yield zero(
+            where,
+            "difference of A and b from those derived from the text",
+            miss,
+            EXACT,
             note="ten random states",
         )
     row = _derived(EQ_12)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
-from ukctrl.papers.canvas import wanted
+from ukctrl.papers.canvas import canvas, wanted
 from ukctrl.papers.claim import Drawing
 from ukctrl.papers.review.flexible import Arm, on_links, on_motors
 from ukctrl.papers.review.particle import OFF, cartesian, errors, forces, spiral
@@ -18,21 +16,13 @@ from ukctrl.reports.plot import style
 BLUE, RED, GREEN, *_ = style.PALETTE
 
 
-def _canvas(columns: int, height: float, *titles: str) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(9.0, height), dpi=110, facecolor="white", layout="constrained")
-    axes = figure.subplots(1, columns, squeeze=False)[0]
-    for ax, title in zip(axes, titles, strict=True):
-        ax.set_title(title)
-    return figure, axes
-
-
 @style.styled
 def spiral_motion() -> Figure:
     """Draw r over theta, and both over time."""
     result = run("log-spiral-particle-polar")
     t, (r, theta) = result.time, result["q"].T
     exact = spiral(t)
-    figure, (one, two, three) = _canvas(3, 2.9, "r over theta", "r", "theta")
+    figure, ((one, two, three),) = canvas(1, 3, 2.9, "r over theta", "r", "theta")
     one.plot(theta, r, color=BLUE, label="simulated")
     wanted(one, exact[:, 1], exact[:, 0], "exp(theta/10)")
     one.set(xlabel="theta [rad]", ylabel="r [m]")
@@ -40,10 +30,10 @@ def spiral_motion() -> Figure:
     wanted(two, t, exact[:, 0])
     two.axvline(20.0, color=style.MUTED, lw=0.8, ls=":")
     two.text(20.5, 8.0, f"{np.exp(1.0):.2f} m at 20 s", color=style.MUTED)
-    two.set(xlabel="time [s]", ylabel="r [m]", ylim=(0.0, None))
+    two.set(ylabel="r [m]", ylim=(0.0, None))
     three.plot(t, theta, color=BLUE)
     wanted(three, t, exact[:, 1])
-    three.set(xlabel="time [s]", ylabel="theta [rad]")
+    three.set_ylabel("theta [rad]")
     one.legend()
     return figure
 
@@ -55,7 +45,7 @@ def spiral_trajectory() -> Figure:
     x, y = result["q"].T
     polar = run("log-spiral-particle-polar")
     t, r = polar.time, polar["q"][:, 0]
-    figure, (plane, force) = _canvas(2, 3.9, "path", "constraint force")
+    figure, ((plane, force),) = canvas(1, 2, 3.9, "path", "constraint force")
     plane.plot(x, y, color=BLUE)
     plane.plot(x[0], y[0], "o", color=RED, ms=5)
     plane.text(x[0] + 0.8, y[0] - 0.4, "G, the start", color=RED)
@@ -65,7 +55,7 @@ def spiral_trajectory() -> Figure:
     for k, (color, label) in enumerate(((BLUE, "F_r [N]"), (RED, "F_theta [rad/s²]"))):
         force.plot(t, run_force[:, k], color=color, label=label)
         wanted(force, t, exact[:, k], "closed form" if k else "")
-    force.set(xlabel="time [s]", ylabel="force per unit mass")
+    force.set_ylabel("force per unit mass")
     force.legend()
     return figure
 
@@ -74,7 +64,7 @@ def spiral_trajectory() -> Figure:
 def spiral_errors() -> Figure:
     """Draw the errors (58) and (59), from the exact start and from one that is off."""
     titles = ("consistent start: rounding", "start off the spiral: linear")
-    figure, axes = _canvas(2, 2.9, *titles)
+    figure, (axes,) = canvas(1, 2, 2.9, *titles)
     for ax, result in zip(
         axes,
         (run("log-spiral-particle-polar"), run("log-spiral-particle-polar", *OFF)),
@@ -82,7 +72,6 @@ def spiral_errors() -> Figure:
     ):
         for error, color, label in zip(errors(result), (BLUE, RED), ("1", "2"), strict=True):
             ax.plot(result.time, error, color=color, label=f"epsilon {label}")
-        ax.set_xlabel("time [s]")
         ax.ticklabel_format(axis="y", scilimits=(-2, 2))
     axes[0].set_ylabel("error")
     axes[1].legend()
@@ -93,7 +82,7 @@ def spiral_errors() -> Figure:
 def projectile_flight() -> Figure:
     """Draw the flight in both coordinates."""
     flight, polar = run("projectile"), run("projectile-polar")
-    figure, (plane, over_time) = _canvas(2, 3.2, "path", "polar coordinates")
+    figure, ((plane, over_time),) = canvas(1, 2, 3.2, "path", "polar coordinates")
     plane.plot(*flight["q"].T, color=BLUE, label="Cartesian")
     plane.plot(*cartesian(polar["q"]).T, color=RED, ls="--", label="polar")
     plane.set(xlabel="x [m]", ylabel="y [m]")
@@ -102,7 +91,6 @@ def projectile_flight() -> Figure:
     x, y = flight["q"].T
     wanted(over_time, flight.time, np.hypot(x, y))
     wanted(over_time, flight.time, np.arctan2(y, x), "from x and y")
-    over_time.set(xlabel="time [s]")
     plane.legend()
     over_time.legend()
     return figure
@@ -112,7 +100,7 @@ def projectile_flight() -> Figure:
 def swarm_trajectories() -> Figure:
     """Draw the paths of five robots without and with decay, and where they gather."""
     titles = ("the printed law", "with decay", "with decay, around the centre")
-    figure, axes = _canvas(3, 3.3, *titles)
+    figure, (axes,) = canvas(1, 3, 3.3, *titles)
     for ax, name, middle in zip(
         axes, ("swarm", "swarm-decay", "swarm-decay"), (False, False, True), strict=True
     ):
@@ -135,7 +123,7 @@ def swarm_trajectories() -> Figure:
 @style.styled
 def swarm_error() -> Figure:
     """Draw the size of the velocity error over time."""
-    figure, (ax,) = _canvas(1, 2.9, "size of the velocity error")
+    figure, ((ax,),) = canvas(1, 1, 2.9, "size of the velocity error")
     for name, color, label in (
         ("swarm", RED, "the printed law: constant"),
         ("swarm-decay", BLUE, "with the term -3 beta"),
@@ -143,7 +131,7 @@ def swarm_error() -> Figure:
         result = run(name)
         ax.semilogy(result.time, np.linalg.norm(result["beta"], axis=1), color=color, label=label)
     ax.axhline(SMALL, color=style.MUTED, lw=0.9, ls=":", label="0.01, the paper's claim")
-    ax.set(xlabel="time [s]", ylabel="|beta| [m/s]", ylim=(1e-6, 1e3), xlim=(0.0, 6.0))
+    ax.set(ylabel="|beta| [m/s]", ylim=(1e-6, 1e3), xlim=(0.0, 6.0))
     ax.legend()
     return figure
 
@@ -152,7 +140,7 @@ def swarm_error() -> Figure:
 def arm_rates() -> Figure:
     """Draw the error and the rates of the links: as a force on the links, and as motor torque."""
     titles = ("force on the links: beta", "force on the links: rates", "torque of the motors: beta")
-    figure, (error, rates, fails) = _canvas(3, 2.9, *titles)
+    figure, ((error, rates, fails),) = canvas(1, 3, 2.9, *titles)
     result = run("flexible-joint-arm-links")
     t = result.time
     error.plot(t, result["beta"][:, 0], color=BLUE, label="P = 0.4 s")
@@ -164,7 +152,6 @@ def arm_rates() -> Figure:
     rates.set_ylim(-1.1, 1.7)
     fails.plot(t, on_motors(Arm(), t, 0.2)[:, 4:6].sum(axis=1), color=RED, label="P = 0.2 s")
     for ax in (error, rates, fails):
-        ax.set_xlabel("time [s]")
         ax.legend()
     error.set_ylabel("rate [rad/s]")
     return figure

@@ -8,10 +8,10 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.expression import derive_rows
-from ukctrl.mechanics.reference.rotation import hat
+from ukctrl.core.expression.rows import derive_rows
+from ukctrl.mechanics.reference.orientation import hat
 from ukctrl.papers import catalogued
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below, zero
 from ukctrl.robot import Options, Robot
 
 EXACT = 1e-10
@@ -33,20 +33,18 @@ def claims() -> Iterator[Claim]:
     W = rng.standard_normal((5, 2)) @ rng.standard_normal((2, 4))
     U, sigma, Vt = (part[..., :2] if k < 2 else part[:2] for k, part in enumerate(np.linalg.svd(W)))
     inverse = Vt.T @ np.diag(1.0 / sigma) @ U.T
-    yield Claim(
-        where="eqs (30), (31)",
-        what="difference of V Delta^-1 U' from the pseudoinverse",
-        printed=0.0,
-        ours=float(np.abs(inverse - np.linalg.pinv(W)).max()),
-        within=EXACT,
+    yield zero(
+        "eqs (30), (31)",
+        "difference of V Delta^-1 U' from the pseudoinverse",
+        inverse - np.linalg.pinv(W),
+        EXACT,
         note="delta_i and not d_i in (30); a matrix of rank 2",
     )
-    yield Claim(
-        where="Definition 3",
-        what="distance of U U' from the identity",
-        printed=0.0,
-        ours=float(np.abs(U @ U.T - np.eye(5)).max()),
-        within=EXACT,
+    yield zero(
+        "Definition 3",
+        "distance of U U' from the identity",
+        U @ U.T - np.eye(5),
+        EXACT,
         otherwise="differs: misprint",
         note="p x r matrices are not unitary; U and V have orthonormal columns only",
     )
@@ -56,12 +54,11 @@ def claims() -> Iterator[Claim]:
         W @ inverse - (W @ inverse).T,
         inverse @ W - (inverse @ W).T,
     ]
-    yield Claim(
-        where="eqs (32)-(35)",
-        what="largest miss of the four conditions",
-        printed=0.0,
-        ours=max(float(np.abs(miss).max()) for miss in misses),
-        within=EXACT,
+    yield zero(
+        "eqs (32)-(35)",
+        "largest miss of the four conditions",
+        max(float(np.abs(miss).max()) for miss in misses),
+        EXACT,
     )
     a = rng.standard_normal((1, 4))
     square = float((a @ a.T).item())
@@ -78,13 +75,7 @@ def claims() -> Iterator[Claim]:
         (np.linalg.pinv(blocks), inverses),
     ]
     for number, (ours, theirs) in enumerate(pairs, start=1):
-        yield Claim(
-            where=f"Proposition {number}",
-            what="largest miss",
-            printed=0.0,
-            ours=float(np.abs(ours - theirs).max()),
-            within=EXACT,
-        )
+        yield zero(f"Proposition {number}", "largest miss", ours - theirs, EXACT)
     yield from _equation(rng)
 
 
@@ -93,22 +84,20 @@ def _equation(rng: np.random.Generator) -> Iterator[Claim]:
     values, axes = np.linalg.eigh(M)
     root = (axes * np.sqrt(values)) @ axes.T
     printed = root @ np.linalg.pinv(A @ np.linalg.inv(root)) @ (b - A @ np.linalg.solve(M, F))
-    yield Claim(
-        where="eq (36)",
-        what="difference of the printed force from ours",
-        printed=0.0,
-        ours=float(np.abs(printed - uk.constraint_force(M, F, A, b)).max()),
-        within=EXACT,
+    yield zero(
+        "eq (36)",
+        "difference of the printed force from ours",
+        printed - uk.constraint_force(M, F, A, b),
+        EXACT,
         note="ours uses a Cholesky factor and no matrix square root",
     )
     KKT = np.block([[M, -A.T], [A, np.zeros((3, 3))]])
     solution = np.linalg.solve(KKT, np.concatenate((F, b)))
-    yield Claim(
-        where="eqs (45)-(48)",
-        what="difference of A' lambda from the force of (36)",
-        printed=0.0,
-        ours=float(np.abs(A.T @ solution[6:] - printed).max()),
-        within=EXACT,
+    yield zero(
+        "eqs (45)-(48)",
+        "difference of A' lambda from the force of (36)",
+        A.T @ solution[6:] - printed,
+        EXACT,
         note="Lagrange's equation and the constraint solved together",
     )
     doubled, b_doubled = np.vstack((A, A)), np.concatenate((b, b))
@@ -138,12 +127,11 @@ def _equation(rng: np.random.Generator) -> Iterator[Claim]:
         note="the sign of c in (40) is opposite to (22); for c = 5",
     )
     robot = catalogued.robot("flexible_arm_links")
-    yield Claim(
-        where="eq (49)",
-        what="difference of F from the robot's f - nle",
-        printed=0.0,
-        ours=_bias_miss(robot, rng),
-        within=1e-7,
+    yield zero(
+        "eq (49)",
+        "difference of F from the robot's f - nle",
+        _bias_miss(robot, rng),
+        1e-7,
         note="the two-link arm; derivatives of M by central differences",
     )
 
@@ -188,22 +176,20 @@ def body_claims() -> Iterator[Claim]:
         for at, as_printed in enumerate((False, True)):
             theirs = newton_euler(1.7, c, inertia, v[3:], motion, as_printed)
             miss[at] = max(miss[at], float(np.abs(wrench - theirs).max()))
-    yield Claim(
-        where="eq (37)",
-        what="largest miss of the printed force and moment",
-        printed=0.0,
-        ours=float(miss[1]),
-        within=EXACT,
+    yield zero(
+        "eq (37)",
+        "largest miss of the printed force and moment",
+        float(miss[1]),
+        EXACT,
         otherwise="differs: misprint",
         unit="N, N m",
         note="lower left -m[c]x for +m[c]x, and m[c]x[c]x c (which is zero) for m[w]x[w]x c",
     )
-    yield Claim(
-        where="eq (37), corrected",
-        what="largest miss of force and moment",
-        printed=None,
-        ours=float(miss[0]),
-        holds=bool(miss[0] < EXACT),
+    yield below(
+        "eq (37), corrected",
+        "largest miss of force and moment",
+        float(miss[0]),
+        EXACT,
         unit="N, N m",
         note="against Pinocchio's dynamics of a free body, five random motions",
     )

@@ -9,7 +9,7 @@ import numpy as np
 from ukctrl import uk
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.papers import catalogued
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below, zero
 from ukctrl.papers.digits import bounded
 from ukctrl.papers.review.runs import run
 from ukctrl.robot import Robot
@@ -59,12 +59,11 @@ def projectile_claims() -> Iterator[Claim]:
             (-2.0 * v[0] * v[1] - G * np.cos(theta)) / r,
         ]
         miss = max(miss, float(np.abs(ours - printed).max()))
-    yield Claim(
-        where="eqs (7), (8)",
-        what="difference of the accelerations from Lagrange's",
-        printed=0.0,
-        ours=miss,
-        within=1e-12,
+    yield zero(
+        "eqs (7), (8)",
+        "difference of the accelerations from Lagrange's",
+        miss,
+        1e-12,
         note="ten random states",
     )
     M = robot.snapshot([2.0, 0.4]).M
@@ -83,14 +82,12 @@ def projectile_claims() -> Iterator[Claim]:
     t = flight.time[:, None]
     parabola = flight["q"][0] + t * flight["v"][0] - 0.5 * G * t**2 * np.array([0.0, 1.0])
     for where, q in (("eq (2)", flight["q"]), ("eq (9)", cartesian(polar["q"]))):
-        gap = float(np.abs(q - parabola).max())
-        yield Claim(
-            where=where,
-            what="largest distance from the parabola in 2 s",
-            printed=None,
-            ours=gap,
+        yield below(
+            where,
+            "largest distance from the parabola in 2 s",
+            q - parabola,
+            ROUTE,
             unit="m",
-            holds=gap < ROUTE,
             note="closed form; no numbers are printed",
         )
 
@@ -124,14 +121,12 @@ def spiral_claims() -> Iterator[Claim]:
         ("eq (57), polar", "log-spiral-particle-polar", cartesian(polar["q"])),
         ("eq (57), Cartesian", "log-spiral-particle", plane["q"]),
     ):
-        gap = float(np.abs(q - cartesian(spiral(t))).max())
-        yield Claim(
-            where=where,
-            what="largest distance from the closed form in 30 s",
-            printed=None,
-            ours=gap,
+        yield below(
+            where,
+            "largest distance from the closed form in 30 s",
+            q - cartesian(spiral(t)),
+            ROUTE,
             unit="m",
-            holds=gap < ROUTE,
             note=f"r = exp(theta/10), theta = 30 - t; {name}",
         )
     yield Claim(
@@ -152,38 +147,33 @@ def spiral_claims() -> Iterator[Claim]:
         "settles nowhere",
     )
     for number, level, error in zip((58, 59), ("position", "velocity"), errors(polar), strict=True):
-        yield Claim(
-            where=f"Figure 5, eq ({number})",
-            what=f"largest {level} error",
-            printed=None,
-            ours=float(error.max()),
+        yield below(
+            f"Figure 5, eq ({number})",
+            f"largest {level} error",
+            float(error.max()),
+            LINEAR,
             unit="1",
-            holds=bool(error.max() < LINEAR),
             note="the start is consistent, so the error is that of the integrator; no scale of the "
             "figure is printed",
         )
     ours = polar["u"] / np.column_stack((np.ones_like(r), r**2))
-    gap = float(np.abs(ours - forces(t)).max())
-    yield Claim(
-        where="eq (56)",
-        what="difference of the force from its closed form",
-        printed=None,
-        ours=gap,
+    yield below(
+        "eq (56)",
+        "difference of the force from its closed form",
+        ours - forces(t),
+        ROUTE,
         unit="N",
-        holds=gap < ROUTE,
         note="with the paper's M = I: F_r = -0.99 r + g sin(theta), F_theta = 0.2 + g cos(theta)/r",
     )
     u = plane["u"]
     across = -u[:, 0] * np.sin(theta) + u[:, 1] * np.cos(theta)
     radial = u[:, 0] * np.cos(theta) + u[:, 1] * np.sin(theta)
-    gap = float(np.abs(np.column_stack((radial, across / r)) - forces(t)).max())
-    yield Claim(
-        where="eq (56), Cartesian",
-        what="difference of the force from its closed form",
-        printed=None,
-        ours=gap,
+    yield below(
+        "eq (56), Cartesian",
+        "difference of the force from its closed form",
+        np.column_stack((radial, across / r)) - forces(t),
+        ROUTE,
         unit="N",
-        holds=gap < ROUTE,
         note="the same force, found in Cartesian coordinates and turned",
     )
     yield _linear_drift()
@@ -192,13 +182,11 @@ def spiral_claims() -> Iterator[Claim]:
 def _linear_drift() -> Claim:
     result = run("log-spiral-particle-polar", *OFF)
     line = result["phi"][0] + np.outer(result.time, result["beta"][0])
-    gap = float(np.abs(result["phi"] - line).max())
-    return Claim(
-        where="eqs (57)-(59)",
-        what="difference of the errors from a straight line, start off",
-        printed=None,
-        ours=gap,
+    return below(
+        "eqs (57)-(59)",
+        "difference of the errors from a straight line, start off",
+        result["phi"] - line,
+        ROUTE,
         unit="m, rad",
-        holds=gap < ROUTE,
         note="phi'' = 0: without stabilisation an error at the start grows linearly",
     )

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from ukctrl.core.arrays import Vector
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below, zero
 from ukctrl.papers.review.flexible import ROUTE, Arm, P
 from ukctrl.papers.review.runs import run
 
@@ -26,24 +26,20 @@ def claims() -> Iterator[Claim]:
     links, motors = run("flexible-joint-arm-links"), run("flexible-joint-arm-motor")
     t, arm = motors.time, Arm()
     both = [np.column_stack((r["q"][:, :2], r["v"][:, :2])) for r in (links, motors)]
-    gap = float(np.abs(both[1] - both[0]).max())
-    yield Claim(
-        where="eqs (66), (72)",
-        what="difference of the links' angles and rates from (72) on them",
-        printed=None,
-        ours=gap,
+    yield below(
+        "eqs (66), (72)",
+        "difference of the links' angles and rates from (72) on them",
+        both[1] - both[0],
+        ROUTE,
         unit="rad, rad/s",
-        holds=gap < ROUTE,
         note="flexible-joint-arm-motor beside flexible-joint-arm-links, 3 s",
     )
-    gap = float(np.abs(motors["beta"][:, 0] - 0.9 * np.exp(-t / P)).max())
-    yield Claim(
-        where="Figure 10",
-        what="difference of beta from 0.9 exp(-t/P)",
-        printed=None,
-        ours=gap,
+    yield below(
+        "Figure 10",
+        "difference of beta from 0.9 exp(-t/P)",
+        motors["beta"][:, 0] - 0.9 * np.exp(-t / P),
+        ROUTE,
         unit="rad/s",
-        holds=gap < ROUTE,
         note="closed form; P = 0.4 s, by torques of the motors",
     )
     miss = 0.0
@@ -52,36 +48,29 @@ def claims() -> Iterator[Claim]:
         spring = q[:2] - q[2:]
         row = np.concatenate((D @ a[:2] + C @ v[:2] + G + spring, a[2:] - spring - u))
         miss = max(miss, float(np.abs(row).max()))
-    yield Claim(
-        where="eq (66)",
-        what="largest residual of (66) along the run",
-        printed=0.0,
-        ours=miss,
-        within=1e-9,
+    yield zero(
+        "eq (66)",
+        "largest residual of (66) along the run",
+        miss,
+        1e-9,
         unit="N m",
         note="independent route: the printed matrices",
     )
     states = np.column_stack((motors["q"][:, :2], motors["v"][:, :2]))
     gap = max(float(np.abs(torque(arm, states[k]) - motors["u"][k]).max()) for k in SAMPLES)
-    yield Claim(
-        where="eq (66)",
-        what="difference of u from J q2'' - K (q1 - q2)",
-        printed=None,
-        ours=gap,
+    yield below(
+        "eq (66)",
+        "difference of u from J q2'' - K (q1 - q2)",
+        gap,
+        TORQUE,
         unit="N m",
-        holds=gap < TORQUE,
         note="independent route: q2 = K^-1 (72), differentiated twice along its own motion",
     )
 
 
 def torque(arm: Arm, state: Vector) -> Vector:
     """Return the torque of the motors for a state of the links, shape ``(2,)`` [N m]."""
-
-    def flow(_: float, x: Vector) -> Vector:
-        q, v = x[:2], x[2:]
-        D, C, G = arm.dynamics(q, v)
-        a = np.linalg.solve(D, arm.law(q, v, P) - C @ v - G - arm.K * q)
-        return np.concatenate((v, a))
+    flow = arm.flow(P)
 
     def motor(after: float) -> Vector:
         x = state

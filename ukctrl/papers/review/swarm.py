@@ -12,7 +12,7 @@ from scipy.optimize import root
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Aggregation
 from ukctrl.papers import catalogued
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, below, zero
 from ukctrl.papers.review.runs import run
 from ukctrl.simulation.result.result import Result
 
@@ -105,7 +105,6 @@ def claims() -> Iterator[Claim]:
     yield Claim(
         where="eqs (63), (64)",
         what="change of |beta| in 10 s, relative",
-        printed=None,
         ours=float(np.ptp(size) / size[0]),
         holds=bool(np.ptp(size) < 1e-9 * size[0]),
         note="(63) and (64) say d beta/dt = 0 exactly",
@@ -121,26 +120,23 @@ def claims() -> Iterator[Claim]:
         note="it cannot come from (64): some term -kappa beta must have been added",
     )
     falls = np.linalg.norm(decaying["beta"], axis=1)
-    below = float(decaying.time[np.argmax(falls < SMALL)])
+    settled = float(decaying.time[np.argmax(falls < SMALL)])
     yield Claim(
         where="Figure 8, with decay",
         what="time until |beta| is below 0.01 with kappa = 3",
-        printed=None,
-        ours=below,
+        ours=settled,
         unit="s",
-        holds=abs(below - np.log(size[0] / SMALL) / KAPPA) <= 0.01,
+        holds=abs(settled - np.log(size[0] / SMALL) / KAPPA) <= 0.01,
         note="closed form: log(|beta(0)|/0.01)/kappa, to the recording interval",
     )
     for name, kappa in (("swarm", 0.0), ("swarm-decay", KAPPA)):
         result = run(name)
-        gap = float(np.abs(result["q"] - first_order(result, kappa)).max())
-        yield Claim(
-            where="Figure 7",
-            what=f"distance from the first-order motion, {name}",
-            printed=None,
-            ours=gap,
+        yield below(
+            "Figure 7",
+            f"distance from the first-order motion, {name}",
+            result["q"] - first_order(result, kappa),
+            ROUTE,
             unit="m",
-            holds=gap < ROUTE,
             note="independent route: (61) with beta(0) exp(-kappa t) added, integrated by itself",
         )
     nearest = float(distances(decaying["q"]).min())
@@ -153,13 +149,12 @@ def claims() -> Iterator[Claim]:
         note="with decay; two robots that nearly touch separate at about 1 m/s",
     )
     still = run("swarm", *AT_REST)
-    yield Claim(
-        where="eq (64)",
-        what="largest displacement from rest in 5 s",
-        printed=None,
-        ours=float(np.abs(still["q"] - still["q"][0]).max()),
+    yield below(
+        "eq (64)",
+        "largest displacement from rest in 5 s",
+        still["q"] - still["q"][0],
+        ROUTE,
         unit="m",
-        holds=bool(np.abs(still["q"] - still["q"][0]).max() < ROUTE),
         note="phi_i is linear in the velocities: the printed law moves no robot from rest",
     )
     yield Claim(
@@ -181,12 +176,11 @@ def _second_order() -> Claim:
         rows = Aggregation().rows(robot.snapshot(q, v))
         miss = max(miss, float(np.abs(rows.b - slope).max()))
         miss = max(miss, float(np.abs(rows.beta - v + downhill(q)).max()))
-    return Claim(
-        where="eqs (61)-(63)",
-        what="difference of (63) from the derivative of (61)",
-        printed=0.0,
-        ours=miss,
-        within=1e-6,
+    return zero(
+        "eqs (61)-(63)",
+        "difference of (63) from the derivative of (61)",
+        miss,
+        1e-6,
         note="(63) lacks a closing brace after its last factor; central differences, five states",
     )
 
@@ -198,13 +192,12 @@ def rest_claims() -> Iterator[Claim]:
         lambda _, q: downhill(q), (0.0, 10.0), start, "DOP853", rtol=1e-12, atol=1e-13
     )
     centre = np.ptp(moved.y.reshape(5, 2, -1).mean(axis=0), axis=1)
-    yield Claim(
-        where="eq (61)",
-        what="motion of the centre under (61)",
-        printed=None,
-        ours=float(centre.max()),
+    yield below(
+        "eq (61)",
+        "motion of the centre under (61)",
+        float(centre.max()),
+        ROUTE,
         unit="m",
-        holds=bool(centre.max() < ROUTE),
         note="the forces between two robots cancel",
     )
     pentagon, square = shapes()
@@ -212,7 +205,6 @@ def rest_claims() -> Iterator[Claim]:
     yield Claim(
         where="Figure 7",
         what="circumradius of the pentagon at rest",
-        printed=None,
         ours=radius,
         unit="m",
         holds=abs(radius - PENTAGON) < ROUTE,
@@ -222,7 +214,6 @@ def rest_claims() -> Iterator[Claim]:
     yield Claim(
         where="Figure 7",
         what="side of the pentagon at rest",
-        printed=None,
         ours=side,
         unit="m",
         holds=abs(side - 2.0 * PENTAGON * np.sin(np.radians(36.0))) < ROUTE,
@@ -233,7 +224,6 @@ def rest_claims() -> Iterator[Claim]:
     yield Claim(
         where="Figure 7",
         what="centre distance of a square with one robot in its middle",
-        printed=None,
         ours=corner,
         unit="m",
         holds=abs(corner - 0.1 * (2.0 + np.sqrt(2.0))) < ROUTE,
@@ -243,7 +233,6 @@ def rest_claims() -> Iterator[Claim]:
     yield Claim(
         where="Figure 7",
         what="slowest rate of return to that square",
-        printed=None,
         ours=rate,
         unit="1/s",
         holds=rate > 0.0,

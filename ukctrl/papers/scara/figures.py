@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ukctrl.papers.canvas import canvas, wanted
 from ukctrl.papers.claim import Drawing
-from ukctrl.papers.scara.formulas import NEAREST, STARTS, X_PRINTED, Y_PRINTED
-from ukctrl.papers.scara.ode45 import dormand_prince
+from ukctrl.papers.scara.formulas import NEAREST, STARTS, X_PRINTED, Y_PRINTED, dormand_prince
 from ukctrl.papers.scara.runs import DRIFT, STABILISED, run
 from ukctrl.reports.plot import style
 from ukctrl.simulation.result.result import Result

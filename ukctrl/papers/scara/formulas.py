@@ -1,4 +1,6 @@
-"""What Xu & Liu (2017) say, in their own formulas: no robot model, no simulation.
+"""What Xu & Liu (2017) say, in their own formulas, and integrated as MATLAB's ``ode45`` does.
+
+There is no robot model here, and no simulation of ukctrl.
 
 The other modules of this package set these numbers beside the simulated ones.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.integrate import RK45
 from scipy.optimize import brentq
 
 from ukctrl.core.arrays import Matrix, Vector
@@ -124,8 +127,7 @@ def rows(q: Vector, v: Vector, t: float = 0.0) -> tuple[Matrix, Vector]:
 def stabilised(q: Vector, v: Vector, t: float = 0.0) -> Vector:
     """Return the right-hand side of (54)."""
     phi, rate = violation(q, v, t)
-    answer: Vector = rows(q, v, t)[1] - ALPHA * rate - BETA * phi
-    return answer
+    return rows(q, v, t)[1] - ALPHA * rate - BETA * phi
 
 
 def constraint_torque(q: Vector, v: Vector, b: Vector, exponent: float = 0.5) -> Vector:
@@ -138,8 +140,7 @@ def constraint_torque(q: Vector, v: Vector, b: Vector, exponent: float = 0.5) ->
         return answer
 
     B = A @ power(-0.5)
-    answer: Vector = power(exponent) @ np.linalg.pinv(B) @ (b - A @ power(-1.0) @ Q)
-    return answer
+    return power(exponent) @ np.linalg.pinv(B) @ (b - A @ power(-1.0) @ Q)
 
 
 def drift(start: Vector, t: Vector) -> Vector:
@@ -153,8 +154,7 @@ def decay(start: Vector, t: Vector) -> Vector:
     phi, rate = violation(start, V_PRINTED)
     swing = np.multiply.outer(np.cos(FREQUENCY * t), phi)
     swing += np.multiply.outer(np.sin(FREQUENCY * t), (rate + DECAY * phi) / FREQUENCY)
-    answer: Vector = np.exp(-DECAY * t)[:, None] * swing
-    return answer
+    return np.exp(-DECAY * t)[:, None] * swing
 
 
 def boundary(error: Callable[[Vector, Vector], Vector]) -> float:
@@ -193,3 +193,54 @@ def largest_y_error() -> float:
         y_error = np.maximum(np.abs(y0), np.abs(y0 + DURATION * y_rate))
         largest = max(largest, float(y_error[x_error <= 8.5e-4].max()))
     return largest
+
+
+def constrained_rate(t: float, state: Vector) -> Vector:
+    """Return the rate of (q, v) under (49): four rows fix all four accelerations."""
+    A, b = rows(state[:4], state[4:], t)
+    return np.concatenate([state[4:], np.linalg.solve(A, b)])
+
+
+def dormand_prince(start: Vector, rtol: float = 1e-3, atol: float = 1e-6) -> tuple[Vector, Matrix]:
+    """Integrate (49) from the printed velocities with the step control of MATLAB's ``ode45``.
+
+    The formula is that of SciPy's RK45. The control differs: the error of a step is measured by
+    its worst component, relative to the larger of the state before and after, and a step changes
+    by the rules of Shampine & Reichelt (1997).
+
+    Returns:
+        Times, shape ``(n,)``, and errors x, y, orientation, z at every tenth of a step.
+    """
+    y = np.concatenate([start, V_PRINTED])
+    t, slope, floor, longest = 0.0, constrained_rate(0.0, y), atol / rtol, DURATION / 10.0
+    h = min(
+        longest,
+        0.8 * rtol**0.2 / float(np.max(np.abs(slope) / np.maximum(np.abs(y), floor))),
+    )
+    times, errors = [t], [violation(y[:4], y[4:], t)[0]]
+    while t < DURATION:
+        if 1.1 * h >= DURATION - t:
+            h = DURATION - t
+        fresh = True
+        while True:
+            K = np.zeros((7, 8))
+            K[0] = slope
+            for i in range(1, 6):
+                K[i] = constrained_rate(t + RK45.C[i] * h, y + h * (RK45.A[i, :i] @ K[:i]))
+            after = y + h * (RK45.B @ K[:6])
+            K[6] = constrained_rate(t + h, after)
+            scale = np.maximum(np.maximum(np.abs(y), np.abs(after)), floor)
+            error = h * float(np.max(np.abs(RK45.E @ K) / scale))
+            if error <= rtol:
+                break
+            h *= max(0.1, 0.8 * (rtol / error) ** 0.2) if fresh else 0.5
+            fresh = False
+        for part in np.linspace(0.1, 1.0, 10):
+            between = y + h * (K.T @ RK45.P @ part ** np.arange(1, 5))
+            times.append(t + part * h)
+            errors.append(violation(between[:4], between[4:], times[-1])[0])
+        t, y, slope = t + h, after, K[6]
+        if fresh:
+            h *= min(5.0, 0.8 * (rtol / error) ** 0.2) if error > 0.0 else 5.0
+        h = min(h, longest)
+    return np.array(times), np.array(errors)

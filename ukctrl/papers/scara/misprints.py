@@ -68,15 +68,13 @@ def _kinetic(jacobian: Callable[[int], Matrix]) -> Matrix:
 def reflected(i: int) -> Matrix:
     """Return M'_i of (26), corrected."""
     back = np.linalg.inv(adjoint(AT_REST[i]))
-    answer: Matrix = back.T @ BODIES[i] @ back
-    return answer
+    return back.T @ BODIES[i] @ back
 
 
 def reflected_as_printed(i: int) -> Matrix:
     """Return M'_i of (26), as printed."""
     Ad = adjoint(turned(0, i, Q) @ AT_REST[i])
-    answer: Matrix = Ad.T @ BODIES[i] @ np.linalg.inv(Ad)
-    return answer
+    return Ad.T @ BODIES[i] @ np.linalg.inv(Ad)
 
 
 def eq_26(inertia: Callable[[int], Matrix]) -> Matrix:

@@ -21,8 +21,8 @@ from ukctrl.papers.scara.formulas import (
     X_PRINTED,
     Y_PRINTED,
     Z_PRINTED,
+    dormand_prince,
 )
-from ukctrl.papers.scara.ode45 import dormand_prince
 from ukctrl.papers.scara.runs import DRIFT, ROWS, STABILISED, joint_peaks, on_path, peaks, run
 
 SECTION = "Simulation section"
@@ -92,7 +92,6 @@ def drift() -> Iterator[Claim]:
     yield Claim(
         where="Figures 2 to 5",
         what="horizon",
-        printed=None,
         ours=Z_PRINTED / (CLIMB - float(V_PRINTED[3])),
         unit="s",
         otherwise="differs: underspecified",
@@ -216,7 +215,6 @@ def torques() -> Iterator[Claim]:
             yield Claim(
                 where="Figure 10, eq (50)",
                 what=f"Q_c{k + 1} on the path at t = 0, {branch}",
-                printed=None,
                 ours=float(np.round(result["u"][0, k], 12)) + 0.0,
                 unit="N" if k == 3 else "N m",
                 otherwise=_checked("differs: underspecified", miss),
@@ -244,7 +242,6 @@ def torques() -> Iterator[Claim]:
     yield Claim(
         where="Figure 10, eq (53)",
         what=f"Q_c1 of the stabilised motion at t = 0{_from(OURS)}",
-        printed=None,
         ours=float(result["u"][0, 0]),
         unit="N m",
         otherwise=_checked("differs: underspecified", miss),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.reference.rotation import hat
+from ukctrl.mechanics.reference.orientation import hat
 from ukctrl.papers.scara.formulas import L1, L2, MASSES, R1, R2, TURN
 
 TWISTS = np.array(
@@ -67,5 +67,4 @@ def link(i: int, j: int, q: Vector) -> Matrix:
     """Return A_ij of (25)."""
     if i < j:
         return np.zeros((6, 6))
-    answer: Matrix = np.asarray(np.linalg.inv(adjoint(turned(j + 1, i, q))), dtype=float)
-    return answer
+    return np.asarray(np.linalg.inv(adjoint(turned(j + 1, i, q))), dtype=float)

@@ -10,7 +10,7 @@ from ukctrl import uk
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.papers import catalogued
-from ukctrl.papers.claim import Claim
+from ukctrl.papers.claim import Claim, zero
 from ukctrl.papers.digits import bounded
 from ukctrl.papers.servo import arms, runs
 
@@ -61,12 +61,11 @@ def matrices() -> Iterator[Claim]:
         ("(68)", "task matrix A", "A"),
         ("(68)", "task vector b", "b"),
     ):
-        yield Claim(
-            where=f"eq {where}",
-            what=f"{what}: largest difference to ours",
-            printed=0.0,
-            ours=worst[key],
-            within=ROUNDING,
+        yield zero(
+            f"eq {where}",
+            f"{what}: largest difference to ours",
+            worst[key],
+            ROUNDING,
             note=f"derived from the Lagrangian in text, at {STATES} random states",
         )
 

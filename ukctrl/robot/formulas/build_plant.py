@@ -10,24 +10,22 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError, UkctrlError
-from ukctrl.core.expression import DomainError
+from ukctrl.core.expression.codegen import DomainError
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import Actuation, Input, actuation, formula_input
 from ukctrl.robot.assembly import Assembly, R
+from ukctrl.robot.by_joint import with_limits
 from ukctrl.robot.elastic import elastic
 from ukctrl.robot.forces import Forces, forces
 from ukctrl.robot.formulas.formula_structure import FormulaStructure, Range, plain_blocks
-from ukctrl.robot.formulas.functions import FunctionColumn, FunctionPlant
-from ukctrl.robot.formulas.lagrangian import Lagrangian
-from ukctrl.robot.formulas.plant import Plant
+from ukctrl.robot.formulas.plant import FunctionColumn, FunctionPlant, Lagrangian, Plant
 from ukctrl.robot.formulas.recipe import Recipe
-from ukctrl.robot.joint_limits import with_limits
 from ukctrl.robot.motor import MotorLimits
 from ukctrl.robot.probe import PROBES, folded
-from ukctrl.robot.schema import FormulaInput
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable, PlantTable
+from ukctrl.robot.schema.push_tables import FormulaInput
 from ukctrl.robot.structure import Structure
 
 
@@ -214,7 +212,7 @@ def _columns(
     for index, (name, unit) in enumerate(units.items()):
         constant = np.zeros(structure.nv)
         constant[own] = B[:, index]
-        column = FunctionColumn(plant, index, own) if varies[index] else constant
+        column = FunctionColumn(own, plant, index) if varies[index] else constant
         inputs.append(Input(name, unit, MotorLimits(), column))
     return inputs
 

@@ -14,9 +14,8 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError, near_miss
 from ukctrl.robot.formulas.plant import Plant
 from ukctrl.robot.formulas.recipe import Recipe
-from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block
-from ukctrl.robot.site import Site
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 from ukctrl.robot.structure import Structure
 
@@ -66,15 +65,14 @@ class FormulaStructure(Structure):
 
     @property
     def model(self) -> Any:
-        """There is none.
-
-        Raises:
-            ModelError: Always.
-        """
-        raise ModelError(
-            f"{self.plant.kind} plant has no Pinocchio model; use the matrices of its "
-            "snapshot, or give the robot a model file."
+        raise self.lacks(
+            "has no Pinocchio model; use the matrices of its snapshot, or give the robot a model "
+            "file."
         )
+
+    def lacks(self, what: str) -> ModelError:
+        """Return the error for a question to which this kind of plant has no answer."""
+        return ModelError(f"{self.plant.kind} plant {what}")
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -82,11 +80,6 @@ class FormulaStructure(Structure):
         return (GROUND,)
 
     def site(self, name: str) -> Site:
-        """Return the world's site.
-
-        Raises:
-            ModelError: Another frame is asked for.
-        """
         if name == GROUND:
             return self._ground
         raise ModelError(
@@ -100,18 +93,9 @@ class FormulaStructure(Structure):
         none = np.zeros(self.nv, dtype=bool)
         return Site(0, np.eye(3), np.zeros(3), none, np.flatnonzero(none))
 
-    @cached_property
-    def _unlimited(self) -> Vector:
-        return np.full(self.nv, np.inf)
-
     @property
     def velocity_limit(self) -> Vector:
-        return self._unlimited if self.fastest is None else self.fastest
-
-    @property
-    def effort_limit(self) -> Vector:
-        """Infinite, shape ``(nv,)``."""
-        return self._unlimited
+        return np.full(self.nv, np.inf) if self.fastest is None else self.fastest
 
     @property
     def q_lower(self) -> Vector:
@@ -126,22 +110,7 @@ class FormulaStructure(Structure):
         return dc.replace(self, range=where, fastest=fastest)
 
     @property
-    def damping(self) -> Vector:
-        """Zero, shape ``(nv,)``."""
-        return np.zeros(self.nv)
-
-    @property
-    def friction(self) -> Vector:
-        """Zero, shape ``(nv,)``."""
-        return np.zeros(self.nv)
-
-    @property
     def gravity(self) -> Vector:
-        """Not known: it is inside the plant's potential.
-
-        Raises:
-            ModelError: Always.
-        """
         raise ModelError(
             f"gravity of {self.plant.kind} plant is a part of its formulas; make it a parameter."
         )
@@ -232,45 +201,25 @@ class FormulaSnapshot(Snapshot):
         return by_q, by_v
 
     def coriolis(self) -> Matrix:
-        """Refuse: nle may hold friction as well.
-
-        Raises:
-            ModelError: Always.
-        """
-        raise ModelError(
-            f"{self._structure.plant.kind} plant does not say which part of its bias force is "
-            "quadratic in the velocities, and a passivity-based law needs that part alone. Give "
-            'the robot a model file, or use kind = "servo".'
+        raise self._structure.lacks(
+            "does not say which part of its bias force is quadratic in the velocities, and a "
+            "passivity-based law needs that part alone. Give the robot a model file, or use "
+            'kind = "servo".'
         )
 
     def regressor(self, w: Vector, a: Vector) -> Matrix:
-        """Refuse: there are no bodies.
-
-        Raises:
-            ModelError: Always.
-        """
         return self.inertial_parameters()
 
     def inertial_parameters(self) -> Matrix:
-        """Refuse: there are no bodies.
-
-        Raises:
-            ModelError: Always.
-        """
-        raise ModelError(
-            f"{self._structure.plant.kind} plant has no bodies whose masses and inertias an "
-            "adaptive law could estimate; give the robot a model file."
+        raise self._structure.lacks(
+            "has no bodies whose masses and inertias an adaptive law could estimate; give the "
+            "robot a model file."
         )
 
     def com(self) -> PointMotion:
-        """Refuse: there are no bodies.
-
-        Raises:
-            ModelError: Always.
-        """
-        raise ModelError(
-            f"{self._structure.plant.kind} plant has no bodies, so no centre of mass; write what "
-            'must hold with kind = "expression" in its coordinates.'
+        raise self._structure.lacks(
+            "has no bodies, so no centre of mass; write what must hold with kind = "
+            '"expression" in its coordinates.'
         )
 
     def _own_potential(self) -> float:
@@ -284,17 +233,6 @@ def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:
         coordinates: Unit, ``"rad"`` or ``"m"``, by name.
     """
     return tuple(
-        Block(
-            name=name,
-            joint=0,
-            shape="line",
-            iq=index,
-            iv=index,
-            coordinates=(name,),
-            dofs=(name,),
-            rates=(f"v.{name}",),
-            coordinate_units=(unit,),
-            dof_units=(f"{unit}/s",),
-        )
+        Block.scalar(name, unit, index, index)
         for index, (name, unit) in enumerate(coordinates.items())
     )

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import abc
+import dataclasses as dc
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.errors import ModelError
+from ukctrl.core.expression.lagrange import Motion, derive_motion
+from ukctrl.core.expression.symbolic import Vocabulary
+from ukctrl.robot.actuators import Column
 from ukctrl.robot.forces import Term
+from ukctrl.robot.schema.plant_tables import Functions
+from ukctrl.robot.snapshot import Snapshot
 
 
 class Plant(abc.ABC):
@@ -35,3 +47,234 @@ class Plant(abc.ABC):
     @abc.abstractmethod
     def terms(self) -> tuple[Term, ...]:
         """Return the applied forces that the plant itself defines."""
+
+
+Texts = tuple[str, ...]
+
+
+@final
+@dc.dataclass(frozen=True, eq=False, kw_only=True)
+class Lagrangian(Plant):
+    """Kinetic and potential energy as formulas; the dynamics are derived from them."""
+
+    kinetic: Texts
+    """Kinetic energy [J]; the texts are added."""
+    potential_energy: Texts
+    """Potential energy [J]."""
+    dissipation: Texts
+    """Rayleigh's dissipation function [W]."""
+    words: Vocabulary
+    """The coordinates, their velocities and the parameters."""
+
+    @property
+    def kind(self) -> str:
+        return "a [lagrangian]"
+
+    @property
+    def parameters(self) -> tuple[tuple[str, float], ...]:
+        return self.words.constants
+
+    @cached_property
+    def motion(self) -> Motion:
+        """The equations of motion.
+
+        Raises:
+            ExpressionError: A formula is not acceptable; the message names its key.
+        """
+        return derive_motion(self.kinetic, self.potential_energy, self.dissipation, self.words)
+
+    @cached_property
+    def _mass(self) -> Matrix | None:
+        motion = self.motion
+        return np.array(motion.M, dtype=np.float64) if motion.constant else None
+
+    def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
+        n = len(q)
+        values = self.motion.dynamics(q.tolist(), v.tolist(), t)
+        constant = self._mass
+        M[:] = np.reshape(values[: n * n], (n, n)) if constant is None else constant
+        nle[:] = values[n * n :]
+
+    def potential(self, q: Vector, t: float) -> float:
+        """Return the potential energy, less what the kinetic energy has at rest [J]."""
+        return self.motion.potential(q.tolist(), t)[0]
+
+    def terms(self) -> tuple[LagrangianForce, ...]:
+        """Return dissipation and drive, where there are any."""
+        motion = self.motion
+        return (LagrangianForce(self),) if motion.drive or motion.friction else ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the compiled formulas out: they do not pickle, their texts do."""
+        return {
+            key: value for key, value in self.__dict__.items() if key not in ("motion", "_mass")
+        }
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class LagrangianForce:
+    """What a Lagrangian plant does beside conserving energy: its dissipation, its own drive."""
+
+    plant: Lagrangian
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        """Add the force of the dissipation."""
+        friction = self.plant.motion.friction
+        if friction is not None:
+            n = len(self.plant.words.plain)
+            f[:n] += friction(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
+
+    def potential(self, snapshot: Snapshot) -> float:
+        """Return 0: the potential energy is the plant's own."""
+        return 0.0
+
+    def potential_rate(self, snapshot: Snapshot) -> float:
+        """Return the power -dL/dt that feeds a plant whose Lagrangian depends on time [W]."""
+        drive = self.plant.motion.drive
+        if drive is None:
+            return 0.0
+        return drive(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)[0]
+
+
+SYMMETRY_RTOL = 1e-9
+"""Entries of a mass matrix may differ from those across its diagonal by this fraction."""
+
+
+class PlantFunctions(abc.ABC):
+    """The dynamics of a plant as methods; derive from it, and give it fields for parameters.
+
+    With the decorator `ukctrl.core.fields.spec` its fields are checked and can be set in the file,
+    in a scenario's ``believed.parameters``, and by `Robot.perturbed`.
+    """
+
+    @abc.abstractmethod
+    def M(self, q: Vector) -> ArrayLike:
+        """Return the mass matrix, shape ``(n, n)``, symmetric and positive definite."""
+
+    @abc.abstractmethod
+    def nle(self, q: Vector, v: Vector) -> ArrayLike:
+        """Return the Coriolis, centrifugal and gravity force, shape ``(n,)``."""
+
+    def B(self, q: Vector) -> ArrayLike | None:
+        """Return the actuation, shape ``(n, nu)``; absent, None: one motor per coordinate."""
+        return None
+
+    def potential(self, q: Vector) -> float:
+        """Return the potential energy [J]; absent: not known (NaN), and so is the energy."""
+        return float("nan")
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class OneByOne(PlantFunctions):
+    """Functions that were given one by one, as methods."""
+
+    given: Functions
+
+    def M(self, q: Vector) -> ArrayLike:
+        matrix: ArrayLike = self.given.M(q)
+        return matrix
+
+    def nle(self, q: Vector, v: Vector) -> ArrayLike:
+        force: ArrayLike = self.given.nle(q, v)
+        return force
+
+    def B(self, q: Vector) -> ArrayLike | None:
+        return None if self.given.B is None else self.given.B(q)
+
+    def potential(self, q: Vector) -> float:
+        given = self.given.potential
+        return super().potential(q) if given is None else float(given(q))
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class FunctionPlant(Plant):
+    """The plant that `PlantFunctions` describe."""
+
+    functions: PlantFunctions
+
+    @property
+    def kind(self) -> str:
+        return "a [functions]"
+
+    @property
+    def parameters(self) -> tuple[tuple[str, float], ...]:
+        """Names and values of the fields that are numbers."""
+        given: Any = self.functions
+        if not dc.is_dataclass(given):
+            return ()
+        fields = ((field.name, getattr(given, field.name)) for field in dc.fields(given))
+        return tuple((name, float(x)) for name, x in fields if isinstance(x, int | float))
+
+    def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
+        M[:] = self.functions.M(q)
+        nle[:] = self.functions.nle(q, v)
+
+    def potential(self, q: Vector, t: float) -> float:
+        return float(self.functions.potential(q))
+
+    def terms(self) -> tuple[()]:
+        """Return nothing: all forces are in the functions."""
+        return ()
+
+    def check(self, q: Vector, v: Vector) -> None:
+        """Try the functions out at one state.
+
+        Raises:
+            ModelError: A function returns the wrong shape, no numbers, or M is not symmetric.
+        """
+        n = len(q)
+        M = _array("M(q)", self.functions.M(q), (n, n))
+        _array("nle(q, v)", self.functions.nle(q, v), (n,))
+        scale = np.sqrt(np.abs(np.outer(np.diag(M), np.diag(M))))
+        worst = np.unravel_index(int(np.argmax(np.abs(M - M.T) - SYMMETRY_RTOL * scale)), M.shape)
+        if abs(M[worst] - M.T[worst]) > SYMMETRY_RTOL * scale[worst]:
+            i, j = (int(k) for k in worst)
+            raise ModelError(
+                f"M(q) must be symmetric; got M[{i}, {j}] = {M[i, j]:.6g} and "
+                f"M[{j}, {i}] = {M[j, i]:.6g}."
+            )
+        self.actuation(q)
+
+    def actuation(self, q: Vector) -> Matrix | None:
+        """Return ``B(q)``, shape ``(n, nu)``; None where the functions have none.
+
+        Raises:
+            ModelError: It has the wrong shape, or no numbers.
+        """
+        B = self.functions.B(q)
+        if B is None:
+            return None
+        shape = np.shape(B)
+        return _array("B(q)", B, (len(q), shape[1] if len(shape) == 2 else 1))
+
+
+def _array(what: str, value: ArrayLike, shape: tuple[int, ...]) -> Matrix:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be an array of numbers; got {value!r:.80}.") from None
+    if array.shape != shape:
+        raise ModelError(f"{what} must have shape {shape}; got {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{what} must be finite; got {array.tolist()}.")
+    return array
+
+
+@final
+@dc.dataclass(frozen=True, eq=False)
+class FunctionColumn(Column):
+    """One column of the plant's own ``B(q)``; it may push the plant's own coordinates."""
+
+    plant: FunctionPlant
+    index: int
+    on_bodies: ClassVar[bool] = False
+
+    def evaluate(self, snapshot: Snapshot) -> Vector:
+        own = int(self.reached.sum())
+        column = np.zeros(len(snapshot.v))
+        B = self.plant.functions.B(snapshot.q[:own])
+        column[:own] = np.asarray(B)[:, self.index]
+        return column

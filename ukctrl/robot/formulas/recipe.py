@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ukctrl.core.errors import unknown_name
-from ukctrl.core.expression import Vocabulary
-from ukctrl.robot.formulas.functions import FunctionPlant, PlantFunctions
-from ukctrl.robot.formulas.lagrangian import Lagrangian
-from ukctrl.robot.schema import Extras
+from ukctrl.core.expression.symbolic import Vocabulary
+from ukctrl.robot.formulas.plant import FunctionPlant, Lagrangian, PlantFunctions
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
+from ukctrl.robot.schema.robot_file import Extras
 
 
 @dc.dataclass(frozen=True, eq=False, kw_only=True)

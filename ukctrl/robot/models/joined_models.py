@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ukctrl.core.errors import ModelError, unknown_name
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot.models.source import Source, read
-from ukctrl.robot.schema.part_table import Part
+from ukctrl.robot.schema.robot_file import Part
 
 GROUND = "ground"
 """The link that carries the parts that stand on nothing else."""

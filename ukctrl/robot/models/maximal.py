@@ -13,7 +13,6 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.schema import TorqueBetween
 from ukctrl.robot.schema.linkage_tables import (
     GROUND,
     AnyJoint,
@@ -22,6 +21,7 @@ from ukctrl.robot.schema.linkage_tables import (
     Revolute,
     place,
 )
+from ukctrl.robot.schema.push_tables import TorqueBetween
 
 BY_CONSTRUCTION = frozenset({"massless_joint", "no_actuator"})
 """Codes of what the audit finds on every carrier; they say nothing about this linkage."""

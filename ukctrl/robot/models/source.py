@@ -187,20 +187,23 @@ def _build_mjcf(source: Source, floating_base: bool) -> Any:
     # Pinocchio leaves the file's gravity out.
     option = source.root.find("option[@gravity]")
     if option is not None:
-        model.gravity.linear = _three_numbers(source, "gravity", option.get("gravity", ""))
+        text = option.get("gravity", "")
+        gravity = np.array(numbers(text, 3))
+        if not np.isfinite(gravity).all():
+            raise ModelError(
+                f"{source.label}: gravity must be three numbers; got '{one_line(text, SHORT)}'."
+            )
+        model.gravity.linear = gravity
     return model
 
 
-def _three_numbers(source: Source, name: str, text: str) -> Any:
+def numbers(text: str, count: int) -> list[float]:
+    """Return the numbers in an attribute; NaN where they are not so many, or not numbers."""
     try:
-        numbers = [float(part) for part in text.split()]
+        read = [float(part) for part in text.split()]
     except ValueError:
-        numbers = []
-    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
-        raise ModelError(
-            f"{source.label}: {name} must be three numbers; got '{one_line(text, SHORT)}'."
-        )
-    return np.array(numbers)
+        read = []
+    return read if len(read) == count else [math.nan] * count
 
 
 def _build_sdf(source: Source, floating_base: bool) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.core.errors import ModelError
 from ukctrl.robot.audit import Finding, body_findings, note, warning
 from ukctrl.robot.layout import identifier
-from ukctrl.robot.models.source import Source
+from ukctrl.robot.models.source import Source, numbers
 from ukctrl.robot.structure import Structure
 
 MAX_JOINTS = 1000
@@ -47,7 +47,7 @@ def refuse_what_parsers_take(source: Source) -> None:
         axis = joint.find("axis")
         if joint.get("type") in NO_AXIS or axis is None:  # exporters write "0 0 0" there
             continue
-        if not any(_numbers(axis.get("xyz", "1 0 0"), 3)):
+        if not any(numbers(axis.get("xyz", "1 0 0"), 3)):
             raise ModelError(f"{source.label}: the axis of joint '{name}' must not be zero.")
 
 
@@ -98,7 +98,7 @@ def _ignored(source: Source, table: dict[str, tuple[str, str]]) -> Iterator[Find
                 f"{message} (<{tag}> appears {count} times)." if count > 1 else f"{message}.",
             )
     for joint in source.root.iter("joint"):
-        if source.format == "MJCF" and _numbers(joint.get("stiffness", "0"), 1) != [0.0]:
+        if source.format == "MJCF" and numbers(joint.get("stiffness", "0"), 1) != [0.0]:
             name = joint.get("name", "a joint default")
             yield warning(
                 "stiffness_ignored",
@@ -124,7 +124,7 @@ def _urdf_bodies(source: Source) -> Iterator[Finding]:
         mass, inertia = inertial.find("mass"), inertial.find("inertia")
         value = dict.fromkeys(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), 0.0)
         if inertia is not None:
-            value = {key: _numbers(inertia.get(key, "0"), 1)[0] for key in value}
+            value = {key: numbers(inertia.get(key, "0"), 1)[0] for key in value}
         matrix = np.array(
             [
                 [value["ixx"], value["ixy"], value["ixz"]],
@@ -132,7 +132,7 @@ def _urdf_bodies(source: Source) -> Iterator[Finding]:
                 [value["ixz"], value["iyz"], value["izz"]],
             ]
         )
-        kilograms = 0.0 if mass is None else _numbers(mass.get("value", "0"), 1)[0]
+        kilograms = 0.0 if mass is None else numbers(mass.get("value", "0"), 1)[0]
         yield from body_findings(name, kilograms, matrix)
 
 
@@ -140,7 +140,7 @@ def _urdf_joints(source: Source) -> Iterator[Finding]:
     links = {link.get("name") for link in source.root.findall("link")}
     for joint in source.root.findall("joint"):
         name, kind, axis = joint.get("name", ""), joint.get("type"), joint.find("axis")
-        normal = [1.0, 0.0, 0.0] if axis is None else _numbers(axis.get("xyz", "1 0 0"), 3)
+        normal = [1.0, 0.0, 0.0] if axis is None else numbers(axis.get("xyz", "1 0 0"), 3)
         if kind == "planar" and (normal[0] or normal[1]):
             yield warning(
                 "planar_axis",
@@ -178,8 +178,8 @@ def mimics(
                 f"joint '{name}' mimics '{leader}', which is not another moving "
                 f"joint. Known: {', '.join(n for n in blocks if n != name)}."
             )
-        ratio = _numbers(mimic.get("multiplier", "1"), 1)[0]
-        offset = _numbers(mimic.get("offset", "0"), 1)[0]
+        ratio = numbers(mimic.get("multiplier", "1"), 1)[0]
+        offset = numbers(mimic.get("offset", "0"), 1)[0]
         if not (math.isfinite(ratio) and math.isfinite(offset)):
             raise ModelError(f"the mimic of joint '{name}' must be finite.")
         pair = blocks[name], blocks[leader]
@@ -207,12 +207,3 @@ def mimics(
                 f"the passive constraint {formula} = 0 holds it.",
             ),
         )
-
-
-def _numbers(text: str, count: int) -> list[float]:
-    """Return the numbers in an attribute that the parser has accepted already."""
-    try:
-        numbers = [float(part) for part in text.split()]
-    except ValueError:
-        numbers = []
-    return numbers if len(numbers) == count else [math.nan] * count

@@ -126,11 +126,7 @@ class Linkage:
             InputError: A part has the name of another, or a joint or motor leads nowhere.
         """
         ground: dict[str, Any] = dict(self.ground)
-        parts: dict[str, list[Any]] = {
-            "body": list(self.body),
-            "joint": list(self.joint),
-            "motor": list(self.motor),
-        }
+        parts = {kind: list(getattr(self, kind)) for kind in ("body", "joint", "motor")}
         for name, module in self.repeat.items():
             if module.count * max(1, len(module.body)) > MAX_PARTS:
                 raise InputError(
@@ -138,7 +134,8 @@ class Linkage:
                     f"got {module.count} times {max(1, len(module.body))}."
                 )
             for i in range(module.count):
-                copy = read_spec(_Module, _numbered(_tables(module), i), f"repeat.{name}, i = {i}")
+                tables = {key: getattr(module, key) for key in ("ground", *parts)}
+                copy = read_spec(Linkage, _numbered(tables, i), f"repeat.{name}, i = {i}")
                 _refuse_twice("ground point", [*ground, *copy.ground])
                 ground.update(copy.ground)
                 for kind, entries in parts.items():
@@ -152,25 +149,6 @@ class Linkage:
         )
         _check(whole)
         return whole
-
-
-@spec
-class _Module:
-    """One copy of a repeated module."""
-
-    ground: dict[str, Point] = Field(default_factory=dict)
-    body: tuple[Body, ...] = ()
-    joint: tuple[AnyJoint, ...] = ()
-    motor: tuple[Motor, ...] = ()
-
-
-def _tables(module: Repeat) -> dict[str, Any]:
-    return {
-        "ground": module.ground,
-        "body": module.body,
-        "joint": module.joint,
-        "motor": module.motor,
-    }
 
 
 def _numbered(value: Any, i: int) -> Any:

@@ -4,19 +4,105 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Angles3, JointSpeed, Listed, Number, Position, Text, Vec3, spec
-from ukctrl.robot.schema.actuator_tables import AnyActuator
-from ukctrl.robot.schema.elastic_table import Elastic
-from ukctrl.robot.schema.force_tables import AnyForce
-from ukctrl.robot.schema.limit_tables import JointLimit
+from ukctrl.core.fields import (
+    Angles3,
+    ByName,
+    InputFile,
+    JointPosition,
+    JointSpeed,
+    Listed,
+    Number,
+    NumberByName,
+    Position,
+    Quantity,
+    Text,
+    Vec3,
+    spec,
+)
+from ukctrl.core.files import zoo
 from ukctrl.robot.schema.linkage_tables import Linkage
-from ukctrl.robot.schema.model_file import ModelFile
-from ukctrl.robot.schema.part_table import Part
-from ukctrl.robot.schema.particles_table import Particles
-from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable
+from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable, Particles
+from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce, Dampings, Factors
+
+
+@spec
+class Elastic:
+    """Joints that their motors drive through springs; see `ukctrl.robot.elastic`.
+
+    The elastic joints are those that a table of stiffness or inertia names; with numbers alone,
+    every joint with a motor.
+    """
+
+    stiffness: Annotated[
+        NumberByName, ByName(Quantity("N m/rad or N/m", minimum=0.0, open_minimum=True).read)
+    ]
+    """Of the springs [N m/rad or N/m]."""
+    motor_inertia: Annotated[
+        NumberByName, ByName(Quantity("kg m^2 or kg", minimum=0.0, open_minimum=True).read)
+    ]
+    """Of the motors, before the gear [kg m^2 or kg]."""
+    damping: Dampings = 0.0
+    """Of the springs [N m s/rad or N s/m]."""
+    gear: Factors = 1.0
+    """Turns of the motor per turn of the joint. The motor's coordinate is counted after the gear,
+    so that its inertia there is ``gear^2 motor_inertia``; inputs are efforts after the gear."""
+
+
+Between = Annotated[tuple[JointPosition, JointPosition], Listed(2, 2)]
+"""A lower and a higher position [rad or m]."""
+
+
+@spec
+class JointLimit:
+    """Where a joint may be and how fast it may move, in place of what the model says.
+
+    Nothing stops a joint at its limits: they are what `ukctrl check` measures a task by.
+    """
+
+    joint: Text
+    """Joint; or one velocity, such as ``root_vx``, of a joint with several freedoms."""
+    position: Between | None = None
+    """Lowest and highest position [rad or m]; absent: the model's."""
+    velocity: JointSpeed | None = None
+    """Largest speed [rad/s or m/s]; absent: the model's."""
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> JointLimit:
+        if self.position is None and self.velocity is None:
+            raise InputError("needs a position or a velocity; got neither.")
+        if self.position is not None and not self.position[0] < self.position[1]:
+            raise InputError(
+                "position must be a lower and a higher number; got "
+                f"{self.position[0]:g} and {self.position[1]:g}."
+            )
+        return self
+
+
+def _model_file(value: object) -> object:
+    return zoo.find(value) if isinstance(value, str) and zoo.is_zoo(value) else value
+
+
+ModelFile = Annotated[InputFile, BeforeValidator(_model_file)]
+"""A model file, relative to the file that names it; or ``zoo:NAME``, a model of the zoo."""
+
+
+@spec
+class Part:
+    """A model file that is part of a robot."""
+
+    model: ModelFile
+    """URDF file, relative to this one; or ``zoo:NAME``."""
+    prefix: str = ""
+    """Put before the names of its links and joints, such as ``"left_"``."""
+    parent: str | None = None
+    """Link, of a part further up, that carries it; absent: the ground."""
+    position: Position = (0.0, 0.0, 0.0)
+    """Origin of its root link in the parent's axes [m]."""
+    rpy: Angles3 = (0.0, 0.0, 0.0)
+    """Roll, pitch, yaw of its root link in the parent's axes [rad]."""
 
 
 @spec

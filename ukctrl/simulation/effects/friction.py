@@ -19,7 +19,7 @@ from ukctrl.robot import Robot, Snapshot
 from ukctrl.robot.by_joint import by_joint
 from ukctrl.robot.forces import Forces, WithoutPotential
 from ukctrl.robot.interface import RobotInterface
-from ukctrl.robot.schema.force_tables import Dampings, Efforts
+from ukctrl.robot.schema.push_tables import Dampings, Efforts
 from ukctrl.simulation.effects.effect import PlantEffect
 from ukctrl.simulation.effects.encoders import refuse_zeros
 

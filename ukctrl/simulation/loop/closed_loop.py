@@ -19,7 +19,7 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.mechanics.start import Start
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench

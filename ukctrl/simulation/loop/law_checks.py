@@ -12,7 +12,7 @@ from ukctrl.control.controller import Command, Controller, Law, law_name
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
-from ukctrl.mechanics.integrate import IntegrationFailed
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 
 REAL = "fiu"
 """Kinds of arrays of real numbers."""

@@ -8,15 +8,10 @@ import numpy as np
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.integrate import (
-    Adaptive,
-    FixedStep,
-    Held,
-    HeldStep,
-    Integrator,
-    State,
-    System,
-)
+from ukctrl.mechanics.integrate.adaptive import Adaptive
+from ukctrl.mechanics.integrate.fixed_step import FixedStep
+from ukctrl.mechanics.integrate.held_step import Held, HeldStep
+from ukctrl.mechanics.integrate.integrator import Integrator, State, System
 from ukctrl.mechanics.projection import Projector
 from ukctrl.simulation.effects.bound import Plant
 from ukctrl.simulation.scenario import Integrator as Integration

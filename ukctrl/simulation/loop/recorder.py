@@ -14,7 +14,7 @@ from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate import State
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
 from ukctrl.simulation.result.quantities import Labels

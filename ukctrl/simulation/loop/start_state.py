@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
-from ukctrl.core.expression import constant
+from ukctrl.core.expression.units import constant
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.constraints.joints import dof_index

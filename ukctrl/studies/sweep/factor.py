@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, final
 
 from ukctrl.core.errors import InputError, near_miss
-from ukctrl.core.expression import constant
+from ukctrl.core.expression.units import constant
 from ukctrl.core.files.table_paths import parse_value, split_list
 from ukctrl.core.files.toml import blaming
 from ukctrl.studies.sweep.spread import Levels, Log, Normal, Spread, Uniform, Whole, spread_from

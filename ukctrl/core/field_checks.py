@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses as dc
 import math
 import numbers
@@ -17,8 +18,25 @@ from ukctrl.core.expression.syntax import MAX_LENGTH, shown
 from ukctrl.core.expression.units import constant
 
 
+class Reader(abc.ABC):
+    """Annotation of a field whose value `read` returns."""
+
+    @abc.abstractmethod
+    def read(self, value: object) -> Any:
+        """Return the value of a field from what a file or a user says.
+
+        Raises:
+            InputError: It is not acceptable.
+        """
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+
 @dc.dataclass(frozen=True)
-class Quantity:
+class Quantity(Reader):
     """Annotation of a float: its unit and the range it must lie in.
 
     ``Annotated[float, Quantity("N m", minimum=0.0)]`` takes ``0.5`` and ``"500*mNm"``.
@@ -65,11 +83,6 @@ class Quantity:
         if self.minimum == 0.0:
             return "positive" if self.open_minimum else "zero or positive"
         return f"{'greater than' if self.open_minimum else 'at least'} {self.minimum:g}"
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -124,28 +137,18 @@ def written(value: object) -> str:
 
 
 @dc.dataclass(frozen=True)
-class Each:
+class Each(Reader):
     """Annotation of a number for all, a list with one for each, or a table by name."""
 
     quantity: Quantity
     """What each number must be."""
 
     def read(self, value: object) -> float | tuple[float, ...] | dict[str, float]:
-        """Return the number, the tuple or the table.
-
-        Raises:
-            InputError: Some number is not acceptable.
-        """
         if isinstance(value, Mapping):
             return {str(name): self.quantity.read(item) for name, item in value.items()}
         if isinstance(value, list | tuple):
             return tuple(self.quantity.read(item) for item in value)
         return self.quantity.read(value)
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -162,7 +165,7 @@ NumberByName = float | dict[str, float]
 
 
 @dc.dataclass(frozen=True, eq=False)
-class ByName:
+class ByName(Reader):
     """Annotation of one value for all, or a table of values by name.
 
     ``Annotated[NumberByName, ByName(Quantity("N m", minimum=0.0).read)]`` takes ``0.5`` and
@@ -175,11 +178,6 @@ class ByName:
     """JSON Schema of one value."""
 
     def read(self, value: object) -> Any:
-        """Return the value, or the table.
-
-        Raises:
-            InputError: Some value is not acceptable.
-        """
         if not isinstance(value, Mapping):
             return self.read_one(value)
         table = {}
@@ -189,11 +187,6 @@ class ByName:
             except InputError as error:
                 raise InputError(f"{name}: {error}") from None
         return table
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

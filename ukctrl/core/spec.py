@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Any, TypeVar, dataclass_transform
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields.types import STRICT
 from ukctrl.core.files.toml import explain
 
 T = TypeVar("T")
+STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+"""Configuration of every dataclass that is read from a file."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

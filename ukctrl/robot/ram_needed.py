@@ -1,4 +1,4 @@
-"""Whether this machine can hold a robot."""
+"""Whether this machine has the working memory that a robot needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The field types themselves."""
+"""Field types of everything that a TOML file can say: finite numbers with units, vectors, files.
+
+A number may be written as text (``"30*deg"``, ``"2*pi"``); a truth value is never a number. Each
+check speaks in a sentence that reads on from the key path: ``path.radius: must be positive; got
+-3.0.`` Relative file names are resolved against ``{"base": Path}`` of the validation context, which
+is the folder of the file being read, or else against the current folder.
+
+A class that a file can describe is decorated with `spec`; its fields have these types. An own
+range or unit: ``Annotated[float, Quantity("N m", minimum=0.0)]``. What goes with the types is
+handed on from here, so that such a class has one place to import from.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +21,24 @@ from typing import Annotated
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     ValidationInfo,
     WithJsonSchema,
 )
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.syntax import MAX_LENGTH, read
-from ukctrl.core.fields.field_checks import Listed, Quantity, finite, is_number, written
-
-STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-"""Configuration of every dataclass that is read from a file."""
+from ukctrl.core.field_checks import NUMBER as NUMBER
+from ukctrl.core.field_checks import ByName as ByName
+from ukctrl.core.field_checks import Each as Each
+from ukctrl.core.field_checks import Instance as Instance
+from ukctrl.core.field_checks import Listed as Listed
+from ukctrl.core.field_checks import NumberByName as NumberByName
+from ukctrl.core.field_checks import Quantity as Quantity
+from ukctrl.core.field_checks import finite
+from ukctrl.core.field_checks import is_number as is_number
+from ukctrl.core.field_checks import written as written
+from ukctrl.core.spec import STRICT as STRICT
+from ukctrl.core.spec import spec as spec
 
 Number = Annotated[float, Quantity()]
 """Finite number in any unit."""
