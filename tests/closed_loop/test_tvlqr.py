@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import Baumgarte, Lqr, NoControl, Servo, Tvlqr
 from ukctrl.control.planned.nominal_motion import by_law
-from ukctrl.control.regulators.tvlqr import riccati_backwards, ticks_backwards
+from ukctrl.control.planned.planned_laws import riccati_backwards, ticks_backwards
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.mechanics.constraints import Expression as Rows

@@ -54,13 +54,11 @@ from ukctrl.control.planned.inversion.flat import Flat
 from ukctrl.control.planned.inversion.inversion import Inversion, JointMotion
 from ukctrl.control.planned.inversion.servo_dae import ServoDae
 from ukctrl.control.planned.inversion.stable import StableInversion
-from ukctrl.control.planned.law import Feedforward
 from ukctrl.control.planned.nominal_motion import Nominal
-from ukctrl.control.regulators.lqr import Lqi, Lqr
+from ukctrl.control.planned.planned_laws import Feedforward, Tvlqr
 from ukctrl.control.regulators.pole_placement import PolePlacement
-from ukctrl.control.regulators.regulator import Regulation
+from ukctrl.control.regulators.regulator import Lqi, Lqr, Regulation
 from ukctrl.control.regulators.riccati import Regulator
-from ukctrl.control.regulators.tvlqr import Tvlqr
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.io_linearisation import IoLinearisation
 from ukctrl.control.special.swing_up import SwingUp

@@ -9,7 +9,6 @@ adaptive integrator, which revisits times, and a sampled loop.
 from __future__ import annotations
 
 import abc
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
@@ -22,6 +21,7 @@ from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
+from ukctrl.core.kinds import kind_of
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -262,9 +262,7 @@ class Controller(abc.ABC):
 def law_name(controller: Controller) -> str:
     """Return what a law is called: its name, else its kind as a file says it, else its class."""
     law = type(controller)
-    # A user's own class has no kind, or that of the law which it extends.
-    kind = getattr(controller, "kind", None) if "kind" in inspect.get_annotations(law) else None
-    return controller.name or (kind if isinstance(kind, str) else law.__name__)
+    return controller.name or kind_of(law) or law.__name__
 
 
 @spec

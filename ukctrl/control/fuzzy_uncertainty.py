@@ -58,9 +58,8 @@ class Fuzzy:
                 "a fuzzy number must be LOW:PEAK:HIGH, LOW:LEFT:RIGHT:HIGH or one number, such as "
                 f"0:0.3:1; got '{text}'."
             )
-        if len(numbers) == 1:
-            return Fuzzy.crisp(numbers[0])
-        return Fuzzy(numbers[0], numbers[1], numbers[-2], numbers[-1])
+        edges = numbers if len(numbers) > 1 else 3 * numbers
+        return Fuzzy(edges[0], edges[1], edges[-2], edges[-1])
 
     @staticmethod
     def crisp(value: float) -> Fuzzy:
@@ -162,8 +161,7 @@ class FuzzyGain:
 
     def curve(self, points: int = 81) -> Array:
         """Return gains from a hundredth of the best to a hundred times that, in even ratios."""
-        gains: Array = self.kappa * np.logspace(-2.0, 2.0, points)
-        return gains
+        return np.asarray(self.kappa * np.logspace(-2.0, 2.0, points))
 
     @property
     def kappa(self) -> float:

@@ -28,5 +28,3 @@ if TYPE_CHECKING:
 else:
     AnyAllocation = any_of(kinds(__name__, Allocation))
 """Any allocation of the catalogue, told apart by its ``kind``."""
-
-__all__ = ["AnyAllocation"]

@@ -22,9 +22,10 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.algebra.priorities import hierarchy_input, row_lengths
+from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, unknown_name
-from ukctrl.core.fields import Fraction, Listed, Positive, Quantity, Text, spec
+from ukctrl.core.fields import Fraction, Listed, Positive, Text, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -146,10 +147,6 @@ class LevelAllocator(Allocator):
         return Served(u, H, miss)
 
 
-Near = Annotated[float, Quantity("1", minimum=0.0, open_minimum=True, maximum=1.0)]
-"""Fraction above zero, up to 1."""
-
-
 @spec
 class Damped(Allocation):
     r"""The least-norm input, damped in the directions in which the rows lose their grip.
@@ -175,7 +172,7 @@ class Damped(Allocation):
     """
 
     kind: Literal["damped"] = "damped"
-    near: Near = 0.02
+    near: Threshold = 0.02
     r"""Singular value $\epsilon$ at which damping begins; of a row at the start of the task, 1."""
     damping: Positive = 1.0
     r"""Damping $\delta$ at the singularity, as a fraction of ``near``. More of it misses more of

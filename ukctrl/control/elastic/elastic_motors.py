@@ -71,19 +71,10 @@ class Motors:
         return self._inverse.input(snapshot, self._force)
 
 
-def angle_unit(robot: RobotInterface, joints: ElasticJoints) -> str:
-    """Return the unit of the joints' positions; of mixed ones, one a joint."""
-    return _together(_units(robot, joints))
-
-
-def effort_unit(robot: RobotInterface, joints: ElasticJoints) -> str:
-    """Return the unit of the joints' efforts; of mixed ones, one a joint."""
-    return _together(["N m" if unit == "rad" else "N" for unit in _units(robot, joints)])
-
-
-def _units(robot: RobotInterface, joints: ElasticJoints) -> list[str]:
-    return [robot.dof_units[i].removesuffix("/s") for i in joints.motors]
-
-
-def _together(units: list[str]) -> str:
-    return units[0] if len(set(units)) == 1 else ", ".join(units)
+def units_at(robot: RobotInterface, joints: ElasticJoints) -> tuple[str, str]:
+    """Return the units of the joints' positions and efforts; of mixed ones, one a joint."""
+    angles = [robot.dof_units[i].removesuffix("/s") for i in joints.motors]
+    efforts = ["N m" if unit == "rad" else "N" for unit in angles]
+    if len(set(angles)) == 1:
+        return angles[0], efforts[0]
+    return ", ".join(angles), ", ".join(efforts)

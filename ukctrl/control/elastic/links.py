@@ -26,9 +26,8 @@ from ukctrl.control.controller import Controller, Law
 from ukctrl.control.elastic.elastic_motors import (
     Motors,
     Refusal,
-    angle_unit,
-    effort_unit,
     elastic_joints,
+    units_at,
 )
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
@@ -238,7 +237,7 @@ class ThroughSpringsLaw(Law):
         """Return the torque of the springs, what it should be, and the error of the motors."""
         s, joints = dynamics.snapshot, self.joints
         wanted = self.links.wanted(s.t, s.q, s.v, memory).torque
-        effort, angle = effort_unit(s.robot, joints), angle_unit(s.robot, joints)
+        angle, effort = units_at(s.robot, joints)
         error = self.motor_error(dynamics, wanted)
         return {
             "spring_torque": Signal(self.spring_torque(dynamics), effort, "torque of the springs"),

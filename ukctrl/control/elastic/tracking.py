@@ -18,7 +18,7 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
-from ukctrl.control.elastic.elastic_motors import Motors, Refusal, angle_unit, elastic_joints
+from ukctrl.control.elastic.elastic_motors import Motors, Refusal, elastic_joints, units_at
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
@@ -208,7 +208,7 @@ class _ElasticLaw(Law):
         """Return how far motors and links are from the plan."""
         joints, s = self._joints, dynamics.snapshot
         theta, _, q = self._split(s.t)[0]
-        unit = angle_unit(s.robot, joints)
+        unit, _ = units_at(s.robot, joints)
         return {
             "motor_error": Signal(
                 s.q[joints.motor_coordinates] - theta, unit, "motors minus their plan"

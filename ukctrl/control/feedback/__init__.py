@@ -33,5 +33,3 @@ if TYPE_CHECKING:
 else:
     AnyFeedback = any_of(kinds(__name__, Feedback))
 """Any feedback of the catalogue."""
-
-__all__ = ["AnyFeedback"]

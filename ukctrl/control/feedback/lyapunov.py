@@ -3,16 +3,17 @@ r"""The decrease of a Lyapunov function, demanded as one scalar row."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow
 from ukctrl.control.feedback.surface import Decay, Surface, SurfaceFeedback
 from ukctrl.control.task import Signal
+from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InfeasibleConstraint
-from ukctrl.core.fields import NonNegative, Positive, Quantity, Rate, spec
+from ukctrl.core.fields import NonNegative, Positive, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -58,7 +59,7 @@ class Lyapunov(Feedback):
     [weighed unit of the rows per s^2]."""
     weight: PositivePerRow = 1.0
     """Weight of the rows, the diagonal of $P$ [1/unit^2]."""
-    least_grip: Annotated[float, Quantity("1", minimum=0.0, open_minimum=True, maximum=1.0)] = 1e-6
+    least_grip: Threshold = 1e-6
     r"""The row counts as vanished where $|n^\top A G|$ is less than this of $|n^\top A| |G|$."""
 
     def promised(self) -> Decay:

@@ -1,5 +1,4 @@
-"""Regulators about an equilibrium or along a motion.
+"""Regulators about an equilibrium.
 
-``riccati``: optimal gains. ``regulator``: what those about an equilibrium share; ``lqr``,
-``pole_placement``. ``tvlqr``: along a motion.
+``riccati``: optimal gains. ``regulator``: what all share; LQR and LQI. ``pole_placement``.
 """

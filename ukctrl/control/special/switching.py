@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 
 from ukctrl.control.baselines.joint_space import PdGravity
 from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
-from ukctrl.control.regulators.lqr import Lqi, Lqr
 from ukctrl.control.regulators.pole_placement import PolePlacement
+from ukctrl.control.regulators.regulator import Lqi, Lqr
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.task import Signal, Task

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.fields import Quantity, Seconds, spec
+from ukctrl.core.fields import Fraction, Seconds, spec
 from ukctrl.simulation.effects.effect import Bench, ClockEffect
-
-Probability = Annotated[float, Quantity("1", minimum=0.0, maximum=1.0)]
 
 
 @final
@@ -50,7 +48,7 @@ class MissedTicks(ClockEffect):
 
     kind: Literal["missed_ticks"] = "missed_ticks"
     alone: ClassVar[bool] = True
-    probability: Probability
+    probability: Fraction
     """Of each tick."""
 
     def ticks(self, times: Vector, bench: Bench, rng: np.random.Generator) -> Vector:

@@ -151,14 +151,14 @@ def hand_over(
     notes = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "controller.toml", _card(scenario))
-        _write(folder / "scenario.toml", toml_text(scenario.to_table()))
-        _write(folder / "controller.py", _script(scenario, runtime, trust))
+        write_atomically(folder / "controller.toml", _card(scenario).encode())
+        write_atomically(folder / "scenario.toml", toml_text(scenario.to_table()).encode())
+        write_atomically(folder / "controller.py", _script(scenario, runtime, trust).encode())
         write_csv(table, folder / "motion.csv")
         write_parquet(table, units, folder / "motion.parquet")
         if driven_joints(runtime.robot):
             text = joint_trajectory(result, runtime.robot, every)
-            _write(folder / "trajectory.yaml", text)
+            write_atomically(folder / "trajectory.yaml", text.encode())
             files["trajectory.yaml"] = "ROS 2 trajectory_msgs/JointTrajectory of the driven joints"
         else:
             (folder / "trajectory.yaml").unlink(missing_ok=True)
@@ -194,10 +194,6 @@ def _outside(value: object) -> list[str]:
     if not isinstance(inner, Iterable):
         return []
     return list(dict.fromkeys(path for part in inner for path in _outside(part)))
-
-
-def _write(path: Path, text: str) -> None:
-    write_atomically(path, text.encode())
 
 
 def _script(scenario: Scenario, runtime: Runtime, trust: bool) -> str:

@@ -13,18 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
-from ukctrl.simulation.result.quantities import Labels, reaction_unit
+from ukctrl.simulation.result.quantities import reaction_unit
 from ukctrl.simulation.result.samples import Samples
 
 ALONG_THE_GROUND = ("slip_x", "slip_y", "along", "across")
 """Rows of contacts and of wheels whose reactions lie in the ground's plane."""
 LIMIT_RTOL = 1e-9
 """An input this close to its limit, relatively, is at its limit."""
-
-
-def rows_of(labels: Labels, block: str | None) -> NDArray[np.intp]:
-    """Return the indices of the rows of a servo block, or of all."""
-    return np.arange(len(labels.rows)) if block is None else labels.block_rows(block)
 
 
 def time_mean(time: Array, values: Array) -> float:
@@ -59,7 +54,7 @@ def running_integral(time: Array, values: Array) -> Array:
 def holonomic(samples: Samples, block: str | None = None) -> NDArray[np.intp]:
     """Return the indices of the rows that have a `phi`: not all of its samples are NaN."""
     has_phi: NDArray[np.bool_] = np.any(~np.isnan(samples["phi"]), axis=0)
-    rows = rows_of(samples.labels, block)
+    rows = samples.labels.block_rows(block)
     return rows[has_phi[rows]]
 
 
@@ -77,7 +72,7 @@ def error_norm(samples: Samples, name: str, block: str | None = None) -> Array:
     if name == "phi":
         values = values[:, holonomic(samples, block)]
     elif name == "beta":
-        values = values[:, rows_of(samples.labels, block)]
+        values = values[:, samples.labels.block_rows(block)]
     elif name == "passive_phi":
         values = values[:, ~np.isnan(values).all(axis=0)]
     if values.shape[1] == 0:

@@ -123,9 +123,9 @@ class Labels:
         """The servo blocks, in order of their first row."""
         return tuple(dict.fromkeys(self.row_blocks))
 
-    def block_rows(self, block: str) -> NDArray[np.intp]:
-        """Return the indices of the rows of one servo block."""
-        return np.flatnonzero([name == block for name in self.row_blocks])
+    def block_rows(self, block: str | None) -> NDArray[np.intp]:
+        """Return the indices of the rows of one servo block, or of all."""
+        return np.flatnonzero([block in (None, name) for name in self.row_blocks])
 
 
 def per_second(unit: str) -> str:

@@ -26,5 +26,3 @@ AnyInversion = Annotated[
 ]
 """Any source of a motion to follow, told apart by its ``kind``: an inversion, or a servo law, whose
 own run with the believed robot is the motion."""
-
-__all__ = ["AnyInversion"]

@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.planned.inversion.dae_equations import Equations
-from ukctrl.control.planned.inversion.marching import Marcher, Stages, radau
+from ukctrl.control.planned.inversion.marching import Stages, radau
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest
@@ -67,15 +67,6 @@ class Horizon:
             inputs = (1.0 - nodes) * u[k] + nodes * u[k + 1]
             steps.append(Stages(self._t + k * self._h, q[k], xi, v, inputs))
         return steps
-
-    def marched(self, q: Vector, u: Vector, count: int) -> list[Stages]:
-        """Return steps forwards in time, from rest.
-
-        Raises:
-            InputError: Some step cannot be made; time and row are named.
-        """
-        marcher = Marcher(self._equations, self._scheme, self._h, "controller.along.step")
-        return marcher.march(self._t, q, np.zeros(self._equations.n), u, count)
 
     def solve(self, guess: list[Stages], ends: tuple[End, End]) -> list[Stages]:
         """Return the steps that solve the DAE.

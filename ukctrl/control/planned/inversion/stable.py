@@ -10,6 +10,7 @@ import numpy as np
 from ukctrl.control.planned.inversion.boundary import End, Horizon
 from ukctrl.control.planned.inversion.dae_equations import Equations, require_low
 from ukctrl.control.planned.inversion.inversion import Inversion
+from ukctrl.control.planned.inversion.marching import Marcher, radau
 from ukctrl.control.planned.inversion.rest import Side, rest, side, stands
 from ukctrl.control.planned.inversion.servo_dae import StageCount, dense
 from ukctrl.control.planned.joint_motion import MAX_KNOTS
@@ -110,7 +111,9 @@ class StableInversion(Inversion):
             way = [(q, u)] * before + way + [(end_q, end_u)] * after
             guess = horizon.creeping(*(np.array(part) for part in zip(*way, strict=True)))
         else:
-            guess = horizon.marched(q, u, len(way) - 1 + after)
+            marcher = Marcher(equations, radau(self.stages), step, "controller.along.step")
+            still, whole = np.zeros(robot.nv), len(way) - 1 + after
+            guess = marcher.march(task.start - before * step, q, still, u, whole)
         steps = horizon.solve(guess, ends)
         q0 = robot.integrate(steps[0].base, steps[0].xi[0])
         nominal = dense(equations, steps, q0, steps[0].v[0], u, step, [*corners, until])

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ukctrl.core.errors import unknown_name
-from ukctrl.simulation.result.measures import rows_of
 from ukctrl.simulation.result.metrics.metric import Metric
 from ukctrl.simulation.result.metrics.metric_table import METRICS
 from ukctrl.simulation.result.quantities import FIELDS, Labels, common_unit, per_second
@@ -68,7 +67,7 @@ def describe(name: str, labels: Labels | None = None) -> Metric:
 def unit_in(name: str, labels: Labels) -> str:
     """Return the unit of a metric for a robot and task with these labels: `m`, or `m, rad`."""
     unit = describe(name).unit
-    rows = rows_of(labels, name.partition(".")[2] or None)
+    rows = labels.block_rows(name.partition(".")[2] or None)
     at_position = [labels.row_units[i] for i in rows]
     known = {
         "phi": common_unit(at_position),
