@@ -157,7 +157,7 @@ def cleaned(zeros: Poles) -> Poles:
     return ordered
 
 
-NOTHING = 1e-8
+RANK_RTOL = 1e-8
 """A singular value below this fraction of the system's counts as zero."""
 
 
@@ -191,21 +191,21 @@ def unseen(A: Matrix, B: Matrix, C: Matrix, positions: int) -> Unseen:
 
     size = scale(A, positions)
     scaled = A * size / size[:, None]
-    small = NOTHING * max(float(np.linalg.norm(scaled, 2)) if len(A) else 0.0, 1e-300)
-    inputs = orth(_of_unit_length((B / size[:, None]).T).T, rcond=NOTHING)
-    V = _kernel(_of_unit_length(C * size), NOTHING)
+    small = RANK_RTOL * max(float(np.linalg.norm(scaled, 2)) if len(A) else 0.0, 1e-300)
+    inputs = orth(_of_unit_length((B / size[:, None]).T).T, rcond=RANK_RTOL)
+    V = _kernel(_of_unit_length(C * size), RANK_RTOL)
     while V.shape[1]:
-        allowed = orth(np.hstack([V, inputs]), rcond=NOTHING)
+        allowed = orth(np.hstack([V, inputs]), rcond=RANK_RTOL)
         moved = scaled @ V
         invariant = _kernel(moved - allowed @ (allowed.T @ moved), small)
         if invariant.shape[1] == V.shape[1]:
             break
         V = V @ invariant
     moved, leaving = scaled @ V, inputs - V @ (V.T @ inputs)
-    u = -np.linalg.lstsq(leaving, moved - V @ (V.T @ moved), rcond=NOTHING)[0]
+    u = -np.linalg.lstsq(leaving, moved - V @ (V.T @ moved), rcond=RANK_RTOL)[0]
     inside = V.T @ (moved + inputs @ u)
-    reached = _reachable(inside, V.T @ inputs @ _kernel(leaving, NOTHING), small)
-    others = _kernel(reached.T, NOTHING)
+    reached = _reachable(inside, V.T @ inputs @ _kernel(leaving, RANK_RTOL), small)
+    others = _kernel(reached.T, RANK_RTOL)
     basis = size[:, None] * (V @ np.hstack([reached, others]))
     return Unseen(basis, reached.shape[1], others.T @ inside @ others)
 
@@ -213,7 +213,7 @@ def unseen(A: Matrix, B: Matrix, C: Matrix, positions: int) -> Unseen:
 def _of_unit_length(rows: Matrix) -> Matrix:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     longest = float(length.max(initial=0.0))
-    return np.where(length > NOTHING * longest, rows / np.where(length > 0.0, length, 1.0), 0.0)
+    return np.where(length > RANK_RTOL * longest, rows / np.where(length > 0.0, length, 1.0), 0.0)
 
 
 def _kernel(rows: Matrix, small: float) -> Matrix:
@@ -228,7 +228,7 @@ def _kernel(rows: Matrix, small: float) -> Matrix:
 def _reachable(A: Matrix, B: Matrix, small: float) -> Matrix:
     """Return an orthonormal basis of the states that inputs reach."""
     U, sigma, _ = np.linalg.svd(B, full_matrices=False)
-    space = U[:, sigma > NOTHING]  # the inputs are of unit length
+    space = U[:, sigma > RANK_RTOL]  # the inputs are of unit length
     while True:
         moved = A @ space
         U, sigma, _ = np.linalg.svd(moved - space @ (space.T @ moved), full_matrices=False)
