@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario, check, check_figure
+from ukctrl.analysis.check.feasibility import uses
 from ukctrl.analysis.check.inverse_kinematics import clash, rates, time_derivatives, walk
-from ukctrl.analysis.check.limit_use import uses
 from ukctrl.analysis.check.ranks_along import ranks_along, realisation
 from ukctrl.analysis.check.task_motion import motion_of
 from ukctrl.cli import main
@@ -32,21 +32,21 @@ def walked(name, times, **changes):
 def test_a_walk_has_the_velocities_and_accelerations_of_the_joint_motion():
     times = np.linspace(0.0, 1.0, 51)
     loop, stack, path = walked("scara-helix", times)
-    found = rates(stack, path)
+    v, _ = rates(stack, path)
     task = Task(robot=loop.robot, servo=loop.scenario.servo, q=loop.state.q, v=loop.state.v,
                 duration=1.0)  # fmt: skip
     other = by_joint_motion(task, 0.002)
     np.testing.assert_allclose(path.q, other.q[::10], **EXACT)
-    np.testing.assert_allclose(found.v, other.v[::10], **SPLINE)
+    np.testing.assert_allclose(v, other.v[::10], **SPLINE)
 
 
 def test_accelerations_on_a_rotation_are_those_of_its_velocities():
     """On a quaternion: the derivative of the body's angular velocity, by differences of v."""
     times = np.linspace(0.0, 1.0, 201)
     _, stack, path = walked("quadrotor-attitude", times)
-    found = rates(stack, path)
-    once, _ = time_derivatives(times, found.v)
-    np.testing.assert_allclose(found.a, once, rtol=0.0, atol=1e-6)
+    v, a = rates(stack, path)
+    once, _ = time_derivatives(times, v)
+    np.testing.assert_allclose(a, once, rtol=0.0, atol=1e-6)
 
 
 def test_seven_points_differentiate_polynomials_of_degree_six_exactly():

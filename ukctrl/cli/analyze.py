@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.analyze_text import show_analysis
+from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
+from ukctrl.cli.terminal.lines import Line, answer
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.analysis.linear import Design
@@ -72,7 +74,6 @@ def analyze(
     from ukctrl.analysis.linear import analyze as analyze_scenario
     from ukctrl.analysis.linear import designed, equilibria, largest_period
     from ukctrl.analysis.linear.linear_page import write_analysis
-    from ukctrl.cli.terminal.analyze_text import as_table
 
     folder = folder_of(out or Path("out") / f"analyze-{file_name(chosen.name)}")
     with about(scenario):
@@ -86,10 +87,11 @@ def analyze(
         _write_card(card, chosen, design)
     data = as_table(result, rests, design, period, card)
     write_analysis(result, data, folder)
-    if not quiet:
-        show_analysis(
-            result, folder, as_json, equilibria=rests, design=design, period=period, card=card
-        )
+
+    def lines() -> list[Line]:
+        return analysis_lines(result, folder, rests, design, period, card)
+
+    answer(quiet, as_json, lambda: data, lines)
     raise typer.Exit(1 if result.stability == "unstable" else 0)
 
 

@@ -12,6 +12,7 @@ from ukctrl.core.errors import InputError, UkctrlError, UnknownName
 
 if TYPE_CHECKING:
     from ukctrl.simulation.scenario import Scenario
+    from ukctrl.studies.tuning.gains import Range
 
 
 def scenario_of(
@@ -55,6 +56,22 @@ def pairs_of(changes: list[str] | None) -> dict[str, object]:
     return pairs
 
 
+def ranges_of(over: list[str] | None) -> dict[str, Range]:
+    """Return the ranges of gains that ``--over`` options give, by their paths.
+
+    Raises:
+        InputError: One of them is no range, or a gain has two.
+    """
+    from ukctrl.studies.tuning import read_range
+
+    ranges: dict[str, Range] = {}
+    for path, ends in map(read_range, over or []):
+        if path in ranges:
+            raise InputError(f"--over gives '{path}' two ranges.")
+        ranges[path] = ends
+    return ranges
+
+
 def card_of(controller: str, scenario: str) -> str:
     """Return the card that an option names.
 
@@ -80,12 +97,6 @@ def about(scenario: str) -> Iterator[None]:
         yield
     except UkctrlError as error:
         raise InputError(f"{scenario}: {str(error).removeprefix('scenario: ')}") from None
-
-
-def file_name(name: str) -> str:
-    """Return a name that stays inside the folder it is written to, whatever a file calls itself."""
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
-    return safe.strip("-.")[:100] or "run"
 
 
 def folder_of(path: Path) -> Path:

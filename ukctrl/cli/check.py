@@ -10,8 +10,9 @@ import typer
 
 from ukctrl.cli.arguments import about, folder_of, pairs_of, scenario_of
 from ukctrl.cli.options import Card, Json, Quiet, Set, Trust
-from ukctrl.cli.terminal.check_text import show_check
-from ukctrl.cli.terminal.summaries import show_conformance
+from ukctrl.cli.terminal.check_text import check_lines
+from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.terminal.summaries import conformance_lines
 from ukctrl.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def check(
     folder = None if out is None else folder_of(out)
     if folder is not None:
         _write(outcome, folder)
-    if not quiet:
-        show_check(outcome, as_json, folder)
+    answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder))
     raise typer.Exit(0 if outcome.ok else 1)
 
 
@@ -117,5 +117,6 @@ def check_part(
     from ukctrl.analysis.conformance.examine import examine_file
 
     conformance = examine_file(path, settings, Scenario.load(on or "scara-helix"), trust=trust)
-    show_conformance(conformance, as_json)
+    data = [each.to_dict() for each in conformance]
+    answer(False, as_json, lambda: data, lambda: conformance_lines(conformance))
     raise typer.Exit(0 if all(each.ok for each in conformance) else 1)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, card_of, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, card_of, folder_of, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import clean
+from ukctrl.cli.terminal.lines import answer, clean
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.studies_text import show_comparison
+from ukctrl.cli.terminal.studies_text import comparison_lines
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.studies.comparison import Entry
@@ -116,8 +117,7 @@ def compare(
         stop.hold()
         write_comparison(comparison, folder)
         journal.remove()
-        if not quiet:
-            show_comparison(comparison, folder, as_json)
+        answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
     complete = not comparison.conditions.stopped
     completed = complete and all(run.completed for run in comparison.outcomes)
     raise typer.Exit(0 if completed else 1)
@@ -142,27 +142,21 @@ def _entry(text: str, scenario: str) -> Entry:
 
 
 def _levels(text: str | None) -> list[float]:
-    from ukctrl.core.files.table_paths import parse_value
+    from ukctrl.core.files.table_paths import parse_number
 
-    if text is None:
-        return []
-    values = [parse_value(part.strip()) for part in text.split(",")]
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
-    return [float(value) for value in values if isinstance(value, int | float)]
+    parts = [] if text is None else text.split(",")
+    levels = [level for part in parts if (level := parse_number(part.strip())) is not None]
+    if len(levels) < len(parts):
+        raise InputError(f"--mismatch must be fractions such as 0,0.1,0.2; got '{text}'.")
+    return levels
 
 
 def _budget(tune: int | None, cost: str | None, over: list[str] | None) -> Budget | None:
-    from ukctrl.studies.tuning import Budget, read_range
+    from ukctrl.studies.tuning import Budget
 
     if tune is None:
         for name, value in (("cost", cost), ("over", over)):
             if value:
                 raise InputError(f"--{name} is about tuning; give --tune BUDGET with it.")
         return None
-    ranges = [read_range(text) for text in over or []]
-    repeated = [path for k, (path, _) in enumerate(ranges) if path in dict(ranges[:k])]
-    if repeated:
-        raise InputError(f"--over gives '{repeated[0]}' two ranges.")
-    return Budget(simulations=tune, cost=cost or "rms_phi", over=dict(ranges))
+    return Budget(simulations=tune, cost=cost or "rms_phi", over=ranges_of(over))

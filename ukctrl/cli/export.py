@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.summaries import show_export
+from ukctrl.cli.terminal.summaries import export_data, export_lines
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.catalog import file_name
 
 Period = Annotated[
     str | None,
@@ -61,16 +63,15 @@ def export(
         stop.hold()
         with about(scenario):
             done = hand_over(chosen, result, folder, points=every, trust=trust)
-        if not quiet:
-            show_export(done, as_json)
+        answer(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))
     good = result.status == "completed" and done.replay.worst == 0.0
     raise typer.Exit(0 if good else 1)
 
 
 def _seconds(name: str, text: str) -> float:
-    from ukctrl.core.files.table_paths import parse_value
+    from ukctrl.core.files.table_paths import parse_number
 
-    value = parse_value(text)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1e6:
+    value = parse_number(text)
+    if value is None or not 0.0 < value < 1e6:
         raise InputError(f"--{name} must be a positive time in seconds; got '{text}'.")
-    return float(value)
+    return value

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ukctrl.cli.options import Json
-from ukctrl.cli.terminal.lines import write_json
-from ukctrl.cli.terminal.summaries import show_catalogue, show_workspace
+from ukctrl.cli.terminal.lines import answer, show, write_json
+from ukctrl.cli.terminal.summaries import catalogue_lines, workspace_lines
 from ukctrl.core.errors import InputError
 
 
@@ -33,7 +33,8 @@ def list_catalogue(
     if what == "parts":
         from ukctrl.simulation.scenario.part_kinds import part_kinds
 
-        show_catalogue(part_kinds(), as_json)
+        sorts = part_kinds()
+        answer(False, as_json, lambda: sorts, lambda: catalogue_lines(sorts))
         return
     kinds = [kind for kind in catalog.KINDS if what in (None, kind)]
     catalogue: dict[str, dict[str, str]] = {}
@@ -46,7 +47,7 @@ def list_catalogue(
             except InputError as error:  # one broken file must not hide the others
                 entries[name] = f"(cannot be read: {error})"
         catalogue[kind] = entries
-    show_catalogue(catalogue, as_json)
+    answer(False, as_json, lambda: catalogue, lambda: catalogue_lines(catalogue))
 
 
 def init(
@@ -55,7 +56,7 @@ def init(
     """Start a workspace: the three folders, with a scenario of your own to edit."""
     from ukctrl.cli.workspace import create
 
-    show_workspace(create(directory), directory)
+    show(workspace_lines(create(directory), directory))
 
 
 def schema(

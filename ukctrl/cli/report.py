@@ -9,9 +9,10 @@ import typer
 
 from ukctrl.cli.arguments import folder_of
 from ukctrl.cli.options import Json, Quiet, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
-from ukctrl.cli.terminal.studies_text import show_study
-from ukctrl.cli.terminal.summaries import show_result
+from ukctrl.cli.terminal.studies_text import study_data, study_lines
+from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.core.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a study or of a run.")]
@@ -65,69 +66,38 @@ def report(
     A study that is still running, or was stopped, is reported as far as it is.
     """
     if (folder / "study.json").is_file():
-        limits, pairs = limits_of(require), pairs_of(maps)
-        home = folder_of(out or folder)
-        _study(
-            folder,
-            home,
-            cost=cost,
-            require=limits,
-            maps=pairs,
-            again=not no_replay,
-            trust=trust,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        from ukctrl.studies.insight import write_study_report
+        from ukctrl.studies.sweep import Study
+
+        limits, pairs, home = limits_of(require), pairs_of(maps), folder_of(out or folder)
+        with progress_bar("replay", quiet or as_json, "runs") as progress:
+            report_files = write_study_report(
+                Study.load(folder),
+                home,
+                cost=cost,
+                require=limits,
+                maps=pairs,
+                again=not no_replay,
+                trust=trust,
+                progress=progress,
+            )
+        told = report_files.insight, home, report_files.replays
+        answer(quiet, as_json, lambda: study_data(*told), lambda: study_lines(*told))
     elif (folder / "result.nc").is_file():
         for name, given in (("cost", cost), ("require", require), ("map", maps)):
             if given:
                 raise InputError(f"--{name} is about studies; '{folder}' holds a single run.")
-        _run(folder, folder_of(out or folder), as_json, quiet)
+        from ukctrl.reports.run_page import write_report
+        from ukctrl.simulation.result.result import Result
+
+        home = folder_of(out or folder)
+        result = Result.load(folder)
+        write_report(result, home)
+        answer(quiet, as_json, result.summary, lambda: result_lines(result, home))
     else:
         raise InputError(
             f"'{folder}' must hold a study (study.json) or a run (result.nc); it has neither."
         )
-
-
-def _study(
-    folder: Path,
-    home: Path,
-    *,
-    cost: str | None,
-    require: dict[str, float],
-    maps: list[tuple[str, str]],
-    again: bool,
-    trust: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from ukctrl.studies.insight import write_study_report
-    from ukctrl.studies.sweep import Study
-
-    study = Study.load(folder)
-    with progress_bar("replay", quiet or as_json, "runs") as progress:
-        report_files = write_study_report(
-            study,
-            home,
-            cost=cost,
-            require=require,
-            maps=maps,
-            again=again,
-            trust=trust,
-            progress=progress,
-        )
-    if not quiet:
-        show_study(report_files.insight, home, as_json, report_files.replays)
-
-
-def _run(folder: Path, home: Path, as_json: bool, quiet: bool) -> None:
-    from ukctrl.reports.run_page import write_report
-    from ukctrl.simulation.result.result import Result
-
-    result = Result.load(folder)
-    write_report(result, home)
-    if not quiet:
-        show_result(result, home, as_json)
 
 
 def limits_of(require: list[str] | None) -> dict[str, float]:
@@ -136,17 +106,17 @@ def limits_of(require: list[str] | None) -> dict[str, float]:
     Raises:
         InputError: It is not METRIC=MAX.
     """
-    from ukctrl.core.files.table_paths import parse_value
+    from ukctrl.core.files.table_paths import parse_number
 
     limits: dict[str, float] = {}
     for text in require or []:
         name, _, given = (part.strip() for part in text.partition("="))
-        value = parse_value(given)
-        if not name or isinstance(value, bool) or not isinstance(value, int | float):
+        value = parse_number(given)
+        if not name or value is None:
             raise InputError(f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.")
         if name in limits:
             raise InputError(f"--require gives '{name}' two limits.")
-        limits[name] = float(value)
+        limits[name] = value
     return limits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,9 @@ import typer
 
 from ukctrl.cli.arguments import folder_of
 from ukctrl.cli.options import Json, Quiet
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import working
-from ukctrl.cli.terminal.reproduce_text import show_reproduction
+from ukctrl.cli.terminal.reproduce_text import reproduction_lines
 from ukctrl.cli.terminal.stop import stoppable
 
 Out = Annotated[
@@ -44,6 +46,6 @@ def reproduce(
             reproduction = recompute(keys, progress=stop.watch(progress))
         stop.hold()
         write_reproduction(reproduction, folder)
-        if not quiet:
-            show_reproduction(reproduction, folder, as_json)
+        lines = functools.partial(reproduction_lines, reproduction, folder)
+        answer(quiet, as_json, reproduction.to_dict, lines)
     raise typer.Exit(0 if reproduction.ok else 1)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.summaries import show_result
+from ukctrl.cli.terminal.summaries import result_lines
+from ukctrl.core.files.catalog import file_name
 
 
 def run(
@@ -34,6 +36,5 @@ def run(
         stop.hold()
         result.save(folder)
         write_report(result, folder)
-        if not quiet:
-            show_result(result, folder, as_json)
+        answer(quiet, as_json, result.summary, lambda: result_lines(result, folder))
     raise typer.Exit(0 if result.status == "completed" else 1)

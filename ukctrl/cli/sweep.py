@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.studies_text import show_study, show_unstarted
+from ukctrl.cli.terminal.studies_text import study_data, study_lines, unstarted_lines
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
     from ukctrl.studies.sweep import Cluster
@@ -129,8 +131,9 @@ def sweep(
                 progress=stop.watch(progress),
             )
         if study.table.empty:
-            if not quiet:
-                show_unstarted(study, as_json)
+            nothing = {"planned": study.about.plan.count, "finished": 0}
+            data = {"finished": False, "samples": nothing}
+            answer(quiet, as_json, lambda: data, lambda: unstarted_lines(study))
             raise typer.Exit(1)
         replays = None
         if no_report:
@@ -143,8 +146,8 @@ def sweep(
                     study, folder, again=study.finished, trust=trust, progress=replayed
                 )
         stop.hold()
-        if not quiet:
-            show_study(insight, folder, as_json, replays)
+        told = insight, folder, replays
+        answer(quiet, as_json, lambda: study_data(*told), lambda: study_lines(*told))
     raise typer.Exit(0 if study.finished else 1)
 
 

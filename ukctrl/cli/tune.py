@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, file_name, folder_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
+from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
-from ukctrl.cli.terminal.studies_text import show_fuzzy, show_tuned
+from ukctrl.cli.terminal.studies_text import fuzzy_lines, tuned_lines
 from ukctrl.core.errors import InputError
+from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
-    from ukctrl.simulation.scenario import Scenario
-    from ukctrl.studies.tuning import Budget, Plants
+    from ukctrl.studies.tuning import Plants
 
 BUDGET = 100
 """Simulations where nobody says how many."""
@@ -127,13 +128,26 @@ def tune(
     if fuzzy is not None:
         if over or cost or subject_to or vary or ensemble or mismatch or resume:
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
-        _choose(base, fuzzy, scenario, folder, as_json=as_json, quiet=quiet)
+        from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
+
+        with about(scenario):
+            choice = FuzzyChoice.of(base, fuzzy)
+        choice.save(folder_of(folder))
+        answer(quiet, as_json, choice.to_dict, lambda: fuzzy_lines(choice, folder))
         raise typer.Exit(0)
+    from ukctrl.studies.tuning import Budget
     from ukctrl.studies.tuning import tune as tune_controller
     from ukctrl.studies.tuning.tuning_page import write_tuned
 
-    plants = _plants(ensemble, mismatch, vary, aggregate, held_out)
-    budget = _budget(simulations, cost, subject_to, over, method, plants)
+    budget = Budget(
+        simulations=simulations,
+        cost=cost or "rms_phi",
+        subject_to=tuple(subject_to or ()),
+        over=ranges_of(over),
+        only=True,
+        method=method,
+        plants=_plants(ensemble, mismatch, vary, aggregate, held_out),
+    )
     from ukctrl.simulation.simulate import Simulation
 
     with stoppable(Simulation.run.__code__) as stop:
@@ -150,24 +164,10 @@ def tune(
             )
         stop.hold()
         write_tuned(tuned, folder)
-        if not quiet:
-            show_tuned(tuned, scenario, folder, as_json)
-        elif tuned.stopped and sys.stderr is not None:
+        answer(quiet, as_json, tuned.to_dict, lambda: tuned_lines(tuned, scenario, folder))
+        if quiet and tuned.stopped and sys.stderr is not None:
             print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
     raise typer.Exit(0 if tuned.ok else 1)
-
-
-def _choose(
-    base: Scenario, fuzzy: str, scenario: str, folder: Path, *, as_json: bool, quiet: bool
-) -> None:
-    """Write the gain of least average cost over a fuzzy uncertainty, and print it."""
-    from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
-
-    with about(scenario):
-        choice = FuzzyChoice.of(base, fuzzy)
-    choice.save(folder_of(folder))
-    if not quiet:
-        show_fuzzy(choice, folder, as_json)
 
 
 def _plants(
@@ -195,29 +195,4 @@ def _plants(
         vary=factors,
         aggregate=cast("Aggregate", aggregate),
         held_out=held_out,
-    )
-
-
-def _budget(
-    simulations: int,
-    cost: str | None,
-    subject_to: list[str] | None,
-    over: list[str] | None,
-    method: str,
-    plants: Plants,
-) -> Budget:
-    from ukctrl.studies.tuning import Budget, read_range
-
-    ranges = [read_range(text) for text in over or []]
-    repeated = [path for k, (path, _) in enumerate(ranges) if path in dict(ranges[:k])]
-    if repeated:
-        raise InputError(f"--over gives '{repeated[0]}' two ranges.")
-    return Budget(
-        simulations=simulations,
-        cost=cost or "rms_phi",
-        subject_to=tuple(subject_to or ()),
-        over=dict(ranges),
-        only=True,
-        method=method,
-        plants=plants,
     )

@@ -9,7 +9,8 @@ from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_plant, unreached_modes, unseen_modes
 from ukctrl.analysis.linear.linear_loop import growth_of, idle
 from ukctrl.analysis.linear.linear_page import write_analysis
-from ukctrl.cli.terminal.analyze_text import as_table, show_analysis
+from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
+from ukctrl.cli.terminal.lines import show
 from ukctrl.robot import Lagrangian
 
 pytestmark = pytest.mark.portable
@@ -93,7 +94,7 @@ def test_data_and_page_hold_what_was_found(name, tmp_path):
 
 def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    show_analysis(analyze(Scenario.load("scara-helix-bench")), tmp_path, as_json=False)
+    show(analysis_lines(analyze(Scenario.load("scara-helix-bench")), tmp_path))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("scara-helix-bench: stable at this moment: the slowest mode decays")
     assert max(map(len, lines[:-2])) <= 80

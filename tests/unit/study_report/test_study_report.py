@@ -291,13 +291,14 @@ def test_the_command_report_makes_the_page_of_a_study_or_of_a_run_again(
 
 def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    from ukctrl.cli.terminal.studies_text import show_study
+    from ukctrl.cli.terminal.lines import show, write_json
+    from ukctrl.cli.terminal.studies_text import study_data, study_lines
 
     report = write_study_report(swept, tmp_path, again=False)
-    show_study(report.insight, tmp_path, False, report.replays)
+    show(study_lines(report.insight, tmp_path, report.replays))
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
-    show_study(report.insight, tmp_path, True)
+    write_json(study_data(report.insight, tmp_path, None))
     assert json.loads(capsys.readouterr().out)["finished"] is True
 
 

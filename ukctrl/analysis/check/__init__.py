@@ -3,8 +3,8 @@
 In order:
 
 1. ``at_start``: ranks, reach, closures, what the task leaves free.
-2. ``task_motion``, with ``inverse_kinematics`` and ``where_it_ends``: the motion it asks for.
-3. ``ranks_along``, ``feasibility``, ``needed_inputs``, ``limit_use``: what that motion takes.
+2. ``task_motion``, with ``inverse_kinematics``: the motion it asks for, and where it ends.
+3. ``ranks_along``, ``feasibility``, ``needed_inputs``: what that motion takes.
 4. ``control_period``: what the hold does to the errors.
 5. ``judgement``, ``findings``: what it all means. ``check`` asks them in this order.
 """

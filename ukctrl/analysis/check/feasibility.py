@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
-from ukctrl.analysis.check.limit_use import Use, most, uses
 from ukctrl.analysis.check.needed_inputs import (
     Miss,
     Refused,
@@ -17,13 +17,106 @@ from ukctrl.analysis.check.needed_inputs import (
     needed_inputs,
 )
 from ukctrl.analysis.check.task_motion import Motion
-from ukctrl.core.arrays import Matrix
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.measures import ALONG_THE_GROUND
 
 UNUSED = 1e-6
-"""Less than this part of a limit is nothing: a robot that rests needs rounding of its motors."""
+"""Less than this part of a limit, or of a unit without one, is nothing: rounding, not motion.
+
+A robot that rests needs rounding of its motors.
+"""
+TOLERANCE = 1e-6
+"""A limit is broken by more than this fraction of its size."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Use:
+    """What a motion takes of one motor or joint at its worst moment."""
+
+    name: str
+    unit: str
+    value: float
+    """Value nearest to, or furthest beyond, a limit [unit]."""
+    t: float
+    """When [s]."""
+    limit: float | None = None
+    """That limit [unit]; None where there is none, and `value` is the largest."""
+    beyond: float = 0.0
+    """By how much it is passed [unit]; zero where it is kept."""
+    since: float | None = None
+    """When it is passed first [s]; None where it is kept."""
+    share: float | None = None
+    """Part of the limit that is used, above 1 beyond it: of inputs and rates counted from zero, of
+    positions from the middle of their range; None without a limit."""
+
+
+def uses(
+    names: Sequence[str],
+    units: Sequence[str],
+    t: Vector,
+    values: Matrix,
+    low: Vector | Matrix,
+    high: Vector | Matrix,
+    centred: bool = False,
+) -> tuple[Use, ...]:
+    """Return of every column where it uses most of its limits, or else where it is largest.
+
+    Limits are one a column, or one each a time.
+    """
+    low, high = np.ones((len(t), 1)) * low, np.ones((len(t), 1)) * high
+    part, found = shares(values, low, high, centred), []
+    for i, (name, unit) in enumerate(zip(names, units, strict=True)):
+        x, share = values[:, i], part[:, i]
+        if not np.isfinite(share).any():
+            k = first_largest(np.abs(x), UNUSED)
+            found.append(Use(name=name, unit=unit, value=float(x[k]), t=float(t[k])))
+            continue
+        k = first_largest(share, UNUSED)
+        over, under = x - high[:, i], low[:, i] - x
+        size = np.where(over >= under, np.abs(high[:, i]), np.abs(low[:, i]))
+        past = np.maximum(over, under)
+        broken = past > TOLERANCE * np.maximum(size, 1e-6)
+        use = Use(
+            name=name,
+            unit=unit,
+            value=float(x[k]),
+            t=float(t[k]),
+            limit=float(high[k, i] if over[k] >= under[k] or share[k] <= UNUSED else low[k, i]),
+            beyond=max(0.0, float(past[k])) if broken.any() else 0.0,
+            since=float(t[int(np.argmax(broken))]) if broken.any() else None,
+            share=float(share[k]),
+        )
+        found.append(use)
+    return tuple(found)
+
+
+def shares(values: Matrix, low: Matrix, high: Matrix, centred: bool) -> Matrix:
+    """Return the part of its limits that each value uses, shape ``(k, n)``; NaN without one."""
+    both = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        middle = np.where(both, 0.5 * (low + high), 0.0)
+        # A range that does not contain zero, or begins there, has no zero to count from.
+        from_middle = both & (centred | (low > 0.0) | (high < 0.0))
+        middle = np.where(from_middle, middle, 0.0)
+        away = values - middle
+        bound = np.where(away >= 0.0, high - middle, middle - low)
+        width = np.where(both, high - low, 1.0)
+        share = np.where(bound > 0.0, np.abs(away) / bound, 1.0 + np.abs(away) / width)
+        share = np.where((bound <= 0.0) & (away == 0.0), 0.0, share)
+    part: Matrix = np.where(np.isfinite(bound), share, np.nan)
+    return part
+
+
+def most(values: Matrix, low: Vector | Matrix, high: Vector | Matrix, centred: bool) -> Vector:
+    """Return over time the largest part of a limit that is used, shape ``(k,)``."""
+    ones = np.ones((len(values), 1))
+    part = shares(values, ones * low, ones * high, centred)
+    most: Vector = np.fmax.reduce(part, axis=1, initial=np.nan)
+    return most
+
+
 PULLED = 1e-6
 """A pull of the ground below this fraction of the largest force is rounding."""
 
@@ -106,8 +199,7 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
     robot, count = loop.robot, len(motion.t)
     needed, missed = needed_inputs(loop, motion)
     law, refused = inputs_of_law(loop, motion)
-    low, high = np.full((2, count, robot.nu), np.inf)
-    low = -low
+    low, high = np.zeros((2, count, robot.nu))
     for k in range(count):
         low[k], high[k] = bounds(loop, motion, k)
     names, units = robot.actuators, robot.actuator_units
@@ -121,15 +213,8 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
     limited = np.flatnonzero(np.isfinite(robot.input_rate_limit))
     if known and limited.size and count > 2:
         change = np.gradient(needed[:, limited], motion.t, axis=0)
-        fastest = np.tile(robot.input_rate_limit[limited], (count, 1))
-        rates = uses(
-            [names[i] for i in limited],
-            [f"{units[i]}/s" for i in limited],
-            motion.t,
-            change,
-            -fastest,
-            fastest,
-        )
+        fastest, its_units = robot.input_rate_limit[limited], [f"{units[i]}/s" for i in limited]
+        rates = uses([names[i] for i in limited], its_units, motion.t, change, -fastest, fastest)
     velocities, positions = _joints(loop, motion)
     speeds = motion.v if motion.dynamic else np.full_like(motion.v, np.nan)
     used = np.column_stack(
@@ -142,16 +227,15 @@ def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
     loads = Loads(needed=needed, law=law, low=low, high=high, used=used)
     shown = law if asked else needed
     ground = _ground(loop, motion, shown) if known or asked else ()
+    limits = {"rates": rates, "velocities": velocities, "positions": positions}
     demands = Feasibility(
         inputs=inputs,
         law=lawful,
-        rates=rates,
-        velocities=velocities,
-        positions=positions,
         elsewhere=elsewhere,
         missed=missed,
         refused=refused,
         ground=ground,
+        **limits,
     )
     return demands, loads
 
@@ -162,34 +246,18 @@ def _joints(loop: Loop, motion: Motion) -> tuple[tuple[Use, ...], tuple[Use, ...
     if not len(motion.t):
         return (), ()
     motors = set() if robot.elastic is None else set(robot.elastic.motors.tolist())
-    most = robot.velocity_limit
-    fast = [i for i in np.flatnonzero(np.isfinite(most)).tolist() if i not in motors]
-    limit = np.tile(most[fast], (len(motion.t), 1))
-    units = robot.dof_units
-    velocities = uses(
-        [robot.dofs[i] for i in fast],
-        [units[i] for i in fast],
-        motion.t,
-        motion.v[:, fast],
-        -limit,
-        limit,
-    )
-    if not motion.dynamic:
-        velocities = ()
+    limited = np.flatnonzero(np.isfinite(robot.velocity_limit))
+    fast = [i for i in limited.tolist() if i not in motors] if motion.dynamic else []
+    limit = robot.velocity_limit[fast]
+    names, units = [robot.dofs[i] for i in fast], [robot.dof_units[i] for i in fast]
+    velocities = uses(names, units, motion.t, motion.v[:, fast], -limit, limit)
     low, high = robot.q_lower, robot.q_upper
     turned = set() if robot.elastic is None else set(robot.elastic.motor_coordinates.tolist())
     held = np.flatnonzero(np.isfinite(low) | np.isfinite(high)).tolist()
     held = [i for i in held if i not in turned]
-    ones = np.ones((len(motion.t), 1))
-    positions = uses(
-        [robot.coordinates[i] for i in held],
-        [robot.coordinate_units[i] for i in held],
-        motion.t,
-        motion.q[:, held],
-        ones * low[held],
-        ones * high[held],
-        True,
-    )
+    names = [robot.coordinates[i] for i in held]
+    units = [robot.coordinate_units[i] for i in held]
+    positions = uses(names, units, motion.t, motion.q[:, held], low[held], high[held], True)
     return velocities, positions
 
 
@@ -215,13 +283,6 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
         k = first_smallest(normal)
         needs = float((across[pushes] / normal[pushes]).max(initial=0.0))
         first = float(motion.t[int(np.argmax(pulls))]) if pulls.any() else None
-        contacts.append(
-            Grounded(
-                name=block,
-                least=float(normal[k]),
-                t=float(motion.t[k]),
-                lifts=first,
-                friction=needs,
-            )
-        )
+        least, t = float(normal[k]), float(motion.t[k])
+        contacts.append(Grounded(name=block, least=least, t=t, lifts=first, friction=needs))
     return tuple(contacts)

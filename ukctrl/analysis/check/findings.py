@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
+from ukctrl.analysis.check.inverse_kinematics import Stop
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
-from ukctrl.analysis.check.where_it_ends import Stop
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.mechanics.integrability.classify import Integrability

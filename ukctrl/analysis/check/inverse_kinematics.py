@@ -1,15 +1,18 @@
-"""Inverse kinematics along the path of a task, on any manifold, and where it ends."""
+"""Inverse kinematics along the path of a task, on any manifold, and which rows end it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import dataclasses as dc
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import least_norm_into
 from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import StartError
+from ukctrl.core.errors import StartError, quoted
+from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.start import solve_positions, solve_start
 
@@ -67,19 +70,8 @@ def walk(stack: Stack, q: Vector, times: Vector) -> Walk:
     return Walk(times, np.array(found), None)
 
 
-class Rates(NamedTuple):
-    """Velocities and accelerations of a walk, and how far they miss the rows."""
-
-    v: Matrix
-    """Shape ``(k, nv)``."""
-    a: Matrix
-    """Shape ``(k, nv)``."""
-    missed: Vector
-    """What is left of ``A v = c``, beside its terms, at the worst row, shape ``(k,)``."""
-
-
-def rates(stack: Stack, path: Walk) -> Rates:
-    r"""Return the velocities and accelerations of a walk.
+def rates(stack: Stack, path: Walk) -> tuple[Matrix, Matrix]:
+    r"""Return the velocities and accelerations of a walk, shape ``(k, nv)`` each.
 
     Near a knot $q(t) = q_k \oplus \xi(t)$, and there $v = \dot\xi$ and $a = \ddot\xi$ exactly,
     since the bracket of $\dot\xi$ with itself is zero. Both are taken from seven knots, and then
@@ -87,26 +79,26 @@ def rates(stack: Stack, path: Walk) -> Rates:
     """
     robot, count = stack.robot, len(path.t)
     v, a = np.zeros((count, robot.nv)), np.zeros((count, robot.nv))
-    missed = np.zeros(count)
     snapshot = robot.snapshot(robot.neutral)
-    wide = min(WINDOW, count)
-    step = float(path.t[1] - path.t[0]) if count > 1 else 1.0
-    for k in range(count):
-        begin = min(max(k - wide // 2, 0), count - wide)
-        if wide > 2:
-            xi = np.array([robot.difference(path.q[k], path.q[begin + j]) for j in range(wide)])
-            first, second = _derivatives(begin - k, wide)
-            v[k], a[k] = first @ xi / step, second @ xi / step**2
-        t = float(path.t[k])
+    for k, near, first, second, step in _windows(path.t):
+        xi = np.array([robot.difference(path.q[k], q) for q in path.q[near]])
+        v[k], a[k] = first @ xi / step, second @ xi / step**2
+    for k, t in enumerate(path.t.tolist()):
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
         v[k] -= _least_norm(rows.A, rows.beta)
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
-        size = np.abs(rows.A) @ np.abs(v[k]) + np.abs(rows.A @ v[k] - rows.beta)
-        missed[k] = float((np.abs(rows.beta) / (size + 1e-9)).max(initial=0.0))
         a[k] -= _least_norm(rows.A, rows.A @ a[k] - rows.b)
-    return Rates(v, a, missed)
+    return v, a
+
+
+def _windows(t: Vector) -> Iterator[tuple[int, slice, Vector, Vector, float]]:
+    """Yield every knot, those around it, the weights of both derivatives there, and the step."""
+    count, wide = len(t), min(WINDOW, len(t))
+    for k in range(count) if wide > 2 else ():
+        begin = min(max(k - wide // 2, 0), count - wide)
+        yield k, slice(begin, begin + wide), *_derivatives(begin - k, wide), float(t[1] - t[0])
 
 
 def _derivatives(first: int, count: int) -> tuple[Vector, Vector]:
@@ -119,16 +111,10 @@ def _derivatives(first: int, count: int) -> tuple[Vector, Vector]:
 
 def time_derivatives(t: Vector, values: Matrix) -> tuple[Matrix, Matrix]:
     """Return the first and the second derivative of evenly spaced values, column by column."""
-    count = len(t)
-    wide = min(WINDOW, count)
     first, second = np.zeros_like(values), np.zeros_like(values)
-    if wide > 2:
-        step = float(t[1] - t[0])
-        for k in range(count):
-            begin = min(max(k - wide // 2, 0), count - wide)
-            once, twice = _derivatives(begin - k, wide)
-            first[k] = once @ values[begin : begin + wide] / step
-            second[k] = twice @ values[begin : begin + wide] / step**2
+    for k, near, once, twice, step in _windows(t):
+        first[k] = once @ values[near] / step
+        second[k] = twice @ values[near] / step**2
     return first, second
 
 
@@ -196,3 +182,66 @@ def clash(stack: Stack, q: Vector, t: float) -> Clash:
         left=float(size[order[0]]),
         unit=stack.units[order[0]],
     )
+
+
+LOOKS = tuple(2.0**-k for k in range(8, 3, -1)) + tuple(k / 12.0 for k in range(1, 13))
+"""Parts of the time from the end of a motion to that of the run, when it is looked at again."""
+SOON = 6
+"""The first of them say whether rows can be met or not; the others by how much they are missed."""
+MET = 1e-9
+"""Rows that miss by less can be met [unit]."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Stop:
+    """Where a motion ends before the run does."""
+
+    t: float
+    """[s]."""
+    why: Literal["reach", "conflict", "branch", "law"]
+    """No configuration meets one constraint; or several together; or they can be met, but only by a
+    leap; or the law that moves the robot gives up."""
+    rows: tuple[str, ...]
+    """The rows that are to blame, the worst first."""
+    text: str
+    """The same as a sentence."""
+
+
+def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = "") -> Stop:
+    """Say which rows end a motion at a time.
+
+    Args:
+        stack: The passive rows, and then those of the task.
+        q: The last configuration that met them, shape ``(nq,)``.
+        t: When they could be met no longer [s].
+        end: End of the run [s].
+        own: The number of passive rows.
+        text: What to say where no row is to blame.
+    """
+    if not stack.holonomic.any():
+        return Stop(t=t, why="law", rows=(), text=text)
+    looks = [(t, clash(stack, q, t))]
+    for part in LOOKS:
+        later = t + part * max(end - t, 0.0)
+        looks.append((later, clash(stack, q, later)))
+    # What grows too slowly to be seen at once has been seen a little later.
+    seen = [found for _, found in looks[:SOON] if found.left > MET]
+    at, worst = looks[first_largest([found.left for _, found in looks])]
+    if not seen:
+        text = text or (
+            f"at t = {t:.4g} s the joints would have to leap: the motion cannot be continued past "
+            "a singular position."
+        )
+        return Stop(t=t, why="branch", rows=(), text=text)
+    passive = set(stack.names[:own])
+    found = seen[first_largest([clash.left for clash in seen])]
+    rows = tuple(row for row in found.rows if row not in passive) or found.rows
+    blocks = {stack.blocks[stack.names.index(row)] for row in rows}
+    named = quoted(rows)
+    missed = f"by up to {f'{worst.left:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
+    if len(blocks) == 1:
+        which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
+        text = f"{which} out of reach from t = {t:.4g} s on, {missed}."
+        return Stop(t=t, why="reach", rows=rows, text=text)
+    text = f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}."
+    return Stop(t=t, why="conflict", rows=rows, text=text)

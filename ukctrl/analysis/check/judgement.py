@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterable, Iterator
 
 from ukctrl.analysis.check.control_period import SLOWED, Sampling
-from ukctrl.analysis.check.feasibility import Feasibility
+from ukctrl.analysis.check.feasibility import Feasibility, Use
 from ukctrl.analysis.check.findings import AlongMotion, RowCheck
-from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.ranks_along import Ranks
 from ukctrl.core.errors import quoted
 from ukctrl.core.verdict import Level, Verdict

@@ -135,10 +135,9 @@ def inputs_of_law(loop: Loop, motion: Motion) -> tuple[Matrix, Refused | None]:
         loop.truth.move(t, q, v)
         try:
             law[k] = loop.command(t, q, v, memory).u
-        except InfeasibleConstraint as error:
-            return law, Refused(t=t, rows=tuple(error.rows), text=str(error))
         except (UkctrlError, ArithmeticError) as error:
-            return law, Refused(t=t, rows=(), text=str(error))
+            rows = tuple(error.rows) if isinstance(error, InfeasibleConstraint) else ()
+            return law, Refused(t=t, rows=rows, text=str(error))
     return law, None
 
 

@@ -19,6 +19,7 @@ import dataclasses as dc
 from typing import Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.row_space import mass_weighted
@@ -192,24 +193,38 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matr
     U, sigma, _ = np.linalg.svd(A, full_matrices=False)
     ranks = (sigma > LOST).sum(axis=1)
     highest = int(ranks.max(initial=0))
-    low = int(np.argmin(ranks))
-    worst, at, row = 0.0, 0, ""
+    at, row = 0, ""
     if highest:
-        last = sigma[:, highest - 1]
-        at = first_smallest(last, LOST)
-        worst, row = float(last[at]), names[_weakest(U[at], sigma[at], highest)]
-    rest = sigma[ranks == highest, highest:] if highest < sigma.shape[1] else np.zeros((1, 1))
-    along = RankAlong(
-        count=A.shape[1],
+        at = first_smallest(sigma[:, highest - 1], LOST)
+        row = names[_weakest(U[at], sigma[at], highest)]
+    margins = np.pad(sigma, ((0, 0), (1, 1)))[:, highest : highest + 2]  # of rank 0 there is none
+    return _summary(A.shape[1], ranks, margins, t, at, row), sigma
+
+
+def _summary(
+    count: int, ranks: NDArray[np.int_], margins: Matrix, t: Vector, at: int, row: str
+) -> RankAlong:
+    """Return a rank along the motion.
+
+    Args:
+        count: Rows.
+        ranks: Shape ``(k,)``.
+        margins: Last singular value that counts, and the first that does not, shape ``(k, 2)``.
+        t: Shape ``(k,)`` [s].
+        at: Where the former is least.
+        row: The row that has most of that direction.
+    """
+    highest, low = int(ranks.max(initial=0)), int(np.argmin(ranks))
+    return RankAlong(
+        count=count,
         highest=highest,
         lowest=int(ranks[low]),
         lowest_at=float(t[low]),
-        worst=worst,
+        worst=float(margins[at, 0]) if highest else 0.0,
         worst_at=float(t[at]),
         worst_row=row,
-        dropped=float(rest.max(initial=0.0)),
+        dropped=float(margins[ranks == highest, 1].max(initial=0.0)),
     )
-    return along, sigma
 
 
 def _weakest(U: Matrix, sigma: Vector, rank: int) -> int:
@@ -224,11 +239,9 @@ def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
     """Return the same of the passive rows, whose rank is decided as in a run."""
     ranks, kept = knots.passive_rank, knots.margins[:, 0]
     highest = int(ranks.max(initial=0))
-    low = int(np.argmin(ranks))
     at = first_smallest(np.where(ranks == highest, kept, 0.0), LOST) if highest else 0
-    t = float(motion.t[at])
+    t, row = float(motion.t[at]), ""
     truth = loop.truth_at(t)
-    row = ""
     if highest:
         truth.move(t, motion.q[at], motion.v[at])
         weighted, _ = mass_weighted(
@@ -236,13 +249,4 @@ def _passive(loop: Loop, motion: Motion, knots: _Knots) -> RankAlong:
         )
         U, sigma, _ = np.linalg.svd(weighted, full_matrices=False)
         row = truth.passive.names[_weakest(U, sigma, highest)]
-    return RankAlong(
-        count=len(truth.passive),
-        highest=highest,
-        lowest=int(ranks[low]),
-        lowest_at=float(motion.t[low]),
-        worst=float(kept[at]) if highest else 0.0,
-        worst_at=t,
-        worst_row=row,
-        dropped=float(knots.margins[ranks == highest, 1].max(initial=0.0)),
-    )
+    return _summary(len(truth.passive), ranks, knots.margins, motion.t, at, row)

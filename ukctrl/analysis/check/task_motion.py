@@ -19,8 +19,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from ukctrl.analysis.check.inverse_kinematics import Walk, rates, walk
-from ukctrl.analysis.check.where_it_ends import Stop, blamed
+from ukctrl.analysis.check.inverse_kinematics import Stop, Walk, blamed, rates, walk
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller
 from ukctrl.control.feedback.linear import Baumgarte
@@ -142,25 +141,18 @@ def _by_law(task: Task, law: Controller) -> Motion:
     try:
         for knot in knots_by_law(task, law, times, RTOL, ATOL, CRAWLING):
             knots.append(knot)
-    except InfeasibleConstraint as error:
-        t = knots[-1].t if knots else task.start
-        stop = Stop(t=t, why="law", rows=tuple(error.rows), text=f"after t = {t:.4g} s: {error}")
     except StartError as error:
         passive = passive_constraints(robot)
         every, own = Stack((*passive, *task.servo), robot), len(Stack(passive, robot))
         stop = blamed(every, task.q, task.start, times[-1], own, str(error))
     except (UkctrlError, ArithmeticError) as error:
         t = knots[-1].t if knots else task.start
-        stop = Stop(t=t, why="law", rows=(), text=f"after t = {t:.4g} s: {error}")
+        rows = tuple(error.rows) if isinstance(error, InfeasibleConstraint) else ()
+        stop = Stop(t=t, why="law", rows=rows, text=f"after t = {t:.4g} s: {error}")
     if stop is None and len(knots) < len(times):
         t = knots[-1].t
-        stop = Stop(
-            t=t,
-            why="law",
-            rows=(),
-            text=f"the motion cannot be continued after t = {t:.4g} s: its steps become ever "
-            "smaller.",
-        )
+        text = f"the motion cannot be continued after t = {t:.4g} s: its steps become ever smaller."
+        stop = Stop(t=t, why="law", rows=(), text=text)
     if not knots:
         return dc.replace(_none(robot.nq, robot.nv, stop.text if stop else ""), stop=stop)
     at, q, v, a, _ = (np.array(column) for column in zip(*knots, strict=True))
@@ -196,16 +188,9 @@ def _walked(task: Task, controller: Controller) -> Motion:
     if not len(reached.t):
         none = _none(robot.nq, robot.nv, stop.text if stop else "")
         return dc.replace(none, stop=stop, yields=yields)
-    moving = rates(stack, reached)
-    return Motion(
-        kind="joint motion",
-        t=reached.t,
-        q=reached.q,
-        v=moving.v,
-        a=moving.a,
-        stop=stop,
-        yields=yields,
-    )
+    v, a = rates(stack, reached)
+    t, q = reached.t, reached.q
+    return Motion(kind="joint motion", t=t, q=q, v=v, a=a, stop=stop, yields=yields)
 
 
 def _levels(task: Task, controller: Controller) -> list[list[Constraint]]:

@@ -176,6 +176,11 @@ def require_close(what: str, came: ArrayLike, wanted: ArrayLike, atol: float) ->
     require(worst <= atol, f"{what} must agree to {atol:.0e}; they differ by {worst:.1e}.")
 
 
+def field_names(part: Any) -> set[str]:
+    """Return the names of the settings that a part has."""
+    return {field.name for field in dc.fields(part)} if dc.is_dataclass(part) else set()
+
+
 def require_record(part: Any) -> None:
     """Require a frozen dataclass that equals its copy, its pickle and its replacement.
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from ukctrl.analysis.conformance.clauses import (
     Suite,
+    field_names,
     require,
     require_array,
     require_close,
     require_equal,
 )
-from ukctrl.analysis.conformance.frozen_record import field_names
 from ukctrl.analysis.conformance.situations import Situation, situation
 from ukctrl.control.controller import Controller, Law
 from ukctrl.core.errors import quoted

@@ -10,12 +10,12 @@ import numpy as np
 from ukctrl.analysis.conformance.clauses import (
     Broken,
     Suite,
+    field_names,
     require,
     require_array,
     require_close,
     require_equal,
 )
-from ukctrl.analysis.conformance.frozen_record import field_names
 from ukctrl.analysis.conformance.situations import Situation, situations
 from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, ModelFeedback
 from ukctrl.core.arrays import Vector

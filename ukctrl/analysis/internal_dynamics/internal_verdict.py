@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.internal_dynamics_record import InternalDynamics
-from ukctrl.analysis.internal_dynamics.internal_motion import Motion, judge
+from ukctrl.analysis.internal_dynamics.internal_motion import Fate, Motion, judge
 from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
@@ -60,7 +60,8 @@ class Facts(NamedTuple):
 
 def verdict(facts: Facts) -> tuple[Kind | None, str]:
     """Return what becomes of the motion that a task leaves, and the same in words."""
-    if facts.found.dimension == 0:
+    found = facts.found
+    if found.dimension == 0:
         text = "the task determines the whole motion: there is no internal dynamics."
         if facts.rows > facts.robot.nu:
             text += (
@@ -68,13 +69,13 @@ def verdict(facts: Facts) -> tuple[Kind | None, str]:
                 "can keep no more than a state of rest."
             )
         return "none", text
-    if facts.found.free >= facts.found.dimension and not facts.found.grip:
+    if found.free >= found.dimension and not found.grip:
         return "none", f"nothing is left to itself: {_free(facts)}."
-    if facts.found.periodic is not None:
-        return _periodic(facts.found.periodic, facts.prepared)
-    if facts.found.along and (facts.found.path_moves or not _accelerates(facts.found.motion)):
+    if found.periodic is not None:
+        return _periodic(found.periodic, facts.prepared)
+    if found.along and (found.path_moves or _fate_of_motion(found.motion) != "runs_away"):
         return _on_the_way(facts)
-    if facts.found.rests:
+    if found.rests:
         return _about_rest(facts)
     return _without_rest(facts)
 
@@ -141,12 +142,11 @@ def _on_the_way(facts: Facts) -> tuple[Kind | None, str]:
 
 
 def _without_rest(facts: Facts) -> tuple[Kind | None, str]:
-    run = facts.found.motion
+    run, result = facts.found.motion, _fate_of_motion(facts.found.motion)
     none = "no state of rest was found that keeps the task"
-    if run is None or len(run.times) < 9 or not run.moved.size:
+    if run is None or result is None:
         return None, f"{facts.found.dimension} states are left to themselves, and {none}."
     name, far, unit = run.farthest()
-    result = judge(run.times, np.linalg.norm(run.moved, axis=1))[0]
     kind: Kind = "settles" if result == "ended" else result
     words = {
         "runs_away": "moves away ever faster",
@@ -176,11 +176,11 @@ def _free(facts: Facts) -> str:
     )
 
 
-def _accelerates(run: Motion | None) -> bool:
-    """Tell whether the motion itself goes away ever faster."""
+def _fate_of_motion(run: Motion | None) -> Fate | None:
+    """Return what becomes of the motion itself; None where it is too short to tell."""
     if run is None or len(run.times) < 9 or not run.moved.size:
-        return False
-    return judge(run.times, np.linalg.norm(run.moved, axis=1))[0] == "runs_away"
+        return None
+    return judge(run.times, np.linalg.norm(run.moved, axis=1))[0]
 
 
 def fate(near: Near) -> str:

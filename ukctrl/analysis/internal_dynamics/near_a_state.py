@@ -16,7 +16,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
+from ukctrl.analysis.internal_dynamics.held_rows import Held
 from ukctrl.analysis.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes, scale
 from ukctrl.analysis.linear import invariant_zeros
 from ukctrl.core.arrays import Matrix, Vector
@@ -42,20 +42,20 @@ class Near:
     """Velocity, shape ``(nv,)``."""
     u: Vector
     """Input there, shape ``(nu,)``."""
-    states: tuple[str, ...]
-    """Names of the internal coordinates, those that determine the others best."""
     A: Matrix
     """Shape ``(k, k)`` [1/s]: of the states named, where the motors have grip on all rows; else of
     those among them, in coordinates of their own, that no input moves while the rows hold."""
     modes: Modes
     """What it does after a small push."""
-    zeros: Poles
-    """The poles that no choice of the input changes: invariant zeros of the linear plant."""
-    free: int
-    """States that inputs move without moving the rows."""
     moving: str
     """The coordinate that moves most in the mode that decides; empty without any."""
-    routes: float | None
+    states: tuple[str, ...] = ()
+    """Names of the internal coordinates, those that determine the others best."""
+    zeros: Poles = dc.field(default_factory=lambda: np.zeros(0, dtype=np.complex128))
+    """The poles that no choice of the input changes: invariant zeros of the linear plant."""
+    free: int = 0
+    """States that inputs move without moving the rows."""
+    routes: float | None = None
     """How far the invariant zeros are from the poles found otherwise, as a fraction of the
     quickest; None where there are none to compare with."""
 
@@ -84,78 +84,46 @@ def near_rest(held: Held, grip: bool, q: Vector, u: Vector) -> Near:
     C = output_matrix(held.servo, linear, t) @ linear.full
     hidden = unseen(linear.A, linear.B, C, len(linear.positions))
     zeros = invariant_zeros(linear.A, linear.B, C, np.zeros((len(C), held.robot.nu)))
+    at = t, q, still, u
     if not grip:
-        return _seen(held, linear, hidden, zeros, (t, q, still, u))
-    x = held.coordinates(t, q, still)
-    A = held.linear(t, q, still, x)
-    return _near(held, x, A, (t, q, still, u), zeros, hidden.free)
+        left = modes(hidden.A, 0)  # its coordinates are mixed, and scaled already
+        near = _near(held, at, hidden.A, left, linear.full @ hidden.V[:, hidden.free :])
+        states = _telling(linear, hidden)
+    else:
+        x = held.coordinates(t, q, still)
+        A = held.linear(t, q, still, x)
+        near = _near(held, at, A, modes(A, len(x.positions)), x.full)
+        states = x.names(held.robot)
+    routes = apart(zeros, near.modes.poles)
+    return dc.replace(near, states=states, zeros=cleaned(zeros), free=hidden.free, routes=routes)
 
 
 def near_motion(held: Held, t: float, q: Vector, v: Vector) -> Near:
     """Return the internal dynamics near a state of the motion, with time standing still."""
     x = held.coordinates(t, q, v)
-    none = np.zeros(0, dtype=np.complex128)
     A = held.linear(t, q, v, x)
-    return _near(held, x, A, (t, q, v, held.input(t, q, v)), none, 0, compare=False)
+    at = t, q, v, held.input(t, q, v)
+    near = _near(held, at, A, modes(A, len(x.positions)), x.full)
+    return dc.replace(near, states=x.names(held.robot))
 
 
 def _near(
-    held: Held,
-    x: Coordinates,
-    A: Matrix,
-    at: tuple[float, Vector, Vector, Vector],
-    zeros: Poles,
-    free: int,
-    compare: bool = True,
+    held: Held, at: tuple[float, Vector, Vector, Vector], A: Matrix, motion: Modes, full: Matrix
 ) -> Near:
-    motion = modes(A, len(x.positions))
+    """Return what ``x_dot = A x`` does, with ``full`` all deviations that follow from ``x``."""
     t, q, v, u = at
-    return Near(
-        t=t,
-        q=q,
-        v=v,
-        u=u,
-        states=x.names(held.robot),
-        A=A,
-        modes=motion,
-        zeros=cleaned(zeros),
-        free=free,
-        moving=_most(held, q, x.full @ motion.mode),
-        routes=apart(zeros, motion.poles) if compare else None,
-    )
+    moving = _most(held, q, full @ motion.mode)
+    return Near(t=t, q=q, v=v, u=u, A=A, modes=motion, moving=moving)
 
 
-def _seen(
-    held: Held,
-    linear: Linearization,
-    found: Unseen,
-    zeros: Poles,
-    at: tuple[float, Vector, Vector, Vector],
-) -> Near:
-    """Return what the outputs of the linear plant leave unseen, and no input moves."""
+def _telling(linear: Linearization, found: Unseen) -> tuple[str, ...]:
+    """Return which states of the plant tell best of those that its outputs leave unseen."""
     from scipy.linalg import qr
 
-    t, q, v, u = at
     places = np.arange(len(found.V)) < len(linear.positions)
     weights = np.where(places, PREFERRED, 1.0) * favouring_first(len(places))
-    telling = weights[:, None] * found.V
-    _, _, order = qr(telling.T, mode="economic", pivoting=True)
-    chosen = np.sort(order[: found.V.shape[1]])
-    left = modes(found.A, 0)  # its coordinates are mixed, and scaled already
-    full = linear.full @ found.V[:, found.free :]
-    return Near(
-        t=t,
-        q=q,
-        v=v,
-        u=u,
-        states=tuple(linear.states[i] for i in chosen),
-        A=found.A,
-        modes=left,
-        zeros=cleaned(zeros),
-        free=found.free,
-        moving=_most(held, q, full @ left.mode),
-        routes=apart(zeros, left.poles),
-    )
+    _, _, order = qr((weights[:, None] * found.V).T, mode="economic", pivoting=True)
+    return tuple(linear.states[i] for i in np.sort(order[: found.V.shape[1]]))
 
 
 def _most(held: Held, q: Vector, deviation: NDArray[np.complex128]) -> str:
@@ -189,7 +157,7 @@ def cleaned(zeros: Poles) -> Poles:
     return ordered
 
 
-NOTHING = 1e-8
+RANK_RTOL = 1e-8
 """A singular value below this fraction of the system's counts as zero."""
 
 
@@ -223,21 +191,21 @@ def unseen(A: Matrix, B: Matrix, C: Matrix, positions: int) -> Unseen:
 
     size = scale(A, positions)
     scaled = A * size / size[:, None]
-    small = NOTHING * max(float(np.linalg.norm(scaled, 2)) if len(A) else 0.0, 1e-300)
-    inputs = orth(_of_unit_length((B / size[:, None]).T).T, rcond=NOTHING)
-    V = _kernel(_of_unit_length(C * size), NOTHING)
+    small = RANK_RTOL * max(float(np.linalg.norm(scaled, 2)) if len(A) else 0.0, 1e-300)
+    inputs = orth(_of_unit_length((B / size[:, None]).T).T, rcond=RANK_RTOL)
+    V = _kernel(_of_unit_length(C * size), RANK_RTOL)
     while V.shape[1]:
-        allowed = orth(np.hstack([V, inputs]), rcond=NOTHING)
+        allowed = orth(np.hstack([V, inputs]), rcond=RANK_RTOL)
         moved = scaled @ V
         invariant = _kernel(moved - allowed @ (allowed.T @ moved), small)
         if invariant.shape[1] == V.shape[1]:
             break
         V = V @ invariant
     moved, leaving = scaled @ V, inputs - V @ (V.T @ inputs)
-    u = -np.linalg.lstsq(leaving, moved - V @ (V.T @ moved), rcond=NOTHING)[0]
+    u = -np.linalg.lstsq(leaving, moved - V @ (V.T @ moved), rcond=RANK_RTOL)[0]
     inside = V.T @ (moved + inputs @ u)
-    reached = _reachable(inside, V.T @ inputs @ _kernel(leaving, NOTHING), small)
-    others = _kernel(reached.T, NOTHING)
+    reached = _reachable(inside, V.T @ inputs @ _kernel(leaving, RANK_RTOL), small)
+    others = _kernel(reached.T, RANK_RTOL)
     basis = size[:, None] * (V @ np.hstack([reached, others]))
     return Unseen(basis, reached.shape[1], others.T @ inside @ others)
 
@@ -245,7 +213,7 @@ def unseen(A: Matrix, B: Matrix, C: Matrix, positions: int) -> Unseen:
 def _of_unit_length(rows: Matrix) -> Matrix:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     longest = float(length.max(initial=0.0))
-    return np.where(length > NOTHING * longest, rows / np.where(length > 0.0, length, 1.0), 0.0)
+    return np.where(length > RANK_RTOL * longest, rows / np.where(length > 0.0, length, 1.0), 0.0)
 
 
 def _kernel(rows: Matrix, small: float) -> Matrix:
@@ -260,7 +228,7 @@ def _kernel(rows: Matrix, small: float) -> Matrix:
 def _reachable(A: Matrix, B: Matrix, small: float) -> Matrix:
     """Return an orthonormal basis of the states that inputs reach."""
     U, sigma, _ = np.linalg.svd(B, full_matrices=False)
-    space = U[:, sigma > NOTHING]  # the inputs are of unit length
+    space = U[:, sigma > RANK_RTOL]  # the inputs are of unit length
     while True:
         moved = A @ space
         U, sigma, _ = np.linalg.svd(moved - space @ (space.T @ moved), full_matrices=False)

@@ -9,11 +9,11 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics.held_rows import Held
+from ukctrl.analysis.linear.equilibria import within_a_turn
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.mechanics.start import solve_positions
-from ukctrl.robot import Robot
 
 STARTS = 16
 """From how many states the search sets out along the free coordinates, the start among them."""
@@ -66,11 +66,14 @@ class Search:
         rests: list[Rest] = []
         for start in self._starts(q):
             rest = self._from(start)
-            if rest and not any(_same(self._robot, rest.q, other.q) for other in rests):
+            if rest and not any(self._same(rest.q, other.q) for other in rests):
                 rests.append(rest)
         return sorted(
             rests, key=lambda rest: float(np.linalg.norm(self._robot.difference(q, rest.q)))
         )
+
+    def _same(self, q: Vector, other: Vector) -> bool:
+        return bool(np.abs(within_a_turn(self._robot, q, other)).max(initial=0.0) <= SAME)
 
     def _starts(self, q: Vector) -> Iterator[Vector]:
         """Yield configurations that keep the rows: ``q``, then some spread evenly about it."""
@@ -181,11 +184,3 @@ def _damped(J: Matrix, f: Vector, damping: float) -> Vector:
     gain[sigma <= 1e-9 * sigma.max(initial=0.0)] = 0.0
     step: Vector = -(gain * (f @ U)) @ Vt
     return step
-
-
-def _same(robot: Robot, q: Vector, other: Vector) -> bool:
-    """Tell whether two configurations are one, full turns apart or not."""
-    away = robot.difference(q, other)
-    turns = np.array(robot.dof_units) == "rad/s"
-    away[turns] -= 2.0 * np.pi * np.round(away[turns] / (2.0 * np.pi))
-    return bool(np.abs(away).max(initial=0.0) <= SAME)

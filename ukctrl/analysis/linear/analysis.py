@@ -18,7 +18,6 @@ from ukctrl.analysis.linear.zeros import HiddenMode, unreached_modes, unseen_mod
 from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import written_pole
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
@@ -89,7 +88,7 @@ class LinearAnalysis:
                 "acceleration": plant.linear.a,
             },
             "plant": {
-                **_system(plant.A, plant.B, plant.C, plant.states, plant.inputs, plant.outputs),
+                **_system(plant, plant.outputs),
                 "poles": _ordered(plant.poles()),
                 "zeros": _ordered(self.zeros),
                 "unreached": [mode._asdict() for mode in self.unreached],
@@ -103,7 +102,7 @@ class LinearAnalysis:
         }
         if loop is not None:
             record["loop"] = {
-                **_system(loop.A, loop.B, loop.C, loop.states, loop.inputs, loop.inputs),
+                **_system(loop, loop.inputs),
                 "period": loop.period,
                 "delay": loop.delay,
                 "poles": _ordered(loop.poles()),
@@ -211,22 +210,9 @@ def _verdict(found: LinearAnalysis) -> str:
     )
 
 
-def _system(
-    A: Matrix,
-    B: Matrix,
-    C: Matrix,
-    states: Sequence[str],
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-) -> dict[str, Any]:
-    return {
-        "states": states,
-        "inputs": inputs,
-        "outputs": outputs,
-        "A": A,
-        "B": B,
-        "C": C,
-    }
+def _system(of: LinearPlant | LinearLoop, outputs: Sequence[str]) -> dict[str, Any]:
+    names = {"states": of.states, "inputs": of.inputs, "outputs": outputs}
+    return {**names, "A": of.A, "B": of.B, "C": of.C}
 
 
 def _ordered(values: NDArray[np.complex128]) -> list[complex]:

@@ -37,7 +37,6 @@ DECADES = 12
 """How far the weight of an input is moved from the card's, either way, in the search for it."""
 NEAR = 1e-5
 """How near the logarithm of the weight is brought to its limit."""
-HALVINGS = 60
 
 
 @final
@@ -124,11 +123,9 @@ def _weight(scenario: Scenario, name: str, settling: float) -> float:
             "Change the weights of the states, or ask for less."
         )
     low, high = float(quick), float(quick + 1)
-    for _ in range(HALVINGS):
+    while high - low >= NEAR:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if decay(10.0**middle) >= needed else (low, middle)
-        if high - low < NEAR:
-            break
     return float(10.0**low)
 
 

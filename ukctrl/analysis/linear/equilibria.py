@@ -26,6 +26,7 @@ from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.linearise import Linearizer, output_matrix
 from ukctrl.mechanics.start import solve_positions
+from ukctrl.robot import Robot
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Scenario
 
@@ -106,6 +107,13 @@ def equilibria(
     return tuple(rests[k] for k in order)
 
 
+def within_a_turn(robot: Robot, q: Vector, other: Vector) -> Vector:
+    """Return how far one configuration is from another, whole turns of joints left out."""
+    off = robot.difference(q, other)
+    turns = np.array(robot.dof_units) == "rad/s"
+    return np.where(turns, off - math.tau * np.round(off / math.tau), off)
+
+
 class _Miss(NamedTuple):
     """Where a search ended that found nothing."""
 
@@ -170,9 +178,7 @@ class _Search:
 
     def same(self, one: Equilibrium, other: Equilibrium) -> bool:
         """Return whether two configurations are one, up to whole turns."""
-        off = self.robot.difference(other.point.q, one.point.q)
-        turning = np.array([unit == "rad/s" for unit in self.robot.dof_units])
-        off = np.where(turning, off - math.tau * np.round(off / math.tau), off)
+        off = within_a_turn(self.robot, other.point.q, one.point.q)
         off = off - other.directions @ (other.directions.T @ off)
         return bool(np.abs(off).max(initial=0.0) < DISTINCT)
 

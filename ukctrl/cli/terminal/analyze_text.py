@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import Line, clean, files, hanging, show, table_lines, write_json
+from ukctrl.cli.terminal.lines import Line, clean, files, hanging, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,20 +29,15 @@ ALIKE = 2e-3
 """Poles that differ by less than this fraction are printed as one."""
 
 
-def show_analysis(
+def analysis_lines(
     found: LinearAnalysis,
     folder: Path,
-    as_json: bool,
-    *,
     equilibria: Sequence[Equilibrium] = (),
     design: Design | None = None,
     period: LargestPeriod | None = None,
     card: Path | None = None,
-) -> None:
-    """Print the verdict, the table and where the files are."""
-    if as_json:
-        write_json(as_table(found, equilibria, design, period, card))
-        return
+) -> list[Line]:
+    """Return the verdict, the table and where the files are."""
     style = STYLE.get(found.stability or "", "bold")
     head, colon, rest = found.verdict.partition(":")
     lines: list[Line] = []
@@ -82,7 +77,7 @@ def show_analysis(
     for note in (*found.notes, *(design.notes if design is not None else ())):
         lines += hanging("note: ", note, "bold")
     lines += files(folder, ("report", "analysis.html"), ("data", "analysis.json"))
-    show(lines)
+    return lines
 
 
 def as_table(

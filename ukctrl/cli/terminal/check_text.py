@@ -13,9 +13,7 @@ from ukctrl.cli.terminal.lines import (
     clean,
     files,
     hanging,
-    show,
     table_lines,
-    write_json,
 )
 from ukctrl.cli.terminal.summaries import moved_text
 
@@ -38,11 +36,8 @@ VERDICTS = {
 }
 
 
-def show_check(check: Check, as_json: bool, folder: Path | None = None) -> None:
-    """Print what `check` found, and where its figure is."""
-    if as_json:
-        write_json(check.to_dict())
-        return
+def check_lines(check: Check, folder: Path | None = None) -> list[Line]:
+    """Return what `check` found, and where its figure is."""
     lines: list[Line] = [[Part(clean(check.scenario), "bold"), ": ", VERDICTS[check.verdict]]]
     for level, texts in (("problem", check.problems), ("warning", check.warnings)):
         for text in texts:
@@ -60,7 +55,7 @@ def show_check(check: Check, as_json: bool, folder: Path | None = None) -> None:
         names = ("check.png", "internal.png")
         drawn = [("figure", name) for name in names if (folder / name).is_file()]
         lines += [[""], *files(folder, *drawn, ("data", "check.json"))]
-    show(lines)
+    return lines
 
 
 def _facts(check: Check) -> Iterator[tuple[str, str]]:

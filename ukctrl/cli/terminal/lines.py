@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,6 +69,16 @@ def show(lines: Iterable[Line]) -> None:
             text.rstrip()
             console.print(text)
     write(captured.get())
+
+
+def answer(
+    quiet: bool, as_json: bool, data: Callable[[], object], lines: Callable[[], Iterable[Line]]
+) -> None:
+    """Print data for a program or lines for people; where quiet is asked for, nothing."""
+    if as_json and not quiet:
+        write_json(data())
+    elif not quiet:
+        show(lines())
 
 
 def write(text: str) -> None:

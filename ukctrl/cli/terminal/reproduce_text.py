@@ -15,9 +15,7 @@ from ukctrl.cli.terminal.lines import (
     clean,
     files,
     hanging,
-    show,
     width,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -30,11 +28,8 @@ GROWTH = ((1, 40), (2, 24), (3, 24), (5, 28), (0, 24), (1, 1000))
 GAP = "  "
 
 
-def show_reproduction(reproduction: Reproduction, folder: Path, as_json: bool) -> None:
-    """Print every paper's claims, and where the page is."""
-    if as_json:
-        write_json(reproduction.to_dict())
-        return
+def reproduction_lines(reproduction: Reproduction, folder: Path) -> list[Line]:
+    """Return every paper's claims, and where the page is."""
     lines: list[Line] = []
     for outcome in reproduction.outcomes:
         lines += [*_paper(outcome), ""]
@@ -44,7 +39,7 @@ def show_reproduction(reproduction: Reproduction, folder: Path, as_json: bool) -
         style = "bold green" if outcome.ok else "bold red"
         lines += hanging(f"{outcome.key}: ", outcome.summary, style)
     lines += files(folder, ("report", "report.html"), ("data", "reproduce.json"))
-    show(lines)
+    return lines
 
 
 def _paper(outcome: Outcome) -> Iterator[Line]:

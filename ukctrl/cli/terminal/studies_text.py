@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ukctrl.cli.terminal.lines import (
     Line,
@@ -14,10 +14,8 @@ from ukctrl.cli.terminal.lines import (
     clean,
     files,
     hanging,
-    show,
     table_lines,
     verdict_lines,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -32,11 +30,8 @@ MOST_TRIED = 6
 """Gains of more than these are on the page alone."""
 
 
-def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None:
-    """Print the table of metrics, one column a controller."""
-    if as_json:
-        write_json(comparison.to_dict())
-        return
+def comparison_lines(comparison: Comparison, folder: Path) -> list[Line]:
+    """Return the table of metrics, one column a controller."""
     from ukctrl.simulation.result.metrics import METRICS
     from ukctrl.studies.comparison.comparison_page import metric_table, robustness_table
 
@@ -61,7 +56,7 @@ def show_comparison(comparison: Comparison, folder: Path, as_json: bool) -> None
     written = [("report", "report.html"), ("data", "compare.csv")]
     if any(tuning.gains for tuning in comparison.tunings.values()):
         written.append(("cards", "tuned"))
-    show([*lines, *files(folder, *written)])
+    return [*lines, *files(folder, *written)]
 
 
 def _tunings(comparison: Comparison) -> list[Line]:
@@ -91,25 +86,25 @@ MOST_FACTORS = 6
 RESUME = "The same command with --resume goes on from here."
 
 
-def show_study(
-    insight: Insight, folder: Path, as_json: bool, replays: Sequence[Replay] | None = None
-) -> None:
-    """Print what a study shows, and where its files are.
+def study_data(insight: Insight, folder: Path, replays: Sequence[Replay] | None) -> dict[str, Any]:
+    """Return what a study shows for programs, with where its files are."""
+    from ukctrl.studies.insight.insight_record import to_dict
+
+    record = to_dict(insight, replays or (), folder)
+    return {"folder": str(folder), "finished": insight.study.finished, **record}
+
+
+def study_lines(insight: Insight, folder: Path, replays: Sequence[Replay] | None) -> list[Line]:
+    """Return what a study shows, and where its files are.
 
     Args:
         insight: What it shows.
         folder: Where its files are.
-        as_json: Whether a program reads it.
         replays: Samples that were run again for the report; None where there is no report.
     """
-    from ukctrl.studies.insight.insight_record import to_dict
     from ukctrl.studies.insight.insight_verdicts import verdicts
     from ukctrl.studies.insight.study_tables import short_metric_table
 
-    if as_json:
-        record = to_dict(insight, replays or (), folder)
-        write_json({"folder": str(folder), "finished": insight.study.finished, **record})
-        return
     study, runs = insight.study, insight.runs
     done = int(runs.completed.sum())
     whole = done == len(runs) and study.finished
@@ -128,18 +123,13 @@ def show_study(
     lines += files(folder, ("table", "study.csv"))
     if not study.finished:
         lines.append([RESUME])
-    show(lines)
+    return lines
 
 
-def show_unstarted(study: Study, as_json: bool) -> None:
-    """Print that no sample of a study is finished."""
-    if as_json:
-        write_json(
-            {"finished": False, "samples": {"planned": study.about.plan.count, "finished": 0}}
-        )
-        return
+def unstarted_lines(study: Study) -> list[Line]:
+    """Return that no sample of a study is finished."""
     state = Part("no sample is finished", "bold yellow")
-    show([[Part(_name(study), "bold"), ": ", state], [RESUME]])
+    return [[Part(_name(study), "bold"), ": ", state], [RESUME]]
 
 
 def _name(study: Study) -> str:
@@ -161,18 +151,14 @@ MOST_METRICS = 8
 """Metrics of more than these are on the page alone."""
 
 
-def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None:
-    """Print what a search has found.
+def tuned_lines(tuned: Tuned, scenario: str, folder: Path) -> list[Line]:
+    """Return what a search has found.
 
     Args:
         tuned: What it has found.
         scenario: As the user has named it.
         folder: Where the files are.
-        as_json: Whether to print the content of `tune.json` instead.
     """
-    if as_json:
-        write_json(tuned.to_dict())
-        return
     from ukctrl.studies.tuning import METHODS
     from ukctrl.studies.tuning.tuning_page import card_name, cost_table, gain_table, metric_table
 
@@ -200,14 +186,11 @@ def show_tuned(tuned: Tuned, scenario: str, folder: Path, as_json: bool) -> None
         if tuned.ok:
             command = f"ukctrl run {shlex.quote(scenario)} -c {shlex.quote(str(folder / card))}"
             lines.append([Part("next    ", "bold"), clean(command)])
-    show(lines)
+    return lines
 
 
-def show_fuzzy(choice: FuzzyChoice, folder: Path, as_json: bool) -> None:
-    """Print the optimal gain of a fuzzy uncertainty, and what other prices would give."""
-    if as_json:
-        write_json(choice.to_dict())
-        return
+def fuzzy_lines(choice: FuzzyChoice, folder: Path) -> list[Line]:
+    """Return the optimal gain of a fuzzy uncertainty, and what other prices would give."""
     from ukctrl.core.number_text import number
     from ukctrl.reports.table import Cell, Column, Table
 
@@ -223,4 +206,4 @@ def show_fuzzy(choice: FuzzyChoice, folder: Path, as_json: bool) -> None:
     ]
     lines += table_lines(Table([Column(head) for head in heads], rows))
     written = [("curve", "fuzzy_gain.csv"), ("figure", "fuzzy_gain.png")]
-    show([*lines, *files(folder, *written, ("card", f"{choice.name}.toml"))])
+    return [*lines, *files(folder, *written, ("card", f"{choice.name}.toml"))]

@@ -13,9 +13,7 @@ from ukctrl.cli.terminal.lines import (
     clean,
     files,
     hanging,
-    show,
     table_lines,
-    write_json,
 )
 
 if TYPE_CHECKING:
@@ -29,11 +27,8 @@ MOST_REACTIONS = 12
 STATUS_STYLE = {"completed": "bold green", "interrupted": "bold yellow"}
 
 
-def show_catalogue(found: Mapping[str, Mapping[str, str]], as_json: bool) -> None:
-    """Print names and titles."""
-    if as_json:
-        write_json(found)
-        return
+def catalogue_lines(found: Mapping[str, Mapping[str, str]]) -> list[Line]:
+    """Return names and titles."""
     size = max((len(clean(name)) for entries in found.values() for name in entries), default=0)
     lines: list[Line] = []
     for kind, entries in found.items():
@@ -42,14 +37,11 @@ def show_catalogue(found: Mapping[str, Mapping[str, str]], as_json: bool) -> Non
             lines += hanging(f"  {clean(name):<{size}}  ", title, "cyan")
         if not entries:
             lines.append(["  none"])
-    show(lines)
+    return lines
 
 
-def show_result(result: Result, folder: Path, as_json: bool) -> None:
-    """Print status, metrics and where the files are."""
-    if as_json:
-        write_json(result.summary())
-        return
+def result_lines(result: Result, folder: Path) -> list[Line]:
+    """Return status, metrics and where the files are."""
     from ukctrl.core.number_text import unit_text
     from ukctrl.reports.table import Column, Table
     from ukctrl.simulation.result.measures import reaction_peaks
@@ -80,7 +72,7 @@ def show_result(result: Result, folder: Path, as_json: bool) -> None:
     columns = Column("", "name"), Column(""), Column("", "unit")
     lines += table_lines(Table.of(columns, rows)) if rows else []
     lines += files(folder, ("report", "report.html"), ("data", "result.nc"))
-    show(lines)
+    return lines
 
 
 def moved_text(by: object) -> str:
@@ -93,24 +85,19 @@ def moved_text(by: object) -> str:
     return f"moved onto the constraints by {', '.join(far)}"
 
 
-def show_workspace(created: Sequence[Path], folder: Path) -> None:
-    """Print what `init` has made, and what to do next."""
-    show(
-        [
-            *([f"  {clean(str(path))}"] for path in created),
-            [Part("Next:", "bold")],
-            [f"  cd {clean(str(folder))}"],
-            ["  ukctrl check my-scenario"],
-            ["  ukctrl run my-scenario"],
-        ]
-    )
+def workspace_lines(created: Sequence[Path], folder: Path) -> list[Line]:
+    """Return what `init` has made, and what to do next."""
+    return [
+        *([f"  {clean(str(path))}"] for path in created),
+        [Part("Next:", "bold")],
+        [f"  cd {clean(str(folder))}"],
+        ["  ukctrl check my-scenario"],
+        ["  ukctrl run my-scenario"],
+    ]
 
 
-def show_conformance(found: Sequence[Conformance], as_json: bool) -> None:
-    """Print the clauses of every part, and what came where one does not hold."""
-    if as_json:
-        write_json([each.to_dict() for each in found])
-        return
+def conformance_lines(found: Sequence[Conformance]) -> list[Line]:
+    """Return the clauses of every part, and what came where one does not hold."""
     lines: list[Line] = []
     for part in found:
         verdict = (
@@ -122,31 +109,31 @@ def show_conformance(found: Sequence[Conformance], as_json: bool) -> None:
             lines += hanging(f"  {mark}  ", finding.sentence, style)
             if not finding.ok:
                 lines += hanging("      ", finding.detail, text_style="yellow")
-    show(lines)
+    return lines
 
 
-def show_export(done: HandedOver, as_json: bool) -> None:
-    """Print what was written, and whether the class answers what the simulation did."""
-    same = done.replay.worst == 0.0
-    if as_json:
-        write_json(
-            {
-                "folder": str(done.folder),
-                "files": dict(done.files),
-                "identical": same,
-                "largest_difference": done.replay.worst,
-                "ticks": done.replay.ticks,
-                "mean_step_us": round(done.replay.mean_us, 1),
-                "notes": list(done.notes),
-            }
-        )
-        return
+def export_data(done: HandedOver) -> dict[str, object]:
+    """Return what was written for programs."""
+    return {
+        "folder": str(done.folder),
+        "files": dict(done.files),
+        "identical": done.replay.worst == 0.0,
+        "largest_difference": done.replay.worst,
+        "ticks": done.replay.ticks,
+        "mean_step_us": round(done.replay.mean_us, 1),
+        "notes": list(done.notes),
+    }
+
+
+def export_lines(done: HandedOver) -> list[Line]:
+    """Return what was written, and whether the class answers what the simulation did."""
     from ukctrl.reports.table import Column, Table
 
     lines: list[Line] = [[Part(clean(str(done.folder)), "bold")]]
     columns = Column("", "text"), Column("", "text")
     lines += table_lines(Table.of(columns, done.files.items()))
-    lines += hanging("  check  ", str(done.replay), "bold", "green" if same else "bold red")
+    style = "green" if done.replay.worst == 0.0 else "bold red"
+    lines += hanging("  check  ", str(done.replay), "bold", style)
     for note in done.notes:
         lines += hanging("  note   ", note, "bold", "yellow")
-    show(lines)
+    return lines

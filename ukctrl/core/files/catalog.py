@@ -74,6 +74,12 @@ def names(kind: Kind, beside: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(stems))
 
 
+def file_name(name: str, otherwise: str = "run") -> str:
+    """Return a name that stays inside the folder it is written to, whatever a file calls itself."""
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return safe.strip("-.")[:100] or otherwise
+
+
 def _folder(beside: Path | None) -> Path:
     if beside is None:
         return Path.cwd()

@@ -84,6 +84,12 @@ def parse_value(text: str) -> object:
         return text
 
 
+def parse_number(text: str) -> float | None:
+    """Return the number that a text is; None where it is none."""
+    value = parse_value(text)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+
+
 def split_list(text: str, separator: str, what: str) -> Iterator[str]:
     """Yield what separators part, but not those inside brackets or quotes.
 

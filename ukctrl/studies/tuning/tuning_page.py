@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ukctrl.core.files.catalog import file_name
 from ukctrl.core.number_text import number, unit_text
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
@@ -41,8 +42,7 @@ _FIGURES: Mapping[str, tuple[str, str]] = {
 
 def card_name(tuned: Tuned) -> str:
     """Return the name of the card's file, without its ending."""
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in tuned.tuning.entry)
-    return safe.strip("-.")[:100] or "controller"
+    return file_name(tuned.tuning.entry, "controller")
 
 
 def write_tuned(tuned: Tuned, folder: str | Path) -> Path:
