@@ -16,11 +16,11 @@ recursion; with fewer columns every level is cheaper than the one below, and no 
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import block_diag, lapack
+from scipy.linalg import lapack
 
 from ukctrl.core.algebra.answer_checks import expect, matrix, raise_if_conflicting, vector
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
@@ -117,11 +117,11 @@ class Hierarchy:
             start += len(part.Q)
         each = list(parts.values())
         return cls(
-            M=block_diag(*(part.M for part in each)),
+            M=_side_by_side([part.M for part in each]),
             Q=np.concatenate([part.Q for part in each]),
             a=np.concatenate([part.a for part in each]),
-            S=block_diag(*(part.S for part in each)),
-            S_free=block_diag(*(part.S_free for part in each)),
+            S=_side_by_side([part.S for part in each]),
+            S_free=_side_by_side([part.S_free for part in each]),
             columns=columns,
             rank=each[0].rank,
             parts=dict(parts),
@@ -218,3 +218,12 @@ class Hierarchy:
     def force(self) -> Vector:
         """Force of all constraints so far, ``M a - Q`` [N m or N]."""
         return np.asarray(self.M @ self.a - self.Q, dtype=np.float64)
+
+
+def _side_by_side(blocks: Sequence[Matrix]) -> Matrix:
+    """Return a block-diagonal matrix; SciPy's takes longer than a level of a small robot."""
+    sizes = np.cumsum([(0, 0), *(block.shape for block in blocks)], axis=0)
+    whole = np.zeros(sizes[-1])
+    for block, (row, column) in zip(blocks, sizes, strict=False):
+        whole[row : row + block.shape[0], column : column + block.shape[1]] = block
+    return whole
