@@ -328,7 +328,9 @@ def endless(own_law, tmp_path):
     return begin
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.slow)]
+)
 def test_a_run_that_is_stopped_keeps_what_it_has(endless, tmp_path, name):
     process = endless("run", "-c", "hold")
     wait_for("begun-*", tmp_path, process)
