@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ukctrl import Result, Robot, Scenario, simulate
 
 NAME = "mobile-manipulator"
+SLOW = True
 SAME_STATE = 1e-11
 """Two routes to the same number at the same state, of some 100 N m, differ by rounding."""
 INTEGRATED = 1e-8
