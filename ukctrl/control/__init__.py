@@ -5,7 +5,7 @@ In order:
 1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``feedback``: what to ask for. ``allocation``: which input.
 3. ``controller``: what a controller and its started law are. ``servo``: a feedback, an allocation.
-4. ``fuzzy_uncertainty``: the gain of a robust law. ``elastic``: links that springs drive.
+4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
 5. ``planned``: motions worked out before the run, and what holds to them.
 6. ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
 """
@@ -63,7 +63,7 @@ from ukctrl.control.servo import Servo
 from ukctrl.control.special.io_linearisation import IoLinearisation
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.special.switching import Mode, Switching
-from ukctrl.control.special.thrust import ThrustVectoring
+from ukctrl.control.special.thrust_vectoring import ThrustVectoring
 from ukctrl.control.task import Signal, Task
 
 AnyController = Annotated[
