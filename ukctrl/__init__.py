@@ -7,7 +7,8 @@ use, so that ``import ukctrl`` costs nothing:
 
     simulate(Scenario.load("scara-helix")).metric("rms_phi")
 
-What stands deeper is free to move.
+What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``mechanics``,
+``control``, ``simulation``, ``reports``; ``analysis``, ``papers`` and ``studies``; ``cli``.
 """
 
 from __future__ import annotations

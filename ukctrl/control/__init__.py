@@ -3,11 +3,14 @@
 In order:
 
 1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
-2. ``error_dynamics``: linear errors. ``feedback``: what to ask for. ``allocation``: which input.
+2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
 3. ``controller``: what a controller and its started law are. ``servo``: a feedback, an allocation.
 4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
-5. ``planned``: motions worked out before the run, and what holds to them.
-6. ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
+
+The parts on these, whose files use each other's:
+
+- ``planned``: motions worked out before the run, and what holds to them.
+- ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
 """
 
 from __future__ import annotations

@@ -8,10 +8,12 @@ memory, the sensors and the delays as further states, and ticks where the scenar
 In order:
 
 1. ``operating_point``, ``equilibria``: where to look.
-2. ``linear_plant``, ``linear_law``, ``sampling``, ``linear_loop``: what is there.
-3. ``zeros``, with hidden modes, ``response``, ``margins``: numbers.
-4. ``design``: gains for a settling time; the longest period.
-5. ``analysis``: all of it for one scenario. ``linear_page``, ``linear_figures``: shown.
+2. ``zeros``, with hidden modes, ``sampling``: numbers and ticks of any linear system.
+   ``python_control``: how that library takes one.
+3. ``linear_plant``, ``linear_law``, ``linear_loop``: what is there. ``iosystem``: not linearised.
+4. ``response``, ``margins``: numbers of a loop.
+5. ``design``: gains for a settling time; the longest period.
+6. ``analysis``: all of it for one scenario. ``linear_figures``, ``linear_page``: shown.
 """
 
 from ukctrl.analysis.linear import linear_figures
