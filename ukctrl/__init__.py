@@ -7,7 +7,8 @@ use, so that ``import ukctrl`` costs nothing:
 
     simulate(Scenario.load("scara-helix")).metric("rms_phi")
 
-What stands deeper is free to move.
+What stands deeper is free to move. In order: ``core``; ``robot`` and ``uk``; ``mechanics``,
+``control``, ``simulation``, ``reports``; ``analysis``, ``papers`` and ``studies``; ``cli``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ukctrl.control.allocation.allocation import Allocation, Allocator
     from ukctrl.control.controller import Command, Controller, Law
     from ukctrl.control.feedback.feedback import Feedback
-    from ukctrl.control.fuzzy_uncertainty import Fuzzy, fuzzy_gain
+    from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
     from ukctrl.control.task import Signal, Task
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.threads import one_blas_thread
@@ -94,7 +95,7 @@ _NAMES = {
     "control.allocation.allocation": "Allocation Allocator",
     "control.controller": "Command Controller Law",
     "control.feedback.feedback": "Feedback",
-    "control.fuzzy_uncertainty": "Fuzzy fuzzy_gain",
+    "control.fuzzy_gain": "Fuzzy fuzzy_gain",
     "control.task": "Signal Task",
     "core.algebra.threads": "one_blas_thread",
     "core.arrays": "Matrix Vector",

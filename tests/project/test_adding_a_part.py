@@ -50,6 +50,8 @@ print(json.dumps({
     "metric": describe("largest_speed").description,
     "value": result.metric("largest_speed"),
     "status": [result.status, leaky.status],
+    "recorded": list(leaky.samples.signals["remembered"].components),
+    "rows": list(leaky.samples.labels.rows),
     "remembers": float(abs(leaky["u"] - result["u"]).max()),
     "read": [run.controller.feedback.kind, run.controller.allocation.kind, run.effect[0].kind],
 }))
@@ -89,4 +91,5 @@ def test_a_file_in_the_folder_of_its_kind_is_all_that_a_part_takes(tmp_path):
     assert told["value"] > 0.0
     assert told["status"] == ["completed", "completed"]
     assert told["remembers"] > 0.0
+    assert told["recorded"] == told["rows"]
     assert told["read"] == ["velocity_damping", "plain_least_norm", "weak_motors"]

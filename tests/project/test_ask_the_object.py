@@ -21,8 +21,8 @@ EXCEPTIONS = {
     ("mechanics/derivatives/formula_jets.py", "Expression"): "whose text is differentiated",
     ("mechanics/derivatives/formula_jets.py", "JointFollows"): "whose path is differentiated",
     ("mechanics/derivatives/formula_jets.py", "FormulaStructure"): "whose text is differentiated",
-    ("studies/tuning/fuzzy_gain.py", "ChenRobust"): "whose theory the choice of its gain is",
-    ("studies/tuning/fuzzy_gain.py", "Servo"): "which has that feedback",
+    ("studies/tuning/fuzzy_choice.py", "ChenRobust"): "whose theory the choice of its gain is",
+    ("studies/tuning/fuzzy_choice.py", "Servo"): "which has that feedback",
 }
 """Where the text of a formula is the point, not what a part does."""
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "ukctrl"
 
@@ -151,3 +153,27 @@ def test_importing_the_command_line_loads_nothing_heavy():
     )
     assert run.returncode == 0, run.stderr
     assert not HEAVY & set(run.stdout.split())
+
+
+FOLDERS = [path.parent for path in FILES if path.name == "__init__.py"]
+
+
+def parts(folder: Path) -> dict[str, list[Path]]:
+    """Return the modules and folders of a folder, by name, with the files of each."""
+    modules = {path.stem: [path] for path in folder.glob("*.py") if path.stem != "__init__"}
+    folders = {path.name: list(path.rglob("*.py")) for path in FOLDERS if path.parent == folder}
+    return modules | folders
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_folder_names_its_parts_and_in_order_means_each_on_those_before_it(folder):
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    inside = parts(folder)
+    ordered, _, others = re.split("in order:", text, flags=re.IGNORECASE)[-1].partition("The parts")
+    order = [name for name in dict.fromkeys(re.findall(r"``(\w+)``", ordered)) if name in inside]
+    assert {*order, *re.findall(r"``(\w+)``", others)} >= set(inside), "name each in the docstring"
+    within = ".".join(folder.relative_to(ROOT).parts) + "."
+    for place, name in enumerate(order):
+        modules = set().union(*map(ours, inside[name]))
+        needs = {each.removeprefix(within).split(".")[0] for each in modules}
+        assert not needs & set(order[place + 1 :]), f"{name} imports a part that is named after it"

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from ukctrl import Scenario, simulate
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_uncertainty import Fuzzy, fuzzy_gain, positive_root
+from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, positive_root
 from ukctrl.core.errors import InputError
 
 pytestmark = pytest.mark.portable

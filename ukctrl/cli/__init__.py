@@ -1,4 +1,13 @@
-"""What is typed, and what does the terminal show?"""
+"""What is typed, and what does the terminal show?
+
+In order:
+
+1. ``arguments``, ``options``: from what is typed to scenarios, cards and folders.
+2. ``terminal``: what is shown. ``workspace``: a user's own, and the schemas of its files.
+3. One file a command: ``run``, ``check``, ``analyze``, ``compare``, ``tune``, ``sweep``,
+   ``report``, ``export``, ``reproduce``; ``files`` has `list`, `init` and `schema`.
+4. ``main``: the command line; ``__main__`` calls it for ``python -m ukctrl.cli``.
+"""
 
 from ukctrl.cli.main import main
 

@@ -128,7 +128,7 @@ def tune(
     if fuzzy is not None:
         if over or cost or subject_to or vary or ensemble or mismatch or resume:
             raise InputError("--fuzzy simulates nothing; leave out what is about simulations.")
-        from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
+        from ukctrl.studies.tuning.fuzzy_choice import FuzzyChoice
 
         with about(scenario):
             choice = FuzzyChoice.of(base, fuzzy)

@@ -3,11 +3,14 @@
 In order:
 
 1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
-2. ``error_dynamics``: linear errors. ``feedback``: what to ask for. ``allocation``: which input.
+2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
 3. ``controller``: what a controller and its started law are. ``servo``: a feedback, an allocation.
-4. ``fuzzy_uncertainty``: the gain of a robust law. ``elastic``: links that springs drive.
-5. ``planned``: motions worked out before the run, and what holds to them.
-6. ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
+4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
+
+The parts on these, whose files use each other's:
+
+- ``planned``: motions worked out before the run, and what holds to them.
+- ``baselines``, ``regulators``: the classical laws. ``special``: for one kind of robot or task.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ from ukctrl.control.servo import Servo
 from ukctrl.control.special.io_linearisation import IoLinearisation
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.special.switching import Mode, Switching
-from ukctrl.control.special.thrust import ThrustVectoring
+from ukctrl.control.special.thrust_vectoring import ThrustVectoring
 from ukctrl.control.task import Signal, Task
 
 AnyController = Annotated[

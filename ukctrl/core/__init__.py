@@ -1,7 +1,8 @@
 """What does everything stand on? Errors, files and units, formulas, compiled linear algebra.
 
-The parts, each on those before it:
+In order:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people);
+``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``expression`` (formulas in text);
 ``field_checks`` and ``fields`` (what a file may say, with units and bounds);

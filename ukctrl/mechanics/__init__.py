@@ -1,6 +1,6 @@
 """How does a robot move under constraints?
 
-The parts, each on those before it:
+In order:
 ``reference`` (paths over time), ``reactions`` and ``pseudoinverse``;
 ``constraints`` (rows ``A a = b``) and ``motion`` (forms of the equation of motion, on arrays);
 ``integrability``, ``nonideal`` and ``start`` (a state that satisfies the rows);

@@ -1,6 +1,6 @@
 """What does the literature print, and what do we get?
 
-One module a paper, imported when asked for, such as `papers.scara`; each holds a `Paper` whose
+One folder a paper, imported when asked for, such as `papers.scara`; each holds a `Paper` whose
 claims are computed when asked for.
 
     from ukctrl import papers, write_reproduction
@@ -8,6 +8,14 @@ claims are computed when asked for.
     reproduction = papers.recompute(["scara"])
     print(reproduction.summary)
     write_reproduction(reproduction, "out")
+
+In order:
+
+1. ``claim``: what a published number is, beside ours. ``digits``: its numbers as texts.
+2. ``registry``, ``outcome``, ``recompute``: which papers there are, and what comes of them.
+3. ``reproduction_page``: its page and files.
+4. ``canvas``, ``catalogued``, ``parallelogram``: what several papers draw on, run, and model.
+5. The papers: ``pseudoinverses``, ``recursive``, ``review``, ``scara``, ``servo``.
 """
 
 from __future__ import annotations

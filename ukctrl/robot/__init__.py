@@ -1,10 +1,13 @@
 """What is the robot, and what is it at a state? Only here Pinocchio is imported.
 
-The parts, each on those before it: ``layout``, ``motor`` and ``schema`` (what files say);
-``interface`` (a robot as its parts see it), ``snapshot``, ``structure`` and ``rigid``;
-``actuators``, ``forces`` and ``elastic``; ``audit`` and ``models`` (where bodies come from);
-``assembly`` (all of it put together) and ``formulas`` (plants without bodies);
-``load``, ``perturb``, and `Robot` itself.
+In order: ``layout``, ``motor`` and ``schema`` (what files say);
+``interface`` (a robot as its parts see it), ``snapshot``, ``structure``, ``rigid_snapshot`` and
+``rigid``;
+``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
+``audit`` and ``models`` (where bodies come from);
+``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
+without bodies);
+``ram_needed``, ``load``, ``perturb``, and ``robot``: `Robot` itself.
 """
 
 from ukctrl.robot.audit import Finding

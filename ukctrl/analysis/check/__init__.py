@@ -2,11 +2,11 @@
 
 In order:
 
-1. ``at_start``: ranks, reach, closures, what the task leaves free.
-2. ``task_motion``, with ``inverse_kinematics``: the motion it asks for, and where it ends.
-3. ``ranks_along``, ``feasibility``, ``needed_inputs``: what that motion takes.
-4. ``control_period``: what the hold does to the errors.
-5. ``judgement``, ``findings``: what it all means. ``check`` asks them in this order.
+1. ``inverse_kinematics``, ``task_motion``: the motion that a task asks for, and where it ends.
+2. ``ranks_along``, ``needed_inputs``, ``feasibility``: what that motion takes.
+3. ``control_period``: what the hold does to the errors.
+4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
+5. ``judgement``: what it all means. ``check`` asks them, the start first; ``check_figure`` draws.
 """
 
 from ukctrl.analysis.check.check import check

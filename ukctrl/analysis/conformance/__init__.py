@@ -17,8 +17,9 @@ A clause does nothing where it holds, and raises `Broken` where it does not.
 In order:
 
 1. ``clauses``: what a suite is. ``situations``: where parts are tried.
-2. One file of clauses a kind: feedback, allocation, constraint, effect, controller.
-3. Robots and scenarios as wholes.
+2. One file a kind: ``feedback_clauses``, ``allocation_clauses``, ``constraint_clauses``,
+   ``effect_clauses``, ``controller_clauses``.
+3. ``robot_clauses``, ``scenario_clauses``: robots and scenarios as wholes.
 4. ``examine``: from a file of one's own to what conforms in it.
 """
 

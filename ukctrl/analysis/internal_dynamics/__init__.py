@@ -11,10 +11,10 @@ positions. Zero dynamics is this motion with the path at rest.
 In order:
 
 1. ``held_rows``: the robot with its rows held.
-2. ``states_of_rest``, ``near_a_state``, ``modes``: what it does near rest, of any relative degree.
+2. ``modes``, ``states_of_rest``, ``near_a_state``: what it does near rest, of any relative degree.
 3. ``internal_motion``, ``periodic``: what it does along the path.
-4. ``internal_dynamics``: all of it for one scenario.
-5. ``internal_verdict``, ``internal_dynamics_figure``: in words and drawn.
+4. ``internal_dynamics_record``, ``internal_verdict``: what is found, as data and in words.
+5. ``internal_dynamics``: all of it for one scenario. ``internal_dynamics_figure``: drawn.
 """
 
 from ukctrl.analysis.internal_dynamics.internal_dynamics import LARGEST, internal_dynamics

@@ -17,7 +17,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.analysis.linear.point import plant_at
+from ukctrl.analysis.linear.operating_point import plant_at
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.task import Task

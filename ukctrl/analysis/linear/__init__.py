@@ -7,11 +7,13 @@ memory, the sensors and the delays as further states, and ticks where the scenar
 
 In order:
 
-1. ``point``, ``equilibria``: where to look.
-2. ``linear_plant``, ``linear_law``, ``sampling``, ``linear_loop``: what is there.
-3. ``zeros``, with hidden modes, ``response``, ``margins``: numbers.
-4. ``design``: gains for a settling time; the longest period.
-5. ``analysis``: all of it for one scenario. ``linear_page``, ``linear_figures``: shown.
+1. ``operating_point``, ``equilibria``: where to look.
+2. ``zeros``, with hidden modes, ``sampling``: numbers and ticks of any linear system.
+   ``python_control``: how that library takes one.
+3. ``linear_plant``, ``linear_law``, ``linear_loop``: what is there. ``iosystem``: not linearised.
+4. ``response``, ``margins``: numbers of a loop.
+5. ``design``: gains for a settling time; the longest period.
+6. ``analysis``: all of it for one scenario. ``linear_figures``, ``linear_page``: shown.
 """
 
 from ukctrl.analysis.linear import linear_figures
@@ -22,7 +24,7 @@ from ukctrl.analysis.linear.iosystem import loop_system, plant_system, start_of
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, linear_loop
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.margins import Margins, disk_gain, disk_margin, disk_phase, margins_at
-from ukctrl.analysis.linear.point import OperatingPoint, operating_point
+from ukctrl.analysis.linear.operating_point import OperatingPoint, operating_point
 from ukctrl.analysis.linear.response import frequencies, response_at
 from ukctrl.analysis.linear.zeros import HiddenMode, invariant_zeros, unreached_modes, unseen_modes
 from ukctrl.control.error_dynamics import natural_frequency

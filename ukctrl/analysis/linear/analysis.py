@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ukctrl.analysis.linear.linear_loop import LinearLoop, growth, growth_of, idle, loop_of
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
 from ukctrl.analysis.linear.margins import Margins, disk_margin, margins_at
-from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
+from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.zeros import HiddenMode, unreached_modes, unseen_modes
 from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import written_pole

@@ -18,7 +18,7 @@ import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import as_rates, growth, growth_of, linear_loop
 from ukctrl.analysis.linear.margins import margins_at
-from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
+from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.control.controller import law_name
 from ukctrl.control.error_dynamics import SETTLED, natural_frequency
 from ukctrl.core.algebra.threads import one_blas_thread

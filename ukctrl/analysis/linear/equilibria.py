@@ -17,7 +17,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.analysis.linear.point import OperatingPoint, plant_at
+from ukctrl.analysis.linear.operating_point import OperatingPoint, plant_at
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest, places

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ukctrl.analysis.linear.point import plant_at
+from ukctrl.analysis.linear.operating_point import plant_at
 from ukctrl.analysis.linear.python_control import signals
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.analysis.linear.point import OperatingPoint
+from ukctrl.analysis.linear.operating_point import OperatingPoint
 from ukctrl.control.controller import Law
 from ukctrl.core.algebra.differences import STEP, jacobian
 from ukctrl.core.arrays import Matrix, Vector

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ukctrl.analysis.linear.linear_law import linear_law
 from ukctrl.analysis.linear.linear_plant import LinearPlant, linear_plant
-from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point
+from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.analysis.linear.python_control import Named, signals, state_space
 from ukctrl.analysis.linear.sampling import Block, measured, readings, sampled_plant, series
 from ukctrl.core.arrays import Matrix, Vector

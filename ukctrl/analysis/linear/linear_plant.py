@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.analysis.linear.point import At, OperatingPoint, operating_point, plant_at
+from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point, plant_at
 from ukctrl.analysis.linear.python_control import Named, signals, state_space
 from ukctrl.analysis.linear.zeros import invariant_zeros
 from ukctrl.core.algebra.differences import jacobian

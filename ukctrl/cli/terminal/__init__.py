@@ -1,6 +1,7 @@
 """What does the command line show, and how is it stopped?
 
-In order: `lines.py` lays out texts, tables and verdicts for a terminal or a pipe; a `..._text.py`
-says what a command prints; `summaries.py` has those that are short; `progress_bars.py` shows how
-far work is; `stop.py` watches for Ctrl-C.
+In order: ``lines`` lays out texts, tables and verdicts for a terminal or a pipe; ``summaries`` says
+what commands with little to say print, ``check_text``, ``analyze_text``, ``studies_text`` and
+``reproduce_text`` what the others do; ``progress_bars`` shows how far work is; ``stop`` watches for
+Ctrl-C.
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ukctrl.studies.insight import Insight, Replay
     from ukctrl.studies.sweep import Study
     from ukctrl.studies.tuning import Tuned
-    from ukctrl.studies.tuning.fuzzy_gain import FuzzyChoice
+    from ukctrl.studies.tuning.fuzzy_choice import FuzzyChoice
 
 
 MOST_TRIED = 6

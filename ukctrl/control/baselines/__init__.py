@@ -1,4 +1,4 @@
 """Classical laws that servo control is compared with.
 
-``joint_space``, ``passivity``: along joint motions. ``task_space``: by rows.
+In order: ``joint_space``, ``passivity``, along joint motions; ``task_space``, by rows.
 """

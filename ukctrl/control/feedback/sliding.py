@@ -28,6 +28,7 @@ from ukctrl.control.feedback.feedback import (
 from ukctrl.control.feedback.surface import require_grip
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
+from ukctrl.core.extremes import first_largest
 from ukctrl.core.fields import Fraction, Instance, Positive, Quantity, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -219,8 +220,8 @@ class BoundSliding(ModelFeedback):
         alpha, beta = spread(spec.alpha, stack, "alpha"), spread(spec.beta, stack, "beta")
         self._nominal = NominalError(alpha, beta, stack.holonomic)
         drive = spread(spec.uncertainty, stack, "uncertainty") / self._sigma
-        worst = int(np.argmax(drive))
-        self._drive, self._mismatch = float(drive[worst]), spec.mismatch
+        worst = first_largest(drive)
+        self._drive, self._mismatch = float(drive.max()), spec.mismatch
         self._fastest = float(self._rate.max(initial=0.0))
         self.needed = (self._drive + 2.0 * spec.mismatch * self._fastest) / (1.0 - spec.mismatch)
         self.gain = self.needed if spec.gain is None else spec.gain

@@ -1,4 +1,5 @@
 """Regulators about an equilibrium.
 
-``riccati``: optimal gains. ``regulator``: what all share; LQR and LQI. ``pole_placement``.
+In order: ``riccati`` (optimal gains); ``regulator`` (what all share; LQR and LQI);
+``pole_placement``.
 """

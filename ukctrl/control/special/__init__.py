@@ -1,5 +1,6 @@
 """Laws for one kind of robot or task each.
 
-``io_linearisation``: rows of high relative degree. ``swing_up``: energy into underactuated robots.
-``switching``: several laws for one task. ``thrust``: bodies that push along one axis.
+In order: ``io_linearisation`` (rows of high relative degree); ``swing_up`` (energy into
+underactuated robots); ``switching`` (several laws for one task); ``thrust_vectoring`` (bodies that
+push along one axis).
 """

@@ -1,6 +1,6 @@
 """Small dense linear algebra, compiled, and when its answers count as right.
 
-The parts, each on those before it: ``compiled`` (how functions are compiled), ``threads`` and
+In order: ``compiled`` (how functions are compiled), ``threads`` and
 ``differences``; ``factorisation``; ``row_space`` and ``priorities`` (rows that lose rank, rows in
 levels); ``stabilisation`` and ``kernels`` (the one equation); ``kernels_large`` (the same for many
 freedoms); ``rank_policy`` (when rows count as dependent or missed) and ``answer_checks`` (the

@@ -1,8 +1,7 @@
 """Constraints: what the robot shall or must obey, as rows ``A a = b``.
 
-The parts, each on those before it: ``constraint`` (what a constraint is, a stack of them);
-``kinematics`` and ``swarm`` (rows, compiled);
-``frames``, ``joints``, ``closures`` and ``ground``;
+In order: ``kinematics`` (rows, compiled); ``constraint`` (what a constraint is, a stack of them);
+``swarm``, ``frames``, ``joints``, ``closures`` and ``ground``;
 ``geometry`` and ``energy``.
 """
 

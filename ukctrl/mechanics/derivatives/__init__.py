@@ -5,7 +5,7 @@ state under an input $u(\tau) = \sum_k u_k \tau^k / k!$. Where robot and rows ar
 derived exactly (`FormulaJets`); on any other robot they are measured along that motion by a
 spectral method (`SampledJets`), which tells how exact it is.
 
-The parts, each on those before it: ``jets`` (what both are) and ``paths``; ``formula_jets`` and
+In order: ``jets`` (what both are) and ``paths``; ``formula_jets`` and
 ``sampled_jets``; `jets_of`, which takes the better one.
 """
 

@@ -3,7 +3,7 @@ r"""A robot near a state, as a linear system.
 Near a configuration, a velocity and an input, deviations obey $\dot x = A x + B \delta u$ to first
 order, with $x = (\delta q, \delta v)$ in the tangent space and $q = q_0 \oplus \delta q$.
 
-The parts, each on those before it: ``equilibrium``, ``free_directions`` (what passive constraints
+In order: ``equilibrium``, ``free_directions`` (what passive constraints
 leave); ``linearization``, which says how.
 """
 

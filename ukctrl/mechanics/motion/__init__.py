@@ -4,7 +4,7 @@ Nine forms of one answer: `solve` and `acceleration` take any of them by name, `
 each one needs and where it was published, and `stabilised` gives the right-hand side that holds
 the constraints. `Hierarchy` builds a system from modules and enforces constraints level by level.
 
-The parts, each on those before it: ``forms``; ``solution`` and ``level``; ``hierarchy``.
+In order: ``forms``; ``solution`` and ``level``; ``hierarchy``.
 """
 
 from ukctrl.mechanics.motion.forms import FORMS, Card, Form, Inverse

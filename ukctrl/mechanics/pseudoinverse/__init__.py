@@ -8,7 +8,7 @@ and `penrose_residuals` says how far any $X$ is from that. `pinv` computes it; `
 how. They differ in cost and in what they can resolve, not in what they mean: every method drops
 a direction of which at most ``rtol`` times the largest is left, and reports both sides of the gap.
 
-The parts, each on those before it: ``lapack_methods`` and ``recursive``; `pinv` itself is here.
+In order: ``lapack_methods`` and ``recursive``; `pinv` itself is here.
 
 Sources: de Falco, Pennestri & Vita 2009 for the choice of methods, corrected where
 its formulas are misprinted; Golub & Van Loan 1996; Varga 2001; Udwadia & Kalaba 1999 for

@@ -1,6 +1,6 @@
 """How often servo rows must be differentiated until the inputs appear: each, and all together.
 
-The parts, each on those before it: ``advice``, ``array`` (rows and their derivatives in one array),
+In order: ``advice``, ``array`` (rows and their derivatives in one array),
 ``decoupling`` (channels made independent) and ``trial``; ``all_rows``; ``degree``.
 """
 

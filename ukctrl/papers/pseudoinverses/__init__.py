@@ -1,4 +1,8 @@
-"""De Falco, Pennestri & Vita: pseudoinverses, flop counts, and the overconstrained linkage."""
+"""De Falco, Pennestri & Vita: pseudoinverses, flop counts, and the overconstrained linkage.
+
+In order: ``printed`` (the paper's numbers); ``formulas``; ``flops`` (Tables 1 to 6); ``rerun`` and
+``runs`` (Tables 7 to 12); ``figures``.
+"""
 
 from ukctrl.papers.claim import Paper
 from ukctrl.papers.pseudoinverses import figures, flops, formulas, runs

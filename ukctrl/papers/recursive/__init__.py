@@ -1,4 +1,8 @@
-"""Orsino (2017): recursive modular modelling, its equations and its 3RRR robot."""
+"""Orsino (2017): recursive modular modelling, its equations and its 3RRR robot.
+
+In order: ``filter`` (the recursion as printed) and ``equations``; ``three_rrr`` (the robot) and
+``three_rrr_routes`` (to its accelerations); ``clearance``.
+"""
 
 from ukctrl.papers.claim import Paper
 from ukctrl.papers.recursive import clearance, equations, three_rrr_routes

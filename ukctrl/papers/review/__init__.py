@@ -1,4 +1,8 @@
-"""The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm."""
+"""The review of the Udwadia-Kalaba equation: its formulas, its particles, its swarm, its arm.
+
+In order: ``runs`` (what claims and figures share); ``classification`` (section 3), ``formulas`` (4
+to 6), ``particle`` (8.1), ``swarm`` (8.2), ``flexible`` and ``springs`` (8.3); ``figures``.
+"""
 
 from ukctrl.papers.claim import Paper
 from ukctrl.papers.review import (

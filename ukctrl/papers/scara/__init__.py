@@ -1,4 +1,8 @@
-"""Xu & Liu 2017, "Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory"."""
+"""Xu & Liu 2017, "Dynamic modeling of SCARA robot based on Udwadia-Kalaba theory".
+
+In order: ``formulas`` (of the paper) and ``screws``; ``runs``; ``misprints``; ``motion`` (the
+numerical section); ``figures``.
+"""
 
 from ukctrl.papers.claim import Paper
 from ukctrl.papers.scara import misprints, motion

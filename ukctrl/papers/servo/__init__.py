@@ -1,4 +1,8 @@
-"""Liu, Zhen, Huang, Zhao, Chen, Shao 2015: servo control of constrained systems."""
+"""Liu, Zhen, Huang, Zhao, Chen, Shao 2015: servo control of constrained systems.
+
+In order: ``arms`` (the robots in closed form), ``newton`` (forces on the bar) and ``literal`` (the
+paper's steps, word by word); ``runs``; ``equations``, ``claims`` and ``figures``.
+"""
 
 from ukctrl.papers.claim import Paper
 from ukctrl.papers.servo import claims, equations, figures

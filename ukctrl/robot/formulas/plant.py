@@ -14,6 +14,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.lagrange import Motion, derive_motion
 from ukctrl.core.expression.symbolic import Vocabulary
+from ukctrl.core.extremes import first_largest
 from ukctrl.robot.actuators import Column
 from ukctrl.robot.forces import Term
 from ukctrl.robot.schema.plant_tables import Functions
@@ -229,7 +230,7 @@ class FunctionPlant(Plant):
         M = _array("M(q)", self.functions.M(q), (n, n))
         _array("nle(q, v)", self.functions.nle(q, v), (n,))
         scale = np.sqrt(np.abs(np.outer(np.diag(M), np.diag(M))))
-        worst = np.unravel_index(int(np.argmax(np.abs(M - M.T) - SYMMETRY_RTOL * scale)), M.shape)
+        worst = np.unravel_index(first_largest(np.abs(M - M.T) - SYMMETRY_RTOL * scale), M.shape)
         if abs(M[worst] - M.T[worst]) > SYMMETRY_RTOL * scale[worst]:
             i, j = (int(k) for k in worst)
             raise ModelError(

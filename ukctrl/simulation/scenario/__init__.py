@@ -7,9 +7,9 @@ subclass of `Constraint` or `Controller`.
 In order:
 
 1. ``scenario_tables``: start, timing, integrator, belief, monitor.
-2. ``scenario``: the tables together, and what they must not say together.
-3. ``cards``: from what a file says to one whole table.
-4. ``to_table``: the way back. ``part_kinds``: what a file may name.
+2. ``cards``: from what a file says to one whole table.
+3. ``scenario``: the tables together, what they must not say together, and the way back to a table.
+4. ``part_kinds``: what a file may name.
 """
 
 from __future__ import annotations

@@ -78,50 +78,59 @@ def computed(
     return pickle.dumps((values, time.perf_counter() - began))
 
 
-_board, _under_way = Board(), False
-"""Of this process, where it is a worker; and whether a task of it was ever under way."""
+@final
+class _ThisProcess:
+    """This process, where it is a worker."""
+
+    def __init__(self) -> None:
+        self.board = Board()
+        self._under_way = False  # whether a task of it ever was
+
+    def begin(self, task: int, granted: float | None) -> bool:
+        """Say on the board that a task begins; return whether it is still wanted."""
+        board = self.board
+        board.task, board.fraction, board.until = task, 0.0, self._until(granted)
+        board.process = os.getpid()
+        return not board.stop
+
+    def watch(self, granted: float | None) -> Watch:
+        """Return what says on the board how far a task is, which may take so long [s]."""
+
+        def watch(fraction: float) -> None:
+            self.board.fraction = min(max(fraction, 0.0), 1.0)
+            if not self._under_way:
+                self._under_way = True
+                self.board.until = self._until(granted)
+            if self.board.stop:
+                raise KeyboardInterrupt
+
+        return watch
+
+    def _until(self, granted: float | None) -> float:
+        extra = OVERTIME_SECONDS + (0.0 if self._under_way else FIRST_SECONDS)
+        return 0.0 if granted is None else time.monotonic() + granted + extra
+
+
+_HERE = _ThisProcess()
+"""Its executor calls functions by name, so what they share stands here."""
 
 
 def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     """Make this process a worker, which ends when its owner does."""
-    global _board
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_owner, daemon=True).start()
     warnings.simplefilter("ignore")  # what NumPy mutters of a run that diverges, its status says
     reload_files(files)
-    _board = board
+    _HERE.board = board
 
 
 def work(data: bytes, granted: float | None) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
     try:
-        return computed(pickle.loads(data), _watch(granted), lambda k: _begin(k, granted))
+        tasks = pickle.loads(data)
+        return computed(tasks, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
     except SystemExit as error:  # of a user's code
         os._exit(error.code if isinstance(error.code, int) else 1)
-
-
-def _begin(task: int, granted: float | None) -> bool:
-    _board.task, _board.fraction, _board.until = task, 0.0, _until(granted)
-    _board.process = os.getpid()
-    return not _board.stop
-
-
-def _watch(granted: float | None) -> Watch:
-    def watch(fraction: float) -> None:
-        global _under_way
-        _board.fraction = min(max(fraction, 0.0), 1.0)
-        if not _under_way:
-            _under_way = True
-            _board.until = _until(granted)
-        if _board.stop:
-            raise KeyboardInterrupt
-
-    return watch
-
-
-def _until(granted: float | None) -> float:
-    extra = OVERTIME_SECONDS + (0.0 if _under_way else FIRST_SECONDS)
-    return 0.0 if granted is None else time.monotonic() + granted + extra
 
 
 def _end_with_owner() -> None:

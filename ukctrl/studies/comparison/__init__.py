@@ -1,11 +1,14 @@
 """Who is best at what? Several controllers on one scenario, compared fairly.
 
-1. `entry`: one controller, its name and what it alone believes.
-2. `compare`: all the runs: first of each, repeats, robots that are off, gains tuned before.
-3. `fairness`, `ranking`: what was equal; who is best, also where the true robot is off.
-4. `comparison`, `comparison_verdicts`: the answer, as data and in words. Lower is always better,
-   and only runs that completed are ranked: one that ended early has spent less of everything.
-5. `comparison_page`: its page, tables and figures.
+In order:
+
+1. ``entry``: one controller, its name and what it alone believes.
+2. ``fairness``, ``ranking``: what was equal; who is best, also where the true robot is off.
+3. ``comparison_verdicts``, ``comparison``: the answer, in words and as data. Lower is always
+   better, and only runs that completed are ranked: one that ended early has spent less of
+   everything.
+4. ``compare``: all the runs: first of each, repeats, robots that are off, gains tuned before.
+5. ``comparison_figures``, ``comparison_page``: its figures, page and tables.
 """
 
 from ukctrl.studies.comparison.compare import compare

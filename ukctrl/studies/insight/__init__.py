@@ -1,10 +1,10 @@
 """What does a study show? How often it fails and why, how good it is, and which factors matter.
 
-In order: `study_runs.py` (the table as arrays), `summary.py` (each metric), `failures.py`,
-`sensitivity.py` and `maps.py` (what factors have to do with it), `insight.py` (all of it, when
-asked for), `insight_verdicts.py` (in words), `insight_record.py` (as JSON), `study_tables.py`,
-`study_figures.py` (by `sample_figures.py` and `share_figures.py`) and `study_page.py` (the page),
-`sample_replay.py` (samples run again).
+In order: ``study_runs`` (the table as arrays), ``summary`` (each metric), ``failures``,
+``sensitivity`` and ``maps`` (what factors have to do with it), ``insight`` (all of it, when asked
+for), ``sample_replay`` (samples run again), ``insight_verdicts`` (in words), ``insight_record`` (as
+JSON); ``study_tables``, ``sample_figures``, ``share_figures``, ``study_figures`` and ``study_page``
+(the page).
 
 Everything is worked out from the study's table; only the worst sample and the first that failed
 are run again, in full.

@@ -1,10 +1,12 @@
 """How does a scenario fare where some of its values vary?
 
-1. `spread`, `factor`, `plan`: what varies, and which values each sample has.
-2. `try_out`, `sample`: does it fit at all; one sample as a task.
-3. `journal`, `study_table`, `study`: the records, as lines, a table and a folder.
-4. `keep`, `cluster`: results kept whole, a Dask cluster.
-5. `sweep`: all of it, which goes on where it was stopped or killed.
+In order:
+
+1. ``spread``, ``factor``, ``plan``: what varies, and which values each sample has.
+2. ``journal``, ``study_table``, ``study``: the records, as lines, a table and a folder.
+3. ``sample``, ``try_out``: one sample as a task; does it fit at all.
+4. ``keep``, ``cluster``: results kept whole, a Dask cluster.
+5. ``sweep``: all of it, which goes on where it was stopped or killed.
 """
 
 from ukctrl.studies.sweep.cluster import Cluster, cluster

@@ -1,10 +1,14 @@
 """Which gains does simulation choose, with the same budget and search for every controller?
 
-1. `gains`, `cost`, `plants`: what is searched over, what for, and on which plants.
-2. `search`, by `methods` in a `search_space`: candidates proposed, the card's gains first.
-3. `evaluate`, `tuning_journal`: candidates simulated, none of them twice, even after a kill.
-4. `tuning_record`, `tuned`: what was tried, what it is worth on other plants, and the new card.
-5. `tune`: all of it for one controller; `tuning_page` writes its files.
+In order:
+
+1. ``gains``, ``cost``, ``plants``: what is searched over, what for, and on which plants.
+2. ``tuning_record``, ``tuning_journal``: what was tried, and every simulation of it.
+3. ``evaluate``: candidates simulated, none of them twice, even after a kill.
+4. ``search_space``, ``methods``, ``search``: candidates proposed, the card's gains first.
+5. ``tuning_verdicts``, ``tuned``: in words; what it is worth on other plants, and the new card.
+6. ``tune``: all of it for one controller. ``tuning_figures``, ``tuning_page``: its files.
+7. ``fuzzy_choice``: the gain of a fuzzy uncertainty, which no simulation chooses.
 """
 
 from ukctrl.studies.tuning.cost import Cost, Limit, Objective

@@ -5,6 +5,8 @@ A norm adds metres to radians, so judge mixed tasks by the metrics of their bloc
 
 Integrals over time use the trapezoidal rule on the samples. A metric that does not exist for
 a run (no rows, no samples, not recorded) is NaN, and `null` in `summary.json`.
+
+In order: ``metric`` (what one is) and ``metric_table`` (all of them).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from ukctrl.control.controller import law_name
 from ukctrl.control.feedback.chen_robust import ChenRobust
-from ukctrl.control.fuzzy_uncertainty import FuzzyGain, read_fuzzy_gain
+from ukctrl.control.fuzzy_gain import FuzzyGain, read_fuzzy_gain
 from ukctrl.control.servo import Servo
 from ukctrl.core.errors import InputError
 from ukctrl.core.number_text import number
