@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3
 export MPLBACKEND ?= Agg
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test lint type fast slow portable docs bench peers clean
+.PHONY: help demo test lint type fast slow portable fuzz docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ slow: $(STAMP) ## the long tests
 # Further: make portable KINDS="--kind plain", make portable SLOW=1.
 portable: $(STAMP) ## every stated number, under the arithmetic of several processors
 	$(BIN)/python tests/arithmetic.py --jobs $(JOBS) $(if $(SLOW),--slow) $(KINDS)
+
+# Further: make fuzz COUNT=400 SEED=7.
+fuzz: $(STAMP) ## thousands of strange inputs, none of which may run, crash, hang or show anything
+	$(BIN)/python tests/hostile/fuzz.py --jobs $(JOBS) --count $(or $(COUNT),20000) --seed $(or $(SEED),1)
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/mkdocs --quiet build --strict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import warnings
@@ -71,6 +72,10 @@ def _version() -> str:
 
 INTERRUPTED = 130
 """What typer makes of a Ctrl-C that no command has caught."""
+LONG_NAME = re.compile(r"'([^']{150})[^']+([^']{40})'")
+"""A name, key or text between quotes that nobody reads to its end."""
+LONGEST = 1500
+"""A message has no more characters."""
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 """What typer raises for a command line that it does not understand."""
 
@@ -127,5 +132,11 @@ def _usage(error: typer.BadParameter) -> str:
 
 def _fail(message: str, code: int) -> int:
     if sys.stderr is not None:
-        print(f"ukctrl: {clean(message)}", file=sys.stderr)
+        print(f"ukctrl: {clean(_cut(message))}", file=sys.stderr)
     return code
+
+
+def _cut(message: str) -> str:
+    """Return a message that a person can read, however long the names in a stranger's file are."""
+    short = LONG_NAME.sub(r"'\1...\2'", message)
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]}..."

@@ -1,7 +1,8 @@
 """What does everything stand on? Errors, files and units, formulas, compiled linear algebra.
 
 In order:
-``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people);
+``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
+``own_processes`` (what may be imported there);
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``expression`` (formulas in text);

@@ -8,8 +8,12 @@ contents of all their files. Changed or upgraded sources get a new folder.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import getpass
 import hashlib
+import os
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +56,21 @@ def cache_folder(chosen: str) -> Path:
                 return parent / name
         except OSError:
             continue
-    return Path(tempfile.gettempdir()) / name
+    return _private(Path(tempfile.gettempdir()) / f"ukctrl-{getpass.getuser()}") / name
+
+
+def _private(folder: Path) -> Path:
+    """Return the folder if nobody else can have put anything into it, else a new one.
+
+    What is read from it runs, and where all users may write its name could be taken.
+    """
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        state = folder.lstat()
+        ours = not hasattr(os, "getuid") or state.st_uid == os.getuid()
+        if stat.S_ISDIR(state.st_mode) and ours and not state.st_mode & 0o077:
+            return folder
+    return Path(tempfile.mkdtemp(prefix="ukctrl-"))
 
 
 def _source_hash() -> str:

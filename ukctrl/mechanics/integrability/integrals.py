@@ -15,6 +15,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ukctrl.core.own_processes import module_path, safe_path
+
 if TYPE_CHECKING:
     import sympy
 
@@ -50,17 +52,17 @@ def closed_forms(
         None where the time was not enough, or no process can be started.
     """
     asked = json.dumps([seconds, list(texts), list(coordinates), list(integrable)])
-    paths = os.pathsep.join(path for path in sys.path if path)
     try:
-        run = subprocess.run(
-            [sys.executable, "-m", "ukctrl.mechanics.integrability.integrals"],
-            input=asked,
-            capture_output=True,
-            text=True,
-            timeout=BUSY * max(1.0, seconds),
-            env={**os.environ, "PYTHONPATH": paths},
-            check=False,
-        )
+        with safe_path():
+            run = subprocess.run(
+                [sys.executable, "-m", "ukctrl.mechanics.integrability.integrals"],
+                input=asked,
+                capture_output=True,
+                text=True,
+                timeout=BUSY * max(1.0, seconds),
+                env={**os.environ, "PYTHONPATH": module_path()},
+                check=False,
+            )
         integrals, witness = json.loads(run.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None

@@ -197,25 +197,21 @@ def _outside(value: object) -> list[str]:
 
 
 def _script(scenario: Scenario, runtime: Runtime, trust: bool) -> str:
+    """Return the text of the class; what files call things stands in it as data alone."""
     return SCRIPT.format(
-        title=_quoted(scenario.title),
-        robot=_quoted(runtime.robot.name),
         version=version("ukctrl"),
         period=f"{scenario.timing.control:g}",
-        q=", ".join(runtime.coordinates),
-        v=", ".join(runtime.dofs),
-        u=", ".join(runtime.inputs),
+        title=ascii(scenario.title),
+        robot=ascii(runtime.robot.name),
+        q=ascii(runtime.coordinates),
+        v=ascii(runtime.dofs),
+        u=ascii(runtime.inputs),
         trust=", trust=True" if trust else "",
     )
 
 
-def _quoted(text: str) -> str:
-    """Return a text that can do no harm in a docstring."""
-    return text.replace("\\", "/").replace('"', "'").replace("\n", " ")
-
-
 SCRIPT = '''\
-"""Controller of robot '{robot}': {title}. Made by ukctrl {version}.
+"""A controller, made by ukctrl {version}.
 
     from controller import controller
 
@@ -223,9 +219,9 @@ SCRIPT = '''\
     u = loop.step(t, q, v)          # every {period} s; reads no file
 
 t   time since the start of the task [s]
-q   measured configuration: {q}
-v   measured velocity: {v}
-u   inputs to hold until the next tick: {u}
+q   measured configuration, in the order of COORDINATES
+v   measured velocity, in the order of VELOCITIES
+u   inputs to hold until the next tick, in the order of INPUTS
 
 As a program it steps through motion.csv and tells whether it answers what the simulation did.
 """
@@ -235,6 +231,10 @@ from pathlib import Path
 from ukctrl import Runtime, Scenario, one_blas_thread, replay
 
 HERE = Path(__file__).resolve().parent
+TASK, ROBOT = {title}, {robot}
+COORDINATES = {q}
+VELOCITIES = {v}
+INPUTS = {u}
 
 
 def controller() -> Runtime:

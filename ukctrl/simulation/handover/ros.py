@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,7 @@ def joint_trajectory(result: Result, robot: Robot, every: int = 1) -> str:
         "header:",
         "  stamp: {sec: 0, nanosec: 0}",
         '  frame_id: ""',
-        f"joint_names: [{', '.join(json.dumps(block.name) for block in joints)}]",
+        f"joint_names: [{', '.join(_text(block.name) for block in joints)}]",
         "points:",
     ]
     for k in range(0, len(q), every):
@@ -75,6 +74,12 @@ def joint_trajectory(result: Result, robot: Robot, every: int = 1) -> str:
         numbers.append(f"time_from_start: {{sec: {sec}, nanosec: {nanosec}}}")
         lines += [f"{'  ' if n else '- '}{number}" for n, number in enumerate(numbers)]
     return "\n".join(lines) + "\n"
+
+
+def _text(name: str) -> str:
+    """Return a name as a text in double quotes, with all but plain characters as YAML escapes."""
+    escaped = (c if " " <= c <= "~" and c not in '"\\' else f"\\U{ord(c):08x}" for c in name)
+    return f'"{"".join(escaped)}"'
 
 
 def _numbers(values: NDArray[np.float64]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from pathlib import Path
 from typing import NamedTuple, final
@@ -147,10 +148,10 @@ def replay(runtime: Runtime, motion: str | Path) -> Replay:
     """
     path = Path(motion)
     try:
-        with path.open(encoding="utf-8") as file:
-            header = file.readline().strip().split(",")
+        with path.open(encoding="utf-8", newline="") as file:
+            header = next(csv.reader(file), [])
             table = dict(zip(header, np.loadtxt(file, delimiter=",", ndmin=2).T, strict=True))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise InputError(f"'{path}' is not a readable table: {error}.") from error
     names = {
         "q": [f"q.{name}" for name in runtime.coordinates],

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.simulation.result.hdf5_files import new_file, refuse_what_no_result_holds
 from ukctrl.simulation.result.plain_files import (
     finite_or_none,
-    replacing,
     toml_text,
     writable,
     write_atomically,
@@ -132,6 +132,7 @@ def load(path: Path) -> dict[str, Any]:
             f"no result at '{path}'; it must be a folder with a result.nc, or that file itself."
         )
     try:
+        refuse_what_no_result_holds(file)
         with h5netcdf.File(file, "r") as source:
             return _read(source)
     except UkctrlError:
@@ -141,10 +142,9 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def _write_netcdf(record: Record, path: Path) -> None:
-    import h5netcdf
     import h5py
 
-    with replacing(path) as temporary, h5netcdf.File(temporary, "w") as target:
+    with new_file(path) as target:
         table = variables(record.samples)
         for key, value in attributes(record).items():
             target.attrs[key] = value

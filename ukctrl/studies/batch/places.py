@@ -21,6 +21,7 @@ from loky.process_executor import ProcessPoolExecutor
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.plugins import loaded_files, reload_files
+from ukctrl.core.own_processes import safe_path
 from ukctrl.studies.batch.task import Delivery, Lost, Task, error_text
 from ukctrl.studies.batch.worker import Board, computed, start, work
 
@@ -48,14 +49,15 @@ class _Worker:
         self.future: Future[bytes] | None = None
         self.granted: float | None = None
         self.late = False
-        self._executor = ProcessPoolExecutor(
-            1, context=context, initializer=start, initargs=(self.board, loaded_files())
-        )
+        with safe_path():  # its locks already start a process, which looks after them
+            self._executor = ProcessPoolExecutor(
+                1, context=context, initializer=start, initargs=(self.board, loaded_files())
+            )
 
     def give(self, data: bytes, granted: float | None) -> Future[bytes]:
         """Give it tasks, each of which may take so long [s]."""
         self.board.process, self.granted = 0, granted
-        with _no_interrupts():
+        with _no_interrupts(), safe_path():
             self.future = self._executor.submit(work, data, granted)
         return self.future
 

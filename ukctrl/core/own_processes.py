@@ -1,0 +1,40 @@
+"""Processes that ukctrl starts search no folder for modules in which a stranger's files may lie."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+VARIABLE = "PYTHONSAFEPATH"
+"""Tells Python to leave the working folder, and that of the script, out of `sys.path`."""
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Let the processes that are started meanwhile import nothing from their working folder.
+
+    A process that runs a text or a module looks there first: a `json.py` beside a scenario would
+    run in its place. The variable is inherited, so that what they start is as safe.
+    """
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
+
+
+def module_path() -> str:
+    """Return where this process finds modules, as ``PYTHONPATH``, without its working folder.
+
+    That folder stays only where ukctrl itself lies in it: then it is no stranger's.
+    """
+    home, here = Path(__file__).resolve().parents[2], Path.cwd().resolve()
+    places = [Path(place).resolve() for place in sys.path if place]
+    return os.pathsep.join(str(place) for place in places if place != here or place == home)

@@ -1,0 +1,126 @@
+"""HDF5 files: a full disk is an error and no crash; a foreign file is read or refused."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+from ukctrl.core.errors import InputError
+from ukctrl.robot.ram_needed import memory
+from ukctrl.simulation.result.plain_files import replacing
+
+MOST_COMPRESSED = 1032
+"""How many bytes deflate makes of one, at most: a file that declares more does not hold it."""
+
+
+@final
+class _Enduring(io.RawIOBase):
+    """A file to which writing never fails, as far as HDF5 can see; the failure is kept.
+
+    HDF5 takes the process down where its last bytes cannot be written.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self.failure: OSError | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._stream.read(len(view))
+        view[: len(data)] = data
+        if self.failure:  # what could not be written cannot be read again
+            view[len(data) :] = bytes(len(view) - len(data))
+            return len(view)
+        return len(data)
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        with self._noting():
+            self._stream.write(data)
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        with self._noting():
+            self._stream.truncate(size)
+        return self._stream.tell() if size is None else size
+
+    def flush(self) -> None:
+        if not self.closed:
+            with self._noting():
+                self._stream.flush()
+
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as failure:
+            self.failure = self.failure or failure
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Any]:
+    """Yield a new NetCDF file to fill, which takes the place of an old one when it is whole.
+
+    Raises:
+        OSError: It cannot be written; nothing is left of it.
+    """
+    import h5netcdf
+
+    with replacing(path) as temporary, temporary.open("r+b", buffering=0) as stream:
+        enduring = _Enduring(stream)
+        try:
+            with h5netcdf.File(enduring, "w") as target:
+                yield target
+        except Exception:
+            if enduring.failure is None:
+                raise
+        if enduring.failure is not None:
+            raise enduring.failure
+
+
+def refuse_what_no_result_holds(path: Path) -> None:
+    """Refuse a file whose numbers lie elsewhere, or that declares more of them than it can hold.
+
+    Raises:
+        InputError: It does; OSError: it is no HDF5 file.
+    """
+    import h5py
+
+    most = min(MOST_COMPRESSED * path.stat().st_size, memory() / 2.0)
+    declared = 0
+    with h5py.File(path, "r") as file:
+        for name in file:
+            link, entry = file.get(name, getlink=True), None
+            if isinstance(link, h5py.HardLink):
+                entry = file[name]
+            if not isinstance(entry, h5py.Dataset) or entry.is_virtual or entry.external:
+                raise InputError(
+                    f"'{path}' must hold its arrays itself; '{name[:40]}' is a link, a group, or "
+                    "an array that lies in another file."
+                )
+            if entry.attrs.get("NAME", b"")[:20] != b"This is a netCDF dim":
+                declared += entry.size * entry.dtype.itemsize
+    if declared > most:
+        raise InputError(
+            f"'{path}' must hold what it declares; it has {path.stat().st_size} bytes and declares "
+            f"arrays of {declared:.3g}."
+        )
