@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.control.special import thrust
+from ukctrl.control.special import thrust_vectoring
 
 pytestmark = pytest.mark.portable
 
@@ -122,7 +122,7 @@ def flight(duration):
 
 def differences(ahead, monkeypatch):
     """Return how far the two flights are apart in place, attitude and thrusts."""
-    monkeypatch.setattr(thrust, "AHEAD", ahead)
+    monkeypatch.setattr(thrust_vectoring, "AHEAD", ahead)
     circle = {"kind": "circle", "center": [0, 0, 1], "radius": RADIUS, "period": 2 * np.pi / RATE}
     changes = {
         "servo.body.path": circle,

@@ -178,3 +178,17 @@ def test_out_writes_the_figure_and_everything_as_json(tmp_path, capsys):
 def test_a_scenario_without_a_task_has_no_figure():
     with pytest.raises(InputError, match="must have a motion for a figure"):
         check_figure(check(Scenario.load("projectile")))
+
+
+def test_a_small_peak_is_told_to_its_last_digit_and_when_it_is_first_as_large():
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    x = np.array([[1.000e-4, -1.004e-4, 1.004e-4, 0.5e-4]]).T
+    limit = np.array([10.0])
+    [use] = uses(("j7",), ("N m",), times, x, -limit, limit)
+    assert (use.value, use.t, use.share) == (1.004e-4, 0.0, pytest.approx(1.004e-5))
+
+
+def test_what_is_rounding_all_the_time_is_what_it_is_at_first():
+    x = np.array([[0.0, 2e-16, -3e-16]]).T
+    [use] = uses(("j1",), ("N m",), np.arange(3.0), x, np.full(1, -np.inf), np.full(1, np.inf))
+    assert (use.value, use.t) == (0.0, 0.0)

@@ -70,10 +70,10 @@ def uses(
     for i, (name, unit) in enumerate(zip(names, units, strict=True)):
         x, share = values[:, i], part[:, i]
         if not np.isfinite(share).any():
-            k = first_largest(np.abs(x), UNUSED)
-            found.append(Use(name=name, unit=unit, value=float(x[k]), t=float(t[k])))
+            k, peak = _peak(np.abs(x), x)
+            found.append(Use(name=name, unit=unit, value=float(x[peak]), t=float(t[k])))
             continue
-        k = first_largest(share, UNUSED)
+        k, peak = _peak(share, x)
         over, under = x - high[:, i], low[:, i] - x
         size = np.where(over >= under, np.abs(high[:, i]), np.abs(low[:, i]))
         past = np.maximum(over, under)
@@ -81,15 +81,26 @@ def uses(
         use = Use(
             name=name,
             unit=unit,
-            value=float(x[k]),
+            value=float(x[peak]),
             t=float(t[k]),
             limit=float(high[k, i] if over[k] >= under[k] or share[k] <= UNUSED else low[k, i]),
-            beyond=max(0.0, float(past[k])) if broken.any() else 0.0,
+            beyond=max(0.0, float(past[peak])) if broken.any() else 0.0,
             since=float(t[int(np.argmax(broken))]) if broken.any() else None,
-            share=float(share[k]),
+            share=float(share[peak]),
         )
         found.append(use)
     return tuple(found)
+
+
+def _peak(size: Vector, x: Vector) -> tuple[int, int]:
+    """Return where a quantity is first as large as it gets, and where it is that to the last digit.
+
+    The second has the sign of the first, whatever rounding makes of equals of both signs; what is
+    nothing all the time is what it is at first.
+    """
+    first = first_largest(size, UNUSED)
+    alike = np.where(np.sign(x) == np.sign(x[first]), size, -np.inf)
+    return first, first if size[first] <= UNUSED else int(np.nanargmax(alike))
 
 
 def shares(values: Matrix, low: Matrix, high: Matrix, centred: bool) -> Matrix:
