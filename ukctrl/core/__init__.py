@@ -2,7 +2,7 @@
 
 In order:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
-``own_processes`` (what may be imported there);
+``own_processes`` (their modules, their memory);
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``expression`` (formulas in text);

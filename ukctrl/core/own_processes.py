@@ -1,4 +1,4 @@
-"""Processes that ukctrl starts search no folder for modules in which a stranger's files may lie."""
+"""Our processes: where those that we start find modules, and how much memory this one may use."""
 
 from __future__ import annotations
 
@@ -38,3 +38,19 @@ def module_path() -> str:
     home, here = Path(__file__).resolve().parents[2], Path.cwd().resolve()
     places = [Path(place).resolve() for place in sys.path if place]
     return os.pathsep.join(str(place) for place in places if place != here or place == home)
+
+
+def memory() -> float:
+    """Return how much memory this process may use [bytes]; infinite where nobody tells."""
+    limits = [float("inf")]
+    names = getattr(os, "sysconf_names", {})  # Windows has none
+    if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
+        limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return min(limits)
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        limits.append(float(soft))
+    return min(limits)

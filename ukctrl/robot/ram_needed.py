@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from ukctrl.core.errors import ModelError
+from ukctrl.core.own_processes import memory
 
 TABLES = 4
 """Tables of ``nv**3`` numbers in every ``pinocchio.Data``: its second derivatives of the inverse
@@ -26,19 +25,3 @@ def refuse_what_does_not_fit(nv: int, label: str) -> None:
             f"{label}: a robot with {nv} freedoms needs about {needed / 1e9:.0f} GB of memory, and "
             f"this machine has {there / 1e9:.0f} GB, enough for {most}. Take fewer parts."
         )
-
-
-def memory() -> float:
-    """Return how much memory this process may use [bytes]; infinite where nobody tells."""
-    limits = [float("inf")]
-    names = getattr(os, "sysconf_names", {})  # Windows has none
-    if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
-        limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return min(limits)
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        limits.append(float(soft))
-    return min(limits)

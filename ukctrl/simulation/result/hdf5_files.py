@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, final
 
 from ukctrl.core.errors import InputError
-from ukctrl.robot.ram_needed import memory
+from ukctrl.core.own_processes import memory
 from ukctrl.simulation.result.plain_files import replacing
 
 MOST_COMPRESSED = 1032
