@@ -18,6 +18,7 @@ import yaml
 from ukctrl import Result, Scenario, simulate
 from ukctrl.cli import main
 from ukctrl.core.algebra import compiled
+from ukctrl.simulation.result import hdf5_files
 
 FLAG = "code-ran"
 CODE = f"open({FLAG!r}, 'w').write('x')"
@@ -188,6 +189,26 @@ def test_a_file_that_cannot_be_written_whole_is_told_in_one_line(warm, kilobytes
     assert not [name for name in left if name.startswith(".")]
     if "result.nc" in left:
         assert Result.load(tmp_path / "out").status == "completed"
+
+
+def test_what_a_disk_takes_in_parts_is_written_whole_or_told():
+    class Filling:
+        """A disk that takes seven bytes at a time, and has room for some."""
+
+        def __init__(self, room):
+            self.room, self.taken = room, b""
+
+        def write(self, data):
+            if len(self.taken) >= self.room:
+                raise OSError(28, "No space left on device")
+            self.taken += bytes(data[:7])
+            return min(7, len(data))
+
+    enough, full = (hdf5_files._Enduring(Filling(room)) for room in (100, 21))
+    content = bytes(range(50))
+    assert enough.write(content) == full.write(content) == 50
+    assert (enough._stream.taken, enough.failure) == (content, None)
+    assert full.failure is not None
 
 
 # Results

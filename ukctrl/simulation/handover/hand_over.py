@@ -22,8 +22,6 @@ from ukctrl.simulation.scenario import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ukctrl.simulation.result.result import Result
-
 
 QUANTITIES = ("q", "v", "a", "u", "q_measured", "v_measured", "u_commanded")
 """What the table has columns of; the last three only where what the law sees or says is not what

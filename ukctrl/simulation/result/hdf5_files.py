@@ -53,9 +53,11 @@ class _Enduring(io.RawIOBase):
         return len(data)
 
     def write(self, data: Any) -> int:
-        size = memoryview(data).nbytes
+        rest = memoryview(data).cast("B")
+        size = len(rest)
         with self._noting():
-            self._stream.write(data)
+            while rest:  # a disk that fills up takes a part, and fails at the next
+                rest = rest[self._stream.write(rest) :]
         return size
 
     def truncate(self, size: int | None = None) -> int:
