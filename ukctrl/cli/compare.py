@@ -15,7 +15,7 @@ from ukctrl.cli.terminal.lines import answer, clean
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import comparison_lines
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
@@ -116,11 +116,14 @@ def compare(
             raise typer.Exit(1) from stopped
         stop.hold()
         write_comparison(comparison, folder)
-        journal.remove()
+        failure = comparison.conditions.failure
+        if not failure:
+            journal.remove()
         answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
-    complete = not comparison.conditions.stopped
-    completed = complete and all(run.completed for run in comparison.outcomes)
-    raise typer.Exit(0 if completed else 1)
+    if failure:
+        raise MachineFailure(f"{scenario}: {failure}")
+    whole = comparison.conditions.whole and all(run.completed for run in comparison.outcomes)
+    raise typer.Exit(0 if whole else 1)
 
 
 def _tell(journal: Journal, wanted: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any, final
 
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.plugins import reload_files
+from ukctrl.core.own_processes import machine_failed
 from ukctrl.studies.batch.task import Lost, Task, Watch, error_text
 
 OVERTIME_SECONDS = 2.0
@@ -50,6 +51,23 @@ class Board(ctypes.Structure):
     )
 
 
+def value_of(task: Task[Any], watch: Watch) -> Any:
+    """Return the value of a task; a `Lost` where it has none, or the `UkctrlError` it has raised.
+
+    Raises:
+        KeyboardInterrupt: It was stopped.
+    """
+    try:
+        return task(watch)
+    except SystemExit as error:  # of a user's code
+        return Lost(error_text(error))
+    except Exception as error:
+        known = isinstance(error, UkctrlError)
+        if machine_failed(error):
+            return Lost(str(error) if known else error_text(error), machine=True)
+        return error if known else Lost(error_text(error))
+
+
 def computed(
     tasks: Sequence[Task[Any]],
     watch: Watch = lambda _: None,
@@ -57,7 +75,7 @@ def computed(
 ) -> bytes:
     """Compute tasks; return the values of the first of them, and how long they took, as bytes.
 
-    A value may be a `Lost`, or the `UkctrlError` that the task has raised.
+    A value may be a `Lost`, or an `InputError` in place of what the task has raised on purpose.
 
     Args:
         tasks: Some.
@@ -70,11 +88,11 @@ def computed(
         if not begin(place):
             break
         try:
-            values.append(task(watch))
-        except UkctrlError as error:
-            values.append(InputError(str(error)))  # others may not survive the journey
-        except (Exception, KeyboardInterrupt) as error:
-            values.append(Lost(error_text(error)))
+            value = value_of(task, watch)
+        except KeyboardInterrupt as error:
+            value = Lost(error_text(error))
+        # Other errors may not survive the journey.
+        values.append(InputError(str(value)) if isinstance(value, UkctrlError) else value)
     return pickle.dumps((values, time.perf_counter() - began))
 
 
@@ -126,11 +144,8 @@ def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
 
 def work(data: bytes, granted: float | None) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
-    try:
-        tasks = pickle.loads(data)
-        return computed(tasks, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
-    except SystemExit as error:  # of a user's code
-        os._exit(error.code if isinstance(error.code, int) else 1)
+    tasks = pickle.loads(data)
+    return computed(tasks, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
 
 
 def _end_with_owner() -> None:

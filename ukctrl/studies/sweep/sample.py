@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.files.plugins import blame
+from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.closed_loop import true_robot
 from ukctrl.simulation.result.result import Result
@@ -101,15 +102,23 @@ class Sample:
     base: Base
     number: int
 
+    def __str__(self) -> str:
+        return f"sample {self.number}"
+
     def __call__(self, watch: Watch) -> Finished | None:
-        """Run it; None where the user has stopped it."""
+        """Run it; None where the user has stopped it.
+
+        Raises:
+            MachineFailure: There was no memory for it, or no disk; so do MemoryError, OSError.
+        """
         base = self.base
         try:
             scenario = base.scenario_of(self.number)
-        except UkctrlError as error:
-            return Finished(self.failed(str(error)))
         except Exception as error:  # a fault in a user's code must not cost the other samples
-            return Finished(self.failed(blame(error) or f"{type(error).__name__}: {error}"))
+            if machine_failed(error):
+                raise
+            fault = blame(error) or f"{type(error).__name__}: {error}"
+            return Finished(self.failed(str(error) if isinstance(error, UkctrlError) else fault))
         since: float | None = None
         late = asked = False
 
