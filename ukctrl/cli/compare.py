@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,7 @@ import typer
 
 from ukctrl.cli.arguments import about, card_of, folder_of, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import answer, clean
+from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import comparison_lines
@@ -128,12 +127,10 @@ def compare(
 
 def _tell(journal: Journal, wanted: int) -> None:
     """Say what is kept of a search that was stopped."""
-    notice = (
-        f"ukctrl: stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
+    notice(
+        f"stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
         f"kept in {journal.path}, and the same command goes on from them."
     )
-    if sys.stderr is not None:
-        print(clean(notice), file=sys.stderr)
 
 
 def _entry(text: str, scenario: str) -> Entry:

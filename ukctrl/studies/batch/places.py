@@ -19,11 +19,12 @@ from typing import Any, final
 
 from loky.process_executor import ProcessPoolExecutor
 
-from ukctrl.core.errors import InputError, MachineFailure
-from ukctrl.core.files.plugins import loaded_files, reload_files
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.core.files.plugins import loaded_files
 from ukctrl.core.own_processes import machine_failed, safe_path
+from ukctrl.studies.batch.same_numbers import origin_here
 from ukctrl.studies.batch.task import Delivery, Lost, Task, error_text
-from ukctrl.studies.batch.worker import Board, computed, start, work
+from ukctrl.studies.batch.worker import Board, opened, start, work
 
 AHEAD = 2
 """What an executor is given for each of its processors: some tasks to compute, some to wait."""
@@ -62,7 +63,7 @@ class _Worker:
         """Give it tasks, each of which may take so long [s]."""
         self.board.process, self.granted = 0, granted
         with _no_interrupts(), safe_path():
-            self.future = self._executor.submit(work, data, granted)
+            self.future = self._executor.submit(work, data, origin_here(), granted)
         return self.future
 
     def done(self) -> float:
@@ -144,8 +145,6 @@ class Processes:
             lost = Lost(f"it took longer than {worker.granted:g} s.", overdue=True)
             return Delivery(lost=lost, which=worker.board.task)
         if not isinstance(error, BrokenExecutor):  # it could not read what came, or hand over
-            if not (worker.board.process or machine_failed(error)):
-                raise InputError(f"a process cannot read the runs ({error_text(error)}).")
             lost = Lost(error_text(error), machine=machine_failed(error))
             return Delivery(lost=lost, which=worker.board.task)
         cause = _cause(str(error))
@@ -225,11 +224,13 @@ class Elsewhere:
 
         Raises:
             PicklingError: They cannot be sent; so do AttributeError, TypeError.
-            InputError: The executor has gone.
+            UkctrlError: The executor has gone.
         """
         data = pickle.dumps(tasks)
         try:
-            future = self._executor.submit(_work, data, tuple(loaded_files()))
+            future = self._executor.submit(opened, data, loaded_files(), origin_here())
+        except UkctrlError:
+            raise
         except (BrokenExecutor, RuntimeError, OSError) as error:
             raise InputError(_GONE.format(error_text(error))) from error
         self._futures.add(future)
@@ -243,11 +244,13 @@ class Elsewhere:
         """Return what came of tasks.
 
         Raises:
-            InputError: It was not they that were lost, but the executor.
+            UkctrlError: It was not they that were lost, but the executor.
         """
         self._futures.discard(future)
         try:
             return Delivery(*pickle.loads(future.result()))
+        except UkctrlError:
+            raise
         except (BrokenExecutor, CancelledError, OSError) as error:
             raise InputError(_GONE.format(error_text(error))) from error
         except Exception as error:  # such as of a cluster whose workers died of it in turn
@@ -259,8 +262,3 @@ class Elsewhere:
             future.cancel()
 
     end = stop
-
-
-def _work(data: bytes, files: Sequence[tuple[str, str]]) -> bytes:
-    reload_files(files)  # users' files, without which the tasks cannot be read
-    return computed(pickle.loads(data))

@@ -119,8 +119,10 @@ def sweep(
         seed=scenario.seed if seed is None else seed,
         repeats=repeats,
     )
+    about = About.of(scenario, plan, beside)
     base = Base(
         scenario=scenario,
+        files=about.users_files,
         plan=plan,
         beside=beside,
         trust=trust,
@@ -128,7 +130,6 @@ def sweep(
         keep_all=keeping.what == "all",
         keep_failed=keeping.what == "failed",
     )
-    about = About.of(scenario, plan, beside)
     care = Care(
         isolated=isolated or jobs != 1,
         timeout=timeout,
