@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,7 +30,7 @@ from ukctrl.studies.sweep.cluster import cluster
 TREE = Path(ukctrl.__file__).parents[1]
 PATIENCE = 120.0
 """Longer than this counts as hanging [s]."""
-SOON = 30.0
+SOON = 100.0
 """A future is answered within this [s]."""
 OLD = {**origin_here(), "ukctrl": "0.0.1", "source": "0123"}
 
@@ -108,7 +109,7 @@ class Client:
 
     def __init__(self, executor):
         self.status, self.silent, self.threads = "running", False, {}
-        self.introductions = {}
+        self.introductions, self.over = {}, threading.Event()
         self.scheduler, self._executor = SimpleNamespace(ncores=None), executor
 
     def get_executor(self, pure):
@@ -138,15 +139,16 @@ def watched(monkeypatch):
         client.threads["one"] = 2
         executor = module._Watched(client, "tcp://there:8786", 0.2, told.append)
         assert executor.begin() == 2
-        yield executor, client, told
-        executor.end()
-        client.status, client.silent, client.threads = "closed", False, {}
+        try:
+            yield executor, client, told
+        finally:
+            executor.end()
+            client.over.set()
 
 
 def waits(client):
-    """Stay until the client is asked no more."""
-    while client.threads or client.silent or client.status == "running":
-        time.sleep(0.01)
+    """Compute until the test has ended."""
+    client.over.wait()
 
 
 def test_a_cluster_whose_workers_are_gone_is_told_of_and_ends(watched):

@@ -118,6 +118,16 @@ def test_a_machine_that_lacks_something_is_no_value_of_a_task(jobs, fault):
     assert found == {1: 1, 2: 4}
 
 
+def test_a_machine_that_can_do_nothing_more_is_given_up():
+    queue = _Queue(range(100), 1, Care(), failed := {})
+    lost, tries = Delivery(lost=Lost("the disk is full", machine=True), which=0), 0
+    while queue:
+        assert list(queue.settle(queue.next(alone=True), lost)) == []
+        tries += 1
+    assert sorted(failed) == list(range(100))
+    assert tries == 100 + 20
+
+
 def test_a_task_that_failed_with_its_machine_has_nothing_beside_it_the_second_time():
     queue = _Queue(range(3), 2, Care(), failed := {})
     lost = Delivery(lost=Lost("its process died", machine=True), which=0)

@@ -30,6 +30,8 @@ WORTH_SECONDS = 4.0
 about one."""
 MEMORY = 0.9
 """How much of the mean duration of a task stays when another one has ended."""
+MOST_FAILED = 20
+"""So many tasks in a row may fail again with nothing beside them; then no other is tried again."""
 SHARES = 4
 """What is left is dealt out in so many shares for each process, so that all end together."""
 
@@ -262,6 +264,7 @@ class _Queue:
         self._waiting, self._apart, self._suspects = deque(numbers), deque[int](), set[int]()
         self._jobs, self._care, self._failed = jobs, care, failed
         self._mean: float | None = None
+        self._in_a_row = 0
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._apart)
@@ -297,9 +300,14 @@ class _Queue:
         self._waiting.extendleft(reversed(rest))
         for k, value in ended:
             if not (isinstance(value, Lost) and value.machine):
+                self._in_a_row = 0
                 yield k, value
-            elif k in self._suspects:
-                self._failed[k] = value.message
-            else:
+            elif k not in self._suspects:
                 self._suspects.add(k)
                 self._apart.append(k)
+            else:
+                self._failed[k] = value.message
+                self._in_a_row += 1
+                if self._in_a_row == MOST_FAILED:  # such as for a disk that is full
+                    self._failed.update(dict.fromkeys(self._apart, value.message))
+                    self._apart.clear()

@@ -206,14 +206,14 @@ class _Watched(Executor):
                 "does not answer" if threads is None else "has no workers"
             )
             advice = "" if threads is None else f" Start some with 'dask worker {self._address}'."
+            if not self._told:
+                self._told = True
+                self._tell(f"{fault}; waiting, {self._patience:g} s at most.{advice}")
             if missing > self._patience:
                 raise MachineFailure(
                     f"{fault} for {self._patience:g} s.{advice} What is recorded is kept; go on "
                     "(--resume)."
                 )
-            if not self._told:
-                self._told = True
-                self._tell(f"{fault}; waiting, {self._patience:g} s at most.{advice}")
         doubtful, self._doubtful = self._doubtful, []
         if new := [worker for worker in threads or () if worker not in self._checked]:
             self._check(self._client.run(_introduction, workers=new, on_error="return"))

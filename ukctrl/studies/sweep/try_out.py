@@ -10,6 +10,7 @@ from typing import final
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.fields import written
 from ukctrl.core.files.plugins import blame
+from ukctrl.core.own_processes import machine_failed
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
@@ -140,5 +141,7 @@ def _fault(base: Base, changes: Mapping[str, object]) -> str | None:
     except UkctrlError as error:
         return str(error)
     except Exception as error:  # in a user's own code
+        if machine_failed(error):
+            raise
         return blame(error) or f"{type(error).__name__}: {error}"
     return None
