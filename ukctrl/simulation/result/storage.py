@@ -7,14 +7,15 @@ with xarray it is the same dataset as [`Result.data`][ukctrl.Result.data].
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.arrays import Array
+from ukctrl.core.errors import InputError, ShapeError, UkctrlError
 from ukctrl.core.files.toml import parse_toml
 from ukctrl.simulation.result.foreign_hdf5 import foreign_file, numbers, text_attribute, texts_along
 from ukctrl.simulation.result.hdf5_files import new_file
@@ -25,6 +26,7 @@ from ukctrl.simulation.result.plain_files import (
     write_atomically,
 )
 from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Samples, Signal
 
 if TYPE_CHECKING:
@@ -159,6 +161,7 @@ def _write_netcdf(record: Record, path: Path) -> None:
             stored = target.create_variable(variable, entry.dims, dtype, data=entry.values)
             for key, value in entry.attributes.items():
                 stored.attrs[key] = value
+            record.samples.release()
 
 
 def _read(source: Any) -> dict[str, Any]:
@@ -179,16 +182,15 @@ def _read(source: Any) -> dict[str, Any]:
         if text.name in source and text.axis != "axis"  # an older file names no passive blocks
     }
     limit = tuple(numbers(source, "effort_limit")[...].tolist())
+    own = [name for name in source if "ukctrl_role" in source[name].attrs]
+    store, arrays = _stored(source, ["time", *filter(source.__contains__, FIELDS), *own])
     return {
         "samples": Samples.build(
-            time=numbers(source, "time")[...],
-            samples={name: numbers(source, name)[...] for name in FIELDS if name in source},
+            time=arrays["time"],
+            samples={name: array for name, array in arrays.items() if name in FIELDS},
             labels=Labels(**named, effort_limit=limit),
-            signals={
-                name: _signal(source, name)
-                for name in source
-                if "ukctrl_role" in source[name].attrs
-            },
+            signals={name: _signal(source, name, arrays[name]) for name in own},
+            store=store,
         ),
         "status": text_attribute(source, "status"),
         "message": text_attribute(source, "message"),
@@ -197,10 +199,24 @@ def _read(source: Any) -> dict[str, Any]:
     }
 
 
-def _signal(source: Any, name: str) -> Signal:
-    variable, dim = numbers(source, name), f"{name}_component"
+def _stored(source: Any, names: Iterable[str]) -> tuple[SampleStore, dict[str, Array]]:
+    """Return the arrays of the samples, and what keeps them: a long run is no burden to memory."""
+    every = {name: numbers(source, name) for name in names}
+    count = len(every["time"])
+    for name, variable in every.items():
+        if variable.shape[:1] != (count,):
+            raise ShapeError(f"{name} must have {count} samples; got shape {variable.shape}.")
+    store = SampleStore(count, sum(int(np.prod(each.shape[1:])) for each in every.values()))
+    for first in range(0, max(count, 1), max(store.step, 1)):
+        for name, variable in every.items():
+            store.write(first, {name: variable[first : first + store.step]})
+    return store, store.read(count)
+
+
+def _signal(source: Any, name: str, values: Array) -> Signal:
+    variable, dim = source[name], f"{name}_component"
     return Signal(
-        values=variable[...],
+        values=values,
         units=text_attribute(variable, "units"),
         long_name=text_attribute(variable, "long_name"),
         components=texts_along(source, dim) if dim in source else (),
