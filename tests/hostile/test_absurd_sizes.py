@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import tracemalloc
 import zlib
 
 import h5py
@@ -11,6 +12,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.cli import main
+from ukctrl.mechanics.reference.csv_columns import read_columns
 
 MUCH = 50_000_000
 SOME = 4_000_000
@@ -142,3 +144,53 @@ def test_a_result_that_declares_more_than_it_holds_is_refused(spoil, says, good,
     assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
     assert says in err
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # [kB]
+
+
+TABLE = """
+title = "the tool follows a table"
+robot = "scara"
+start.q = { q1 = 0.5, q2 = -0.9, q3 = 0.4, q4 = 0.0 }
+controller.use = "servo-baumgarte"
+timing.duration = 0.01
+[[servo]]
+kind = "joint_follows"
+joints = ["q4"]
+path = { kind = "table", file = "FILE" }
+"""
+
+
+def test_a_table_that_never_ends_is_refused(tmp_path, capfd):
+    (tmp_path / "task.toml").write_text(TABLE.replace("FILE", "/dev/zero"), encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["check", str(tmp_path / "task.toml")])
+    out, err = capfd.readouterr()
+    assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
+    assert "must be a file that exists; '/dev/zero' is not one" in err
+
+
+def test_a_table_takes_no_more_memory_than_its_file(tmp_path):
+    rows = 400_000
+    (tmp_path / "path.csv").write_text("t,x\n" + "".join(f"{k},0\n" for k in range(rows)))
+    tracemalloc.start()
+    time, values = read_columns(tmp_path / "path.csv", "t", None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(time), values.shape) == (rows, (rows, 1))
+    assert peak < 60 * rows  # two numbers, copied once; rows of texts take 250 bytes and more
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "study.json"])
+def test_a_journal_that_never_ends_is_refused(name, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    words = ["--set", "timing.duration=0.01", "--vary", "controller.feedback.alpha=1,2"]
+    sweep = ["sweep", "scara-helix-baumgarte", *words, "--jobs", "1", "--no-report", "--out", "out"]
+    with pytest.raises(SystemExit):
+        main(sweep)
+    capfd.readouterr()
+    (tmp_path / "out" / name).unlink()
+    (tmp_path / "out" / name).symlink_to("/dev/zero")
+    for again in (["report", "out"], [*sweep, "--resume"]):
+        with pytest.raises(SystemExit) as ended:
+            main(again)
+        assert ended.value.code == 2
+        assert capfd.readouterr().err.count("\n") == 1

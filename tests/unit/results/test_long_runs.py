@@ -32,7 +32,9 @@ def little(monkeypatch, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("name", ["scara-helix", "five-bar", "scara-helix-bench", "elastic-arm-middle"])
+@pytest.mark.parametrize(
+    "name", ["scara-helix", "five-bar", "scara-helix-bench", "elastic-arm-middle"]
+)
 def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, tmp_path):
     scenario = Scenario.load(name, SHORT)
     seen = []

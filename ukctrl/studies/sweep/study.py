@@ -15,6 +15,7 @@ from ukctrl.core.files.toml import read_toml
 from ukctrl.simulation.loop.provenance import origin
 from ukctrl.simulation.result.plain_files import plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.journal_file import refuse_devices
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Row, read_rows
 from ukctrl.studies.sweep.plan import Design, Plan
@@ -90,6 +91,7 @@ class About:
             InputError: There is none, or it cannot be read.
         """
         path = folder / DESCRIPTION
+        refuse_devices(path)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
