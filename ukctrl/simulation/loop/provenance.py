@@ -18,6 +18,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.closed_loop import Loop
+from ukctrl.simulation.result.run_id import new_run_id
 from ukctrl.simulation.scenario import Scenario
 
 LIMIT_SLACK = 1e-9
@@ -37,6 +38,7 @@ def provenance(loop: Loop, wall_seconds: float) -> dict[str, Any]:
         "robot": loop.robot.name,
         "controller": law_name(scenario.controller),
         **origin(),
+        "run_id": new_run_id(),
         "seed": scenario.seed,
         "random": conditions.random or scenario.start.spread > 0.0,
         "gains": "given",

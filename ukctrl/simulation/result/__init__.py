@@ -5,6 +5,6 @@ In order:
 1. ``quantities``: what is recorded, with names and units. ``samples``: the arrays over time.
 2. ``measures``: norms of errors, balances, reactions. ``metrics``: named numbers of a run.
 3. ``plain_files``: tables as text, files written whole. ``hdf5_files``: on any disk, from anybody.
-   ``storage``: the files of a run.
+   ``run_id``: whose a file is. ``storage``: the files of a run.
 4. ``result``: all of it, with the status.
 """

@@ -24,6 +24,7 @@ from ukctrl.simulation.result.plain_files import (
     write_atomically,
 )
 from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.run_id import check_one_run, marked, remove_other_runs, run_id_in
 from ukctrl.simulation.result.samples import Samples, Signal
 
 if TYPE_CHECKING:
@@ -110,11 +111,13 @@ def dataset(record: Record) -> xr.Dataset:
 def save(record: Record, summary: Mapping[str, Any], directory: Path) -> Path:
     """Write the three files of a run, each in one atomic step."""
     content = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
+    scenario, run_id = toml_text(record.scenario).encode(), run_id_in(record.provenance)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _write_netcdf(record, directory / "result.nc")
+        remove_other_runs(directory, run_id)
         write_atomically(directory / "summary.json", f"{content}\n".encode())
-        write_atomically(directory / "scenario.toml", toml_text(record.scenario).encode())
+        write_atomically(directory / "scenario.toml", marked("scenario.toml", scenario, run_id))
     except OSError as error:
         raise InputError(
             f"cannot write the result to '{directory}': {_one_line(error)}."
@@ -134,7 +137,10 @@ def load(path: Path) -> dict[str, Any]:
     try:
         refuse_what_no_result_holds(file)
         with h5netcdf.File(file, "r") as source:
-            return _read(source)
+            found = _read(source)
+        if file != path:
+            check_one_run(path, run_id_in(found["provenance"]), ("summary.json", "scenario.toml"))
+        return found
     except UkctrlError:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
