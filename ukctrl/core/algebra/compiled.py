@@ -19,12 +19,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numba
+from ukctrl.core.own_processes import out_of_the_folder
+
+with out_of_the_folder(".numba_config.yaml"):
+    import numba
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
+config._config_fname = os.devnull  # or it would look there again whenever it compiles
 PACKAGE = Path(__file__).resolve().parents[2]
 
 
