@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -317,3 +318,16 @@ def test_no_library_takes_settings_from_the_working_folder(tmp_path, words):
     plain, strange = ((folder / "out" / kept).read_bytes() for folder in folders)
     assert len(plain) == len(strange)
     assert budget == () or plain == strange
+
+
+def test_machine_code_that_no_disk_takes_is_used_without_being_kept(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import resource\nfrom ukctrl.core.algebra.compiled import compiled\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "@compiled\ndef double(x):\n    return 2.0 * x\nprint(double(4.0), end='')"
+    )
+    done = subprocess.run(
+        [sys.executable, "own.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("8.0", "")
