@@ -46,13 +46,13 @@ WORK: dict[str, tuple[str, ...]] = {
                 "--set", NOISE, "--set", "timing.control=0.005"),
 }  # fmt: skip
 """What is killed."""
-TRIALS = {"run": 60, "sweep": 40, "tune": 40, "compare": 40, "cluster": 10, "cold": 20, "disk": 5}
+TRIALS = {"run": 60, "sweep": 40, "tune": 40, "compare": 40, "cluster": 10, "cold": 20, "disk": 6}
 """How often each, when the share is 1."""
 VICTIMS = {"run": ("parent", "group", "rival")}
 """What is killed of a command; a rival kills nothing, but writes to the same folder."""
-DISKS = (8, 32, 64, 256, 1024)
-"""Sizes of small disks [kB]: too small for a table, for a result, for its page, and large enough
-for each."""
+DISKS = ("size=8k", "size=32k", "size=64k", "size=256k", "size=1024k", "ro")
+"""Disks too small for a table, for a result, for its page, large enough for some, and one that
+nobody may write to."""
 CLOCKED = "mean_tick_us"
 KEPT = {"sweep": "study.csv", "tune": "history.csv"}
 """The file of a study that has the same bytes however it came about."""
@@ -298,16 +298,16 @@ def with_a_cold_cache(place: Place, count: int) -> Iterator[tuple[str, str]]:
 
 def on_a_small_disk(place: Place, number: int) -> str:
     """Write to a disk that is too small, mounted for these commands alone; needs its rights."""
-    size, disk = DISKS[number % len(DISKS)], place.base / f"disk{number}"
+    kind, disk = DISKS[number % len(DISKS)], place.base / f"disk{number}"
     disk.mkdir()
-    mount = f'mount -t tmpfs -o size={size}k none {disk} && exec "$@"'
+    mount = f'mount -t tmpfs -o {kind} none {disk} && exec "$@"'
     for name in WORK:
         done = subprocess.run(
             ["unshare", "--mount", "sh", "-c", mount, "sh", *command(name, disk / "out")],
             cwd=place.workspace, capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
         if done.returncode not in (0, 2) or len(done.stderr.splitlines()) > (done.returncode == 2):
-            return f"{name} on {size} kB: exit {done.returncode}: {done.stderr[-300:]}"
+            return f"{name} on {kind}: exit {done.returncode}: {done.stderr[-300:]}"
     return ""
 
 
