@@ -99,7 +99,7 @@ def test_samples_of_another_shape_are_refused():
     for size in (10, 10**7):
         store = SampleStore(size, 3)
         store.write(0, {"x": np.ones((4, 3))})
-        with pytest.raises(ShapeError, match="x must have one shape; got \(3,\), and then \(2,\)"):
+        with pytest.raises(ShapeError, match=r"x must have one shape; got \(3,\), and then \(2,\)"):
             store.write(4, {"x": np.ones((4, 2))})
         with pytest.raises(ShapeError, match="y must have one shape; got None"):
             store.write(4, {"y": np.ones(4)})
