@@ -7,19 +7,17 @@ each page's content security policy allows no script but its own, known by its h
 from __future__ import annotations
 
 import base64
-import contextlib
 import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ukctrl.core.errors import InputError
 from ukctrl.reports.plot import style
-from ukctrl.simulation.result.plain_files import write_atomically
+from ukctrl.simulation.result.plain_files import folder_for, write_atomically
 from ukctrl.simulation.result.run_id import marked, run_id_of
 
 if TYPE_CHECKING:
@@ -52,24 +50,6 @@ class Picture(NamedTuple):
 def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
     """Render a figure for the page (SVG) and for a file (PNG)."""
     return Picture(name, title, caption, style.svg(figure), style.png(figure))
-
-
-@contextlib.contextmanager
-def folder_for(what: str, folder: Path) -> Iterator[None]:
-    """Make a folder, and say in one line what could not be written to it.
-
-    Args:
-        what: What is written, such as ``the report``.
-        folder: Where.
-
-    Raises:
-        InputError: The folder cannot be written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise InputError(f"cannot write {what} to '{folder}': {error}.") from error
 
 
 def write_page(

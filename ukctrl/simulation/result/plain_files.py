@@ -101,6 +101,25 @@ def finite_or_none(value: Any) -> Any:
     return value
 
 
+@contextlib.contextmanager
+def folder_for(what: str, folder: Path) -> Iterator[None]:
+    """Make a folder to write to, and say in one line where something could not be.
+
+    Args:
+        what: What is written, such as ``the report``.
+        folder: Where.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        why = error.strerror or " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"cannot write {what} to '{folder}': {why}.") from error
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that at every moment the old or the new one stands there whole."""
     with replacing(path) as temporary:

@@ -21,6 +21,7 @@ from ukctrl.simulation.result.foreign_hdf5 import foreign_file, numbers, text_at
 from ukctrl.simulation.result.hdf5_files import new_file
 from ukctrl.simulation.result.plain_files import (
     finite_or_none,
+    folder_for,
     toml_text,
     writable,
     write_atomically,
@@ -115,16 +116,11 @@ def save(record: Record, summary: Mapping[str, Any], directory: Path) -> Path:
     """Write the three files of a run, each in one atomic step."""
     content = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
     scenario, run_id = toml_text(record.scenario).encode(), run_id_in(record.provenance)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
+    with folder_for("the result", directory):
         _write_netcdf(record, directory / "result.nc")
         remove_other_runs(directory, run_id)
         write_atomically(directory / "summary.json", f"{content}\n".encode())
         write_atomically(directory / "scenario.toml", marked("scenario.toml", scenario, run_id))
-    except OSError as error:
-        raise InputError(
-            f"cannot write the result to '{directory}': {_one_line(error)}."
-        ) from error
     return directory
 
 
