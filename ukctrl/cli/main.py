@@ -21,7 +21,7 @@ from ukctrl.cli.report import report
 from ukctrl.cli.reproduce import reproduce
 from ukctrl.cli.run import run
 from ukctrl.cli.sweep import sweep
-from ukctrl.cli.terminal.lines import clean, write
+from ukctrl.cli.terminal.lines import notice, write
 from ukctrl.cli.tune import tune
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.own_processes import out_of_the_folder
@@ -138,8 +138,7 @@ def _usage(error: typer.BadParameter) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    if sys.stderr is not None:
-        print(f"ukctrl: {clean(_cut(message))}", file=sys.stderr)
+    notice(_cut(message))
     return code
 
 

@@ -52,7 +52,7 @@ def cache_folder(chosen: str) -> Path:
     """Return the folder for machine code: inside ``chosen`` (``NUMBA_CACHE_DIR``) when the user
     gave one, else beside the sources, else in the user's cache.
     """
-    name = f"ukctrl-{_source_hash()}"
+    name = f"ukctrl-{source_hash(b'@compiled')[:16]}"
     if chosen:
         return Path(chosen) / name
     for parent in (PACKAGE / "__pycache__", Path.home() / ".cache" / "ukctrl"):
@@ -79,10 +79,11 @@ def _private(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="ukctrl-"))
 
 
-def _source_hash() -> str:
+def source_hash(marker: bytes = b"") -> str:
+    """Return a digest of the contents of all our files, or of those that have a marker."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_bytes()
-        if b"@compiled" in source:
+        if marker in source:
             digest.update(source)
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()

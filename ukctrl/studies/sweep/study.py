@@ -66,6 +66,17 @@ class About:
             files=named_files(table),
         )
 
+    @property
+    def users_files(self) -> dict[str, str]:
+        """The files with their digests, without those of the catalogue."""
+        named = {Path(path): digest for path, digest in (self.files or {}).items()}
+        ours = catalog.root()
+        return {
+            str(path): digest
+            for path, digest in named.items()
+            if path.is_absolute() and not path.is_relative_to(ours)
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
         return {
@@ -248,6 +259,20 @@ def named_files(table: Mapping[str, Any]) -> dict[str, str]:
         for text in named:
             _note(digests, path.parent / (text.rpartition(":")[0] if ".py:" in text else text))
     return dict(sorted(digests.items()))
+
+
+def strayed(files: Mapping[str, str]) -> str:
+    """Return a file of the user's that is missing here, or another than it was; nothing where none.
+
+    Args:
+        files: What `named_files` said where it was right, perhaps on another machine.
+    """
+    for path, digest in files.items():
+        here: dict[str, str] = {}
+        _note(here, Path(path))
+        if here.get(path) != digest:
+            return path
+    return ""
 
 
 def _robots(table: Mapping[str, Any]) -> Iterator[str]:
