@@ -17,7 +17,7 @@ from ukctrl.core.errors import ShapeError
 from ukctrl.simulation.result import sample_store
 from ukctrl.simulation.result.sample_store import SampleStore
 
-SHORT = {"timing.duration": 0.5, "timing.sample": 0.001}
+SHORT = {"timing.duration": 0.4, "timing.sample": 0.001}
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def little(monkeypatch, tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("name", ["scara-helix", "five-bar", "scara-helix-bench", "stretched-arm"])
+@pytest.mark.parametrize("name", ["scara-helix", "five-bar", "scara-helix-bench", "elastic-arm-middle"])
 def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, tmp_path):
     scenario = Scenario.load(name, SHORT)
     seen = []

@@ -219,19 +219,20 @@ class Recorder:
     def _hand_over(self) -> None:
         """Form the products of the block's samples, and give all of it to the store."""
         size = self.count - self._first
-        block = {name: array[:size] for name, array in self.arrays.items()}
-        A, M, a_free, v = self._A[:size], self._M[:size], self._a_free[:size], block["v"]
+        # Of one sample alone, einsum sums in another order: it never is, but in a run of one.
+        at = slice(max(size, 2) if self._first else size)
+        block, v = dict(self.arrays), self.arrays["v"][at]
+        A, M, a_free = self._A[at], self._M[at], self._a_free[at]
         if not self._forced:
-            block["power"] = np.einsum("ki,ki->k", block["u"], block["actuator_rate"])
+            block["power"] = np.einsum("ki,ki->k", block["u"][at], block["actuator_rate"][at])
         block["kinetic_energy"] = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
-        block["energy"] = block["energy"] + block["kinetic_energy"]
+        block["energy"] = block["energy"][at] + block["kinetic_energy"]
         if self._gripped and size:
-            d = self._demand[:size] - np.einsum("kij,kj->ki", A, a_free)
-            H = servo_matrix(A, self._G[:size], self.truth.rank)
-            quantities = grip(H, d, self.truth.rank)
+            d = self._demand[at] - np.einsum("kij,kj->ki", A, a_free)
+            quantities = grip(servo_matrix(A, self._G[at], self.truth.rank), d, self.truth.rank)
             block |= quantities
             self._gripped = bool(quantities)
-        self.store.write(self._first, block)
+        self.store.write(self._first, {name: array[:size] for name, array in block.items()})
 
     def _hand_over_signals(self) -> None:
         """Give signals to the store; a fault in them must not cost the run."""

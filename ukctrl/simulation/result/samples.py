@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses as dc
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, ShapeError, unknown_name
@@ -60,6 +61,32 @@ class Samples:
         """Let go of what was read of a long run; what is looked at again is read again."""
         if self.store is not None:
             self.store.release()
+
+    def over_time(self, function: Callable[[Samples], NDArray[Any]]) -> NDArray[Any]:
+        """Return what a function makes of every sample; of a long run, part by part.
+
+        Args:
+            function: Gives an array with time as its first axis, each entry from one sample.
+        """
+        count, step = len(self), len(self) if self.store is None else self.store.step
+        if count <= step:
+            return function(self)
+        step += count % step == 1  # a part of one sample might be summed in another order
+        whole = np.empty(0)
+        for first in range(0, count, step):
+            part = function(self._rows(slice(first, first + step)))
+            if not first:
+                whole = np.empty((count, *part.shape[1:]), part.dtype)
+            whole[first : first + step] = part
+        return whole
+
+    def _rows(self, rows: slice) -> Samples:
+        signals = {
+            name: dc.replace(signal, values=np.asarray(signal.values)[rows])
+            for name, signal in self.signals.items()
+        }
+        arrays = {name: array[rows] for name, array in self.arrays.items()}
+        return dc.replace(self, time=self.time[rows], arrays=arrays, signals=signals)
 
     def __contains__(self, name: object) -> bool:
         return name == "time" or name in self.arrays or name in self.signals
