@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses as dc
+import errno
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.core.errors import InputError
-from ukctrl.studies.batch.crew import Crew
+from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.studies.batch.crew import Crew, _Queue
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed, training_seed
-from ukctrl.studies.batch.task import Care, Lost, Shared
+from ukctrl.studies.batch.task import Care, Delivery, Lost, Shared
 
 
 @dc.dataclass(frozen=True)
@@ -28,13 +31,16 @@ class Square:
         watch(0.5)
         if self.fault == "dies":
             os._exit(3)
-        if self.fault.startswith("/"):  # dies, but for the first time only
-            with open(self.fault, "a+") as file:
-                file.seek(0)
-                known = file.read()
-                file.write("here")
-            if not known:
+        if self.fault.startswith("/"):  # dies as often as there are files in that folder
+            for file in Path(self.fault).iterdir():
+                file.unlink()
                 os._exit(3)
+        if self.fault == "lacks memory":
+            raise MemoryError("nothing is left")
+        if self.fault == "lacks disk":
+            raise InputError("the file cannot be written.") from OSError(errno.ENOSPC, "no space")
+        if self.fault == "exits":
+            sys.exit(7)
         if self.fault == "hangs":
             time.sleep(1000.0)
         if self.fault == "raises":
@@ -73,23 +79,59 @@ def collected(tasks, progress=None, **options):
     return finished, found
 
 
-def test_a_task_that_dies_or_raises_is_lost_and_no_other():
-    tasks = [Square(k) for k in range(6)]
-    tasks[1], tasks[3] = Square(1, "dies"), Square(3, "raises")
-    finished, found = collected(tasks, jobs=2)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_task_that_raises_has_no_value_and_costs_no_other(jobs):
+    finished, found = collected([Square(0), Square(1, "raises"), Square(2, "exits")], jobs=jobs)
     assert finished
-    assert {k: v for k, v in found.items() if k not in (1, 3)} == {0: 0, 2: 4, 4: 16, 5: 25}
-    assert found[1] == Lost("the process that ran it died, with exit code 3.", died=True)
-    assert found[3] == Lost("ZeroDivisionError: no number is left")
+    assert found[0] == 0
+    assert found[1] == Lost("ZeroDivisionError: no number is left")
+    assert found[2] == Lost("SystemExit: 7")
 
 
-def test_a_task_that_was_lost_is_tried_again_before_it_is_blamed(tmp_path):
-    tasks = [Square(k) for k in range(8)]
-    tasks[2], tasks[5] = Square(2, str(tmp_path / "once")), Square(5, "dies")
-    finished, found = collected(tasks, jobs=2, care=Care(batch=1.0))
-    assert finished
-    assert {k: v for k, v in found.items() if k != 5} == {k: k**2 for k in range(8) if k != 5}
-    assert found[5].died
+def test_a_task_whose_process_dies_is_tried_again_alone_and_has_no_value_then(tmp_path):
+    for name in ("once", "twice"):
+        (tmp_path / name).mkdir()
+    for name in ("once/1", "twice/1", "twice/2"):
+        (tmp_path / name).touch()
+    tasks, found = [Square(k) for k in range(8)], {}
+    tasks[2], tasks[5] = Square(2, str(tmp_path / "once")), Square(5, str(tmp_path / "twice"))
+    care = Care(batch=1.0, go_on="go home")
+    with Crew(2, care=care) as crew:
+        with pytest.raises(MachineFailure) as told:
+            crew.gather(tasks, found.__setitem__)
+        assert found == {k: k**2 for k in range(8) if k != 5}
+        assert str(told.value) == (
+            f"the machine failed at {tasks[5]}, and again with nothing beside it: its process died "
+            "with exit code 3. Nothing is recorded of it, and the others are done. See to what "
+            "ends processes here, such as a lack of memory, and go home."
+        )
+        assert crew.gather(tasks[4:6], found.__setitem__)
+    assert found[1] == 25
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("fault", ["lacks memory", "lacks disk"])
+def test_a_machine_that_lacks_something_is_no_value_of_a_task(jobs, fault):
+    found = {}
+    with Crew(jobs) as crew, pytest.raises(MachineFailure, match=f"{fault}.*nothing beside it"):
+        crew.gather([Square(0, fault), Square(1), Square(2)], found.__setitem__)
+    assert found == {1: 1, 2: 4}
+
+
+def test_a_task_that_failed_with_its_machine_has_nothing_beside_it_the_second_time():
+    queue = _Queue(range(3), 2, Care(), failed := {})
+    lost = Delivery(lost=Lost("its process died", machine=True), which=0)
+    first, second = (queue.next(alone=alone) for alone in (True, False))
+    assert list(queue.settle(first, lost)) == []
+    assert queue.next(alone=False) == [2]
+    assert queue.next(alone=False) == []
+    assert list(queue.settle(second, Delivery([1]))) == [(1, 1)]
+    assert list(queue.settle([2], Delivery([4]))) == [(2, 4)]
+    assert queue.next(alone=True) == [0]
+    assert not failed
+    assert list(queue.settle([0], lost)) == []
+    assert failed == {0: "its process died"}
+    assert not queue
 
 
 @pytest.mark.slow

@@ -12,10 +12,9 @@ import time
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Run
-from ukctrl.studies.batch.task import Lost
 from ukctrl.studies.comparison import compare
 from ukctrl.studies.tuning import METHODS, Budget, Journal, Plants, tune_all
 
@@ -135,14 +134,27 @@ def test_a_line_that_was_being_written_is_cut_off(laws, tmp_path):
         assert len(journal) == 24
 
 
-def test_a_process_that_dies_twice_is_no_property_of_the_candidate(laws, tmp_path, monkeypatch):
+def test_a_machine_that_fails_twice_is_no_property_of_the_candidate(laws, tmp_path, monkeypatch):
     path = tmp_path / "journal.jsonl"
-    killed = Lost("the process that ran it died, of signal SIGKILL.", died=True)
+    simulated, asked = Run.__call__, []
+
+    def starved(run, watch):
+        asked.append(run)
+        if 9 < len(asked) < 15:
+            raise MemoryError
+        return simulated(run, watch)
+
     with monkeypatch.context() as patched, Journal(path) as journal:
-        patched.setattr(Crew, "gather", lambda crew, tasks, take, progress=None: take(0, killed))
-        with pytest.raises(InputError, match=r"twice the process that ran it died, of signal SIG"):
+        patched.setattr(Run, "__call__", starved)
+        with pytest.raises(MachineFailure, match=r"plant 0 of 'computed-to.*MemoryError"):
             tune_all(laws, BUDGET, journal=journal)
-        assert len(journal) == 0
+        kept = len(journal)
+        assert 9 <= kept < 24
+        asked.clear()
+        asked += [None] * 9  # also where the card that is run anew fails, nothing is forgotten
+        with pytest.raises(MachineFailure, match="MemoryError"):
+            tune_all(laws, BUDGET, journal=journal)
+        assert len(journal) == kept
     with Journal(path) as journal:
         assert tune_all(laws, BUDGET, journal=journal) == tune_all(laws, BUDGET)
 

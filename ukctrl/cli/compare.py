@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses as dc
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +10,11 @@ import typer
 
 from ukctrl.cli.arguments import about, card_of, folder_of, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import answer, clean
+from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import comparison_lines
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files.catalog import file_name
 
 if TYPE_CHECKING:
@@ -116,21 +115,22 @@ def compare(
             raise typer.Exit(1) from stopped
         stop.hold()
         write_comparison(comparison, folder)
-        journal.remove()
+        failure = comparison.conditions.failure
+        if not failure:
+            journal.remove()
         answer(quiet, as_json, comparison.to_dict, lambda: comparison_lines(comparison, folder))
-    complete = not comparison.conditions.stopped
-    completed = complete and all(run.completed for run in comparison.outcomes)
-    raise typer.Exit(0 if completed else 1)
+    if failure:
+        raise MachineFailure(f"{scenario}: {failure}")
+    whole = comparison.conditions.whole and all(run.completed for run in comparison.outcomes)
+    raise typer.Exit(0 if whole else 1)
 
 
 def _tell(journal: Journal, wanted: int) -> None:
     """Say what is kept of a search that was stopped."""
-    notice = (
-        f"ukctrl: stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
+    notice(
+        f"stopped by the user while tuning; {len(journal)} of {wanted} simulations are "
         f"kept in {journal.path}, and the same command goes on from them."
     )
-    if sys.stderr is not None:
-        print(clean(notice), file=sys.stderr)
 
 
 def _entry(text: str, scenario: str) -> Entry:

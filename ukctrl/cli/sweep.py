@@ -11,7 +11,7 @@ import typer
 
 from ukctrl.cli.arguments import about, folder_of, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import study_data, study_lines, unstarted_lines
@@ -107,7 +107,7 @@ def sweep(
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep import sweep as run_sweep
 
-    with stoppable(Simulation.run.__code__) as stop, _place(cluster, jobs) as place:
+    with _place(cluster, jobs) as place, stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-sweep")
         shown = sweep_progress(base.title, quiet or as_json)
         with about(scenario), shown as progress:
@@ -161,5 +161,5 @@ def _place(address: str | None, jobs: int | None) -> Iterator[Cluster | None]:
         raise InputError("give --jobs or --cluster, and not both; a cluster has its own workers.")
     from ukctrl.studies.sweep import cluster
 
-    with cluster(address) as place:
+    with cluster(address, tell=notice) as place:
         yield place

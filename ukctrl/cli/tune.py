@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,7 @@ import typer
 from ukctrl.cli.arguments import about, folder_of, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
-from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.studies_text import fuzzy_lines, tuned_lines
@@ -165,8 +164,8 @@ def tune(
         stop.hold()
         write_tuned(tuned, folder)
         answer(quiet, as_json, tuned.to_dict, lambda: tuned_lines(tuned, scenario, folder))
-        if quiet and tuned.stopped and sys.stderr is not None:
-            print(f"ukctrl: {tuned.verdicts[1].text}", file=sys.stderr)
+        if quiet and tuned.stopped:
+            notice(tuned.verdicts[1].text)
     raise typer.Exit(0 if tuned.ok else 1)
 
 

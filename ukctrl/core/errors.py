@@ -50,6 +50,10 @@ class NotFinite(UkctrlError, ArithmeticError):
     """A number that the motion goes on from is not finite."""
 
 
+class MachineFailure(UkctrlError, RuntimeError):
+    """What computes has failed, and not what it computes: a process was killed, memory was full."""
+
+
 class UnresolvedRank(UkctrlError, RuntimeError):
     """A singular value lies so near the rank threshold that a method cannot tell its side."""
 

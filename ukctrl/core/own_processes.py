@@ -1,13 +1,20 @@
-"""Our processes: where those that we start find modules, and how much memory this one may use."""
+"""Our processes: where those that we start find modules, how much memory this one may use, and
+which errors are its machine's.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ukctrl.core.errors import MachineFailure
+
+EXHAUSTED = (errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+"""What the system answers that has no more memory, disk, files or processes to give."""
 VARIABLE = "PYTHONSAFEPATH"
 """Tells Python to leave the working folder, and that of the script, out of `sys.path`."""
 
@@ -30,6 +37,23 @@ def safe_path() -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
+@contextlib.contextmanager
+def out_of_the_folder(*settings: str) -> Iterator[None]:
+    """Import meanwhile what takes settings from files of these names in the working folder.
+
+    Whoever sends a scenario could send them along. The folder is left only where there is one.
+    """
+    if not any(map(os.path.lexists, settings)):
+        yield
+        return
+    here = Path.cwd()
+    os.chdir(Path(__file__).parent)
+    try:
+        yield
+    finally:
+        os.chdir(here)
+
+
 def module_path() -> str:
     """Return where this process finds modules, as ``PYTHONPATH``, without its working folder.
 
@@ -38,6 +62,18 @@ def module_path() -> str:
     home, here = Path(__file__).resolve().parents[2], Path.cwd().resolve()
     places = [Path(place).resolve() for place in sys.path if place]
     return os.pathsep.join(str(place) for place in places if place != here or place == home)
+
+
+def machine_failed(error: BaseException | None) -> bool:
+    """Tell whether an error, or one that it comes from, is of the machine: elsewhere, or another
+    time, the same work may well be done.
+    """
+    while error is not None:
+        exhausted = isinstance(error, OSError) and error.errno in (*EXHAUSTED, errno.EIO)
+        if exhausted or isinstance(error, MemoryError | MachineFailure):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def memory() -> float:

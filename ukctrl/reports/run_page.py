@@ -23,6 +23,7 @@ from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.run_id import run_id_in
 
 REPLAY_POINTS = 600
 """Points of each path in the view that can be turned by hand."""
@@ -54,7 +55,8 @@ def write_report(result: Result, directory: str | Path) -> Path:
     """
     images = pictures(result)
     texts = {"report.html": html(result, images)}
-    return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES)
+    run_id = run_id_in(result.provenance)
+    return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES, run_id)
 
 
 def pictures(result: Result) -> list[web_page.Picture]:

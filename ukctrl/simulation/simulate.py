@@ -14,6 +14,7 @@ from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
+from ukctrl.core.own_processes import machine_failed
 from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
@@ -33,6 +34,8 @@ CRAWLING = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
 STOPPED = "stopped by the user"
 """How the message of a run begins that somebody has stopped."""
+MACHINE_FAILED = "the machine failed"
+"""How that of a run begins that found no more memory, disk or files."""
 
 
 @one_blas_thread()
@@ -127,7 +130,8 @@ class Simulation(Loop):
             return "diverged", f"after t = {self._reached():.6g} s: {error}"
         except Exception as error:  # a fault in a user's law: keep what there is
             why = blame(error) or f"{type(error).__name__}: {error}"
-            return "interrupted", f"after t = {self._reached():.6g} s: {why}"
+            whose = f"{MACHINE_FAILED} " if machine_failed(error) else ""
+            return "interrupted", f"{whose}after t = {self._reached():.6g} s: {why}"
         return "completed", ""
 
     def _crawling(self) -> str:

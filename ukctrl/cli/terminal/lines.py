@@ -81,6 +81,12 @@ def answer(
         show(lines())
 
 
+def notice(text: str) -> None:
+    """Tell the user something beside the answer, in one line of the standard error."""
+    if sys.stderr is not None:
+        print(f"ukctrl: {clean(text)}", file=sys.stderr, flush=True)
+
+
 def write(text: str) -> None:
     """Write to the standard output; that its reader has left is no failure of ours."""
     if sys.stdout is None:

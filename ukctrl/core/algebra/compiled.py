@@ -16,15 +16,20 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numba
+from ukctrl.core.own_processes import out_of_the_folder
+
+with out_of_the_folder(".numba_config.yaml"):
+    import numba
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
+config._config_fname = os.devnull  # or it would look there again whenever it compiles
 PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -33,10 +38,11 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder(before))
     try:
-        decorate: Callable[[Callable[P, T]], Callable[P, T]] = numba.njit(
-            cache=True, error_model="numpy"
-        )
-        return decorate(function)
+        made: Any = numba.njit(cache=True, error_model="numpy")(function)
+        if not config.DISABLE_JIT:  # machine code that no disk takes is made anew, not an error
+            made._cache._guard_against_spurious_io_errors = partial(contextlib.suppress, OSError)
+        decorated: Callable[P, T] = made
+        return decorated
     finally:
         config.CACHE_DIR = before
 
@@ -46,7 +52,7 @@ def cache_folder(chosen: str) -> Path:
     """Return the folder for machine code: inside ``chosen`` (``NUMBA_CACHE_DIR``) when the user
     gave one, else beside the sources, else in the user's cache.
     """
-    name = f"ukctrl-{_source_hash()}"
+    name = f"ukctrl-{source_hash(b'@compiled')[:16]}"
     if chosen:
         return Path(chosen) / name
     for parent in (PACKAGE / "__pycache__", Path.home() / ".cache" / "ukctrl"):
@@ -73,10 +79,11 @@ def _private(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix="ukctrl-"))
 
 
-def _source_hash() -> str:
+def source_hash(marker: bytes = b"") -> str:
+    """Return a digest of the contents of all our files, or of those that have a marker."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_bytes()
-        if b"@compiled" in source:
+        if marker in source:
             digest.update(source)
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()

@@ -17,6 +17,7 @@ from ukctrl.control.controller import law_name
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.closed_loop import Loop
+from ukctrl.simulation.result.run_id import new_run_id
 from ukctrl.simulation.result.samples import Samples
 from ukctrl.simulation.scenario import Scenario
 
@@ -36,6 +37,7 @@ def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, A
         "robot": loop.robot.name,
         "controller": law_name(scenario.controller),
         **origin(),
+        "run_id": new_run_id(),
         "seed": scenario.seed,
         "random": conditions.random or scenario.start.spread > 0.0,
         "gains": "given",

@@ -21,11 +21,13 @@ from ukctrl.simulation.result.foreign_hdf5 import foreign_file, numbers, text_at
 from ukctrl.simulation.result.hdf5_files import new_file
 from ukctrl.simulation.result.plain_files import (
     finite_or_none,
+    folder_for,
     toml_text,
     writable,
     write_atomically,
 )
 from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.run_id import check_one_run, marked, remove_other_runs, run_id_in
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Samples, Signal
 
@@ -113,15 +115,12 @@ def dataset(record: Record) -> xr.Dataset:
 def save(record: Record, summary: Mapping[str, Any], directory: Path) -> Path:
     """Write the three files of a run, each in one atomic step."""
     content = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
+    scenario, run_id = toml_text(record.scenario).encode(), run_id_in(record.provenance)
+    with folder_for("the result", directory):
         _write_netcdf(record, directory / "result.nc")
+        remove_other_runs(directory, run_id)
         write_atomically(directory / "summary.json", f"{content}\n".encode())
-        write_atomically(directory / "scenario.toml", toml_text(record.scenario).encode())
-    except OSError as error:
-        raise InputError(
-            f"cannot write the result to '{directory}': {_one_line(error)}."
-        ) from error
+        write_atomically(directory / "scenario.toml", marked("scenario.toml", scenario, run_id))
     return directory
 
 
@@ -134,7 +133,10 @@ def load(path: Path) -> dict[str, Any]:
         )
     try:
         with foreign_file(file) as source:
-            return _read(source)
+            found = _read(source)
+        if file != path:
+            check_one_run(path, run_id_in(found["provenance"]), ("summary.json", "scenario.toml"))
+        return found
     except UkctrlError:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file

@@ -1,7 +1,8 @@
 """Tasks over processes: one after the other, or several at a time, with the same answers.
 
 Every task is a function of what it holds and of nothing else, so how many run at a time changes
-nothing but the time it takes. A process that dies loses its own task and no other.
+nothing but the time it takes. What becomes of a machine is no value of a task: a process that dies
+loses its own task and no other, and that is computed again.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from typing import Any, Generic, NamedTuple, Self, TypeVar, final
+from typing import Any, Generic, Self, TypeVar, final
 
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.studies.batch.places import Elsewhere, Processes
-from ukctrl.studies.batch.task import Care, Delivery, Lost, Progress, Task, error_text
-from ukctrl.studies.batch.worker import UNSENDABLE
+from ukctrl.studies.batch.task import Care, Delivery, Lost, Progress, Task
+from ukctrl.studies.batch.worker import UNSENDABLE, value_of
 
 T = TypeVar("T")
 
@@ -29,9 +30,6 @@ WORTH_SECONDS = 4.0
 about one."""
 MEMORY = 0.9
 """How much of the mean duration of a task stays when another one has ended."""
-RETRIES = 1
-"""How often a task that was lost with its process is tried again, after all others: the process may
-have been killed for no fault of the task."""
 SHARES = 4
 """What is left is dealt out in so many shares for each process, so that all end together."""
 
@@ -98,24 +96,30 @@ class Crew:
 
         Raises:
             UkctrlError: A task raised it; the others are given up.
+            MachineFailure: The machine failed at some tasks, and again with nothing beside them.
+                All others are done.
         """
         batch = _Batch(tasks, take, progress or _silent, care or self.care)
-        chosen = range(len(tasks))
+        finished = self._computed(batch, range(len(tasks)))
+        if finished and batch.failed:
+            raise MachineFailure(_failure(batch))
+        return finished
+
+    def _computed(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
         if self._elsewhere is not None:
             return batch.over(self._elsewhere, chosen)
         if not batch.care.isolated and self._jobs is None:
-            return self._as_it_pays(batch)
-        if not batch.care.isolated and (self._jobs == 1 or len(tasks) < 2):
+            return self._as_it_pays(batch, chosen)
+        if not batch.care.isolated and (self._jobs == 1 or len(chosen) < 2):
             return batch.in_turn(chosen)
         return self._over_processes(batch, chosen)
 
-    def _as_it_pays(self, batch: _Batch[T]) -> bool:
+    def _as_it_pays(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
         """Compute the first task here, and the others in processes if that took long.
 
         What processes would have saved adds up from one call to the next; once they are there, all
         tasks are theirs.
         """
-        chosen = range(len(batch.tasks))
         if self._processes.room and len(chosen) > 1:
             return self._over_processes(batch, chosen)
         began = time.perf_counter()
@@ -133,70 +137,68 @@ class Crew:
         return batch.over(self._processes, chosen)
 
 
-class _Batch(NamedTuple, Generic[T]):
+class _Batch(Generic[T]):
     """Tasks to compute together."""
 
-    tasks: Sequence[Task[T | None]]
-    take: Callable[[int, T | Lost], None]
-    report: Progress
-    care: Care
+    def __init__(
+        self,
+        tasks: Sequence[Task[T | None]],
+        take: Callable[[int, T | Lost], None],
+        report: Progress,
+        care: Care,
+    ) -> None:
+        self.tasks, self.care = tasks, care
+        self._take, self._report = take, report
+        self._done = 0
+        self.failed: dict[int, str] = {}
+        """Tasks at which the machine has failed for good, and how."""
 
     def in_turn(self, chosen: Sequence[int]) -> bool:
         """Compute some here, one after the other; return whether all were."""
-        asked = False
-        for k in chosen:
+        queue, asked = _Queue(chosen, 1, Care(), self.failed), False
 
-            def watch(fraction: float, done: int = k) -> None:
-                nonlocal asked
-                try:
-                    self.report(done + min(max(fraction, 0.0), 1.0), len(self.tasks))
-                except KeyboardInterrupt:
-                    asked = True
-                    raise
-
+        def watch(fraction: float) -> None:
+            nonlocal asked
             try:
-                try:
-                    value: T | Lost | None = self.tasks[k](watch)
-                except UkctrlError:
-                    raise
-                except Exception as error:
-                    value = Lost(error_text(error))
-                self.take(k, _raised(value))
-                self.report(k + 1, len(self.tasks))
+                self._report(self._done + min(max(fraction, 0.0), 1.0), len(self.tasks))
             except KeyboardInterrupt:
-                return False
-            if asked:
-                return False
-        return True
+                asked = True
+                raise
+
+        try:
+            while queue and not asked:
+                numbers = queue.next(alone=True)
+                value = value_of(self.tasks[numbers[0]], watch)
+                self._settle(queue, numbers, Delivery([value]))
+                self._report(self._done, len(self.tasks))
+        except KeyboardInterrupt:
+            return False
+        return not asked
 
     def over(self, place: Processes | Elsewhere, chosen: Sequence[int]) -> bool:
         """Compute some in another place, as many at a time as it has room for."""
-        queue = _Queue(chosen, place.room, self.care)
+        queue = _Queue(chosen, place.room, self.care, self.failed)
         under_way: dict[Future[bytes], list[int]] = {}
         unsendable: list[int] = []
-        done = len(self.tasks) - len(chosen)
         try:
             while queue or under_way:
-                while queue and len(under_way) < place.room:
-                    numbers = queue.next()
+                while len(under_way) < place.room:
+                    numbers = queue.next(alone=not under_way)
+                    if not numbers:
+                        break
                     try:
                         future = place.submit([self.tasks[k] for k in numbers], self.care.timeout)
                         under_way[future] = numbers
                     except UNSENDABLE:
                         unsendable += numbers
                 for future in wait(under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
-                    delivery = place.delivered(future)
-                    for k, value in queue.settle(under_way.pop(future), delivery):
-                        done += 1
-                        self.take(k, _raised(value))
-                self.report(done + place.done(), len(self.tasks))
+                    self._settle(queue, under_way.pop(future), place.delivered(future))
+                self._report(self._done + place.done(), len(self.tasks))
         except KeyboardInterrupt:
             place.stop()
             for future in wait(under_way, place.grace).done:
                 with contextlib.suppress(KeyboardInterrupt, UkctrlError):
-                    values = place.delivered(future).values
-                    for k, value in zip(under_way[future], values, strict=False):
-                        self.take(k, _raised(value))
+                    self._settle(queue, under_way[future], place.delivered(future))
             place.end()
             return False
         except BaseException:
@@ -204,24 +206,35 @@ class _Batch(NamedTuple, Generic[T]):
             raise
         return self.in_turn(unsendable)
 
+    def _settle(self, queue: _Queue, numbers: Sequence[int], delivery: Delivery) -> None:
+        """Hand over what came of tasks.
+
+        Raises:
+            UkctrlError: One has raised it; KeyboardInterrupt: one was stopped, and has no value.
+        """
+        for k, value in queue.settle(numbers, delivery):
+            if isinstance(value, UkctrlError):
+                raise value
+            if value is None:
+                raise KeyboardInterrupt
+            self._done += 1
+            self._take(k, value)
+
 
 def _processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _raised(value: Any) -> Any:
-    """Return a value, unless it says that the task failed or was stopped.
-
-    Raises:
-        UkctrlError: The task has raised it.
-        KeyboardInterrupt: The task was stopped, and has nothing to hand over.
-    """
-    if isinstance(value, UkctrlError):
-        raise value
-    if value is None:
-        raise KeyboardInterrupt
-    return value
+def _failure(batch: _Batch[Any]) -> str:
+    """Return in words at what the machine has failed."""
+    number, message = min(batch.failed.items())
+    more = f" (and {len(batch.failed) - 1} more)" if len(batch.failed) > 1 else ""
+    return (
+        f"the machine failed at {batch.tasks[number]}{more}, and again with nothing beside it: "
+        f"{message.rstrip('.')}. Nothing is recorded of it, and the others are done. See to what "
+        f"ends processes here, such as a lack of memory, and {batch.care.go_on}."
+    )
 
 
 def _silent(done: float, total: float) -> None:
@@ -230,27 +243,37 @@ def _silent(done: float, total: float) -> None:
 
 @final
 class _Queue:
-    """Tasks by number, those that were lost last.
+    """Tasks by number, and which are computed next.
+
+    A task whose machine failed is tried again when all others are done, with nothing beside it: the
+    fault may have been a neighbour's that took all memory, or nobody's. One that fails again then
+    has no value, and nothing is said of it.
 
     Args:
         numbers: The tasks, in order.
         jobs: How many are computed at a time.
-        care: How often one is tried again, and how much is handed over at a time.
+        care: How much is handed over at a time.
+        failed: Where to note at which tasks the machine has failed again, and how.
     """
 
-    def __init__(self, numbers: Sequence[int], jobs: int, care: Care) -> None:
-        self._waiting, self._apart = deque(numbers), deque[int]()
-        self._tried: dict[int, int] = {}
-        self._jobs, self._care = jobs, care
+    def __init__(
+        self, numbers: Sequence[int], jobs: int, care: Care, failed: dict[int, str]
+    ) -> None:
+        self._waiting, self._apart, self._suspects = deque(numbers), deque[int](), set[int]()
+        self._jobs, self._care, self._failed = jobs, care, failed
         self._mean: float | None = None
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._apart)
 
-    def next(self) -> list[int]:
-        """Return what to hand over next."""
+    def next(self, *, alone: bool) -> list[int]:
+        """Return what to hand over next; nothing where that is to wait until nothing is under way.
+
+        Args:
+            alone: Whether nothing is.
+        """
         if not self._waiting:
-            return [self._apart.popleft()]
+            return [self._apart.popleft()] if self._apart and alone else []
         size = 1
         if self._mean is not None and self._care.batch > 0.0:
             size = int(min(self._care.batch / max(self._mean, 1e-6), 1e6))
@@ -258,32 +281,25 @@ class _Queue:
         return [self._waiting.popleft() for _ in range(size)]
 
     def settle(self, numbers: Sequence[int], delivery: Delivery) -> Iterator[tuple[int, Any]]:
-        """Yield tasks with their values, and take back those that are to be computed again.
-
-        What becomes of a task whose process died is said here alone: it is tried again, after all
-        others. The process may have been killed for no fault of the task; if it was the task's,
-        the others are done by then.
-        """
+        """Yield tasks with their values, and take back those that are to be computed again."""
         whole = len(delivery.values)
         if whole:
             seconds = delivery.seconds / whole
             mean = seconds if self._mean is None else self._mean
             self._mean = MEMORY * mean + (1.0 - MEMORY) * seconds
-        yield from zip(numbers, delivery.values, strict=False)
+        ended: list[tuple[int, Any]] = list(zip(numbers, delivery.values, strict=False))
         rest, lost = list(numbers[whole:]), delivery.lost
-        if lost is None or not rest:
-            self._waiting.extendleft(reversed(rest))
-        elif delivery.which is None and len(rest) > 1:  # one of them is to blame, perhaps
-            self._apart.extend(rest)
-        else:
-            blamed = rest.pop(delivery.which or 0)
-            self._waiting.extendleft(reversed(rest))
-            if self._may_retry(blamed, lost):
-                self._apart.append(blamed)
+        if lost is not None and delivery.which is None:  # one of them is to blame, perhaps
+            ended += [(k, lost) for k in rest]
+            rest = []
+        elif lost is not None and delivery.which is not None:
+            ended.append((rest.pop(delivery.which), lost))
+        self._waiting.extendleft(reversed(rest))
+        for k, value in ended:
+            if not (isinstance(value, Lost) and value.machine):
+                yield k, value
+            elif k in self._suspects:
+                self._failed[k] = value.message
             else:
-                yield blamed, lost
-
-    def _may_retry(self, number: int, lost: Lost) -> bool:
-        tried = self._tried.get(number, 0)
-        self._tried[number] = tried + 1
-        return lost.died and tried < RETRIES
+                self._suspects.add(k)
+                self._apart.append(k)

@@ -19,11 +19,12 @@ from typing import Any, final
 
 from loky.process_executor import ProcessPoolExecutor
 
-from ukctrl.core.errors import InputError
-from ukctrl.core.files.plugins import loaded_files, reload_files
-from ukctrl.core.own_processes import safe_path
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.core.files.plugins import loaded_files
+from ukctrl.core.own_processes import machine_failed, safe_path
+from ukctrl.studies.batch.same_numbers import origin_here
 from ukctrl.studies.batch.task import Delivery, Lost, Task, error_text
-from ukctrl.studies.batch.worker import Board, computed, start, work
+from ukctrl.studies.batch.worker import Board, opened, start, work
 
 AHEAD = 2
 """What an executor is given for each of its processors: some tasks to compute, some to wait."""
@@ -32,8 +33,12 @@ MOST_STILLBORN = 20
 _CAUSE = re.compile(r"(\w+)\((-?\d+)\)")
 """How loky says what a process died of: ``SIGKILL(-9)``, ``EXIT(3)``."""
 _NOT_STARTED = (
-    "a process for the runs ended before it began. A script that asks for several jobs must not "
-    "start them where it is imported: put its work under `if __name__ == '__main__':`."
+    "a process for the runs ended before it began ({}). If the machine has memory enough, a script "
+    "asks for several jobs where it is imported; put its work under `if __name__ == '__main__':`."
+)
+_NO_PROCESS = (
+    "the machine cannot start a process for the runs ({}). What was recorded is kept; see to what "
+    "it lacks, and go on from there."
 )
 _GONE = "the executor can compute no more ({})."
 
@@ -58,7 +63,7 @@ class _Worker:
         """Give it tasks, each of which may take so long [s]."""
         self.board.process, self.granted = 0, granted
         with _no_interrupts(), safe_path():
-            self.future = self._executor.submit(work, data, granted)
+            self.future = self._executor.submit(work, data, origin_here(), granted)
         return self.future
 
     def done(self) -> float:
@@ -94,25 +99,29 @@ class Processes:
 
     def raise_to(self, count: int) -> None:
         """Have so many; each starts with its first tasks."""
-        while len(self._workers) < count:
-            self._workers.append(_Worker())
+        with _starting():
+            while len(self._workers) < count:
+                self._workers.append(_Worker())
 
     def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
         """Give tasks to a process that has nothing to do.
 
         Raises:
             PicklingError: They cannot be sent; so do AttributeError, TypeError.
+            MachineFailure: No process can be started.
         """
         data = pickle.dumps(tasks)
         place = next(k for k, worker in enumerate(self._workers) if worker.future is None)
-        try:
-            return self._workers[place].give(data, granted)
-        except RuntimeError:  # it died while it had nothing to do
-            return self._replaced(place).give(data, granted)
+        with _starting():
+            try:
+                return self._workers[place].give(data, granted)
+            except RuntimeError:  # it died while it had nothing to do
+                return self._replaced(place).give(data, granted)
 
     def _replaced(self, place: int) -> _Worker:
         self._workers[place].end()
-        self._workers[place] = _Worker()
+        with _starting():
+            self._workers[place] = _Worker()
         return self._workers[place]
 
     def done(self) -> float:
@@ -123,7 +132,8 @@ class Processes:
         """Return what came of tasks.
 
         Raises:
-            InputError: Their process could not even start.
+            InputError: Their process ended itself before it began.
+            MachineFailure: No process lives long enough to begin.
         """
         place = next(k for k, worker in enumerate(self._workers) if worker.future is future)
         worker, error = self._workers[place], future.exception()
@@ -131,17 +141,20 @@ class Processes:
             worker.future, self._stillborn = None, 0
             return Delivery(*pickle.loads(future.result()))
         self._replaced(place)
-        cause = _CAUSE.search(str(error))
         if worker.late:
             lost = Lost(f"it took longer than {worker.granted:g} s.", overdue=True)
             return Delivery(lost=lost, which=worker.board.task)
+        if not isinstance(error, BrokenExecutor):  # it could not read what came, or hand over
+            lost = Lost(error_text(error), machine=machine_failed(error))
+            return Delivery(lost=lost, which=worker.board.task)
+        cause = _cause(str(error))
         if worker.board.process:
-            return Delivery(lost=Lost(_death(cause), died=True), which=worker.board.task)
+            return Delivery(lost=Lost(cause, machine=True), which=worker.board.task)
         self._stillborn += 1
-        # Somebody may have killed it, which is no reason to give up at once.
-        ended_itself = cause is not None and int(cause[2]) >= 0
-        if ended_itself or self._stillborn > MOST_STILLBORN:
-            raise InputError(_NOT_STARTED)
+        if "exit code" in cause:
+            raise InputError(_NOT_STARTED.format(cause))
+        if self._stillborn > MOST_STILLBORN:  # one may have been killed for no fault of its own
+            raise MachineFailure(_NO_PROCESS.format(cause))
         return Delivery()
 
     def stop(self) -> None:
@@ -155,12 +168,26 @@ class Processes:
             self._workers.pop().end()
 
 
-def _death(cause: re.Match[str] | None) -> str:
-    """Return in words that a process died, and of what."""
+def _cause(report: str) -> str:
+    """Return in words what became of a process, of which loky reports."""
+    cause = _CAUSE.search(report)
     if cause is None:
-        return "the process that ran it died."
-    of = f"with exit code {cause[2]}" if int(cause[2]) >= 0 else f"of signal {cause[1]}"
-    return f"the process that ran it died, {of}."
+        return "its process died"
+    of = f"of {cause[1]}" if int(cause[2]) < 0 else f"with exit code {cause[2]}"
+    return f"its process died {of}"
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Say what it means where the system refuses a process, or what a process needs.
+
+    Raises:
+        MachineFailure: It does.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise MachineFailure(_NO_PROCESS.format(error_text(error))) from error
 
 
 @contextlib.contextmanager
@@ -197,11 +224,13 @@ class Elsewhere:
 
         Raises:
             PicklingError: They cannot be sent; so do AttributeError, TypeError.
-            InputError: The executor has gone.
+            UkctrlError: The executor has gone.
         """
         data = pickle.dumps(tasks)
         try:
-            future = self._executor.submit(_work, data, tuple(loaded_files()))
+            future = self._executor.submit(opened, data, loaded_files(), origin_here())
+        except UkctrlError:
+            raise
         except (BrokenExecutor, RuntimeError, OSError) as error:
             raise InputError(_GONE.format(error_text(error))) from error
         self._futures.add(future)
@@ -215,15 +244,17 @@ class Elsewhere:
         """Return what came of tasks.
 
         Raises:
-            InputError: It was not they that were lost, but the executor.
+            UkctrlError: It was not they that were lost, but the executor.
         """
         self._futures.discard(future)
         try:
             return Delivery(*pickle.loads(future.result()))
+        except UkctrlError:
+            raise
         except (BrokenExecutor, CancelledError, OSError) as error:
             raise InputError(_GONE.format(error_text(error))) from error
-        except Exception:  # such as of a cluster whose workers died of it, one after the other
-            return Delivery(lost=Lost("the process that ran it died.", died=True))
+        except Exception as error:  # such as of a cluster whose workers died of it in turn
+            return Delivery(lost=Lost(error_text(error), machine=True))
 
     def stop(self) -> None:
         """Take back what has not begun."""
@@ -231,8 +262,3 @@ class Elsewhere:
             future.cancel()
 
     end = stop
-
-
-def _work(data: bytes, files: Sequence[tuple[str, str]]) -> bytes:
-    reload_files(files)  # users' files, without which the tasks cannot be read
-    return computed(pickle.loads(data))

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Array
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.files.plugins import blame
+from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.scenario import Scenario
-from ukctrl.simulation.simulate import STOPPED, simulate
+from ukctrl.simulation.simulate import MACHINE_FAILED, STOPPED, simulate
 from ukctrl.studies.batch.task import Watch
 
 _REPEATS, _TRAINING, _SAMPLES, _POINTS, _HELD_OUT = range(5)
@@ -136,11 +137,16 @@ class Run:
     strict: bool = False
     """Whether a scenario that does not fit its robot is an error, and no run that failed."""
 
+    def __str__(self) -> str:
+        off = "" if self.level is None else f" with a mismatch of {self.level:g}"
+        return f"'{self.entry}', repeat {self.repeat}{off}"
+
     def __call__(self, watch: Watch) -> Outcome:
         """Simulate.
 
         Raises:
             InputError: It is strict, and the scenario does not fit its robot.
+            MachineFailure: There was no memory for it, or no disk.
         """
         try:
             result = simulate(
@@ -148,13 +154,17 @@ class Run:
                 progress=lambda at, duration: watch(at / duration),
                 robot=self.robot,
             )
-        except UkctrlError as error:
+        except Exception as error:  # a fault in a user's law must not cost the other runs
+            if machine_failed(error):
+                raise
+            if not isinstance(error, UkctrlError):
+                fault = f"{type(error).__name__}: {error}"
+                return self.failed("interrupted", blame(error) or fault)
             if self.strict:
                 raise InputError(f"{self.entry}: {error}") from None
             return self.failed("infeasible", str(error))
-        except Exception as error:  # a fault in a user's law must not cost the other runs
-            fault = f"{type(error).__name__}: {error}"
-            return self.failed("interrupted", blame(error) or fault)
+        if result.status == "interrupted" and result.message.startswith(MACHINE_FAILED):
+            raise MachineFailure(result.message)
         outcome = Outcome.of(result, self.entry, curves=self.curves, keep=self.keep)
         repeat, seed, level = self.repeat, self.scenario.seed, self.level
         return dc.replace(outcome, repeat=repeat, seed=seed, level=level)

@@ -35,7 +35,10 @@ def part(progress: Progress | None, before: float, count: float, total: float) -
 
 
 class Task(Protocol[T_co]):
-    """Something to compute; it must be picklable to be computed in another process."""
+    """Something to compute; it must be picklable to be computed in another process.
+
+    Its `str` is what a user knows it by, such as ``sample 3``.
+    """
 
     def __call__(self, watch: Watch) -> T_co:
         """Compute it, calling ``watch`` now and then; None: it was asked to stop, and did."""
@@ -77,8 +80,9 @@ class Lost(NamedTuple):
     """What came of a task instead of its value."""
 
     message: str
-    died: bool = False
-    """Whether it took its process along; nothing says that it would do so again."""
+    machine: bool = False
+    """Whether what computes it has failed, such as a process that was killed or found no memory;
+    nothing says that it would again, and the crew tries it again."""
     overdue: bool = False
     """Whether it took longer than it was granted."""
 
@@ -98,7 +102,7 @@ class Delivery(NamedTuple):
 
 @dc.dataclass(frozen=True, kw_only=True)
 class Care:
-    """How a crew treats tasks that are many and may go wrong."""
+    """How a crew treats tasks that are many and may go wrong, and what its user does then."""
 
     isolated: bool = False
     """Whether to compute in other processes even one at a time, so that a task that takes its
@@ -107,6 +111,8 @@ class Care:
     """How long a task may take before its process is ended [s]; absent: for ever."""
     batch: float = 0.0
     """How much work to hand over at a time, where tasks are shorter than that [s]."""
+    go_on: str = "do the same again"
+    """What the user is to do after the machine has failed."""
 
 
 def error_text(error: BaseException) -> str:

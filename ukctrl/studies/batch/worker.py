@@ -9,13 +9,15 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from typing import Any, final
 
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.plugins import reload_files
+from ukctrl.core.own_processes import machine_failed
+from ukctrl.studies.batch.same_numbers import origin_here, refusal, this_process
 from ukctrl.studies.batch.task import Lost, Task, Watch, error_text
 
 OVERTIME_SECONDS = 2.0
@@ -50,14 +52,31 @@ class Board(ctypes.Structure):
     )
 
 
+def value_of(task: Task[Any], watch: Watch) -> Any:
+    """Return the value of a task; a `Lost` where it has none, or the `UkctrlError` it has raised.
+
+    Raises:
+        KeyboardInterrupt: It was stopped.
+    """
+    try:
+        return task(watch)
+    except SystemExit as error:  # of a user's code
+        return Lost(error_text(error))
+    except Exception as error:
+        known = isinstance(error, UkctrlError)
+        if machine_failed(error):
+            return Lost(str(error) if known else error_text(error), machine=True)
+        return error if known else Lost(error_text(error))
+
+
 def computed(
     tasks: Sequence[Task[Any]],
-    watch: Watch = lambda _: None,
-    begin: Callable[[int], bool] = lambda _: True,
+    watch: Watch,
+    begin: Callable[[int], bool],
 ) -> bytes:
     """Compute tasks; return the values of the first of them, and how long they took, as bytes.
 
-    A value may be a `Lost`, or the `UkctrlError` that the task has raised.
+    A value may be a `Lost`, or an `InputError` in place of what the task has raised on purpose.
 
     Args:
         tasks: Some.
@@ -70,11 +89,11 @@ def computed(
         if not begin(place):
             break
         try:
-            values.append(task(watch))
-        except UkctrlError as error:
-            values.append(InputError(str(error)))  # others may not survive the journey
-        except (Exception, KeyboardInterrupt) as error:
-            values.append(Lost(error_text(error)))
+            value = value_of(task, watch)
+        except KeyboardInterrupt as error:
+            value = Lost(error_text(error))
+        # Other errors may not survive the journey.
+        values.append(InputError(str(value)) if isinstance(value, UkctrlError) else value)
     return pickle.dumps((values, time.perf_counter() - began))
 
 
@@ -124,13 +143,42 @@ def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     _HERE.board = board
 
 
-def work(data: bytes, granted: float | None) -> bytes:
+def work(data: bytes, sender: Mapping[str, str], granted: float | None) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
-    try:
-        tasks = pickle.loads(data)
-        return computed(tasks, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
-    except SystemExit as error:  # of a user's code
-        os._exit(error.code if isinstance(error.code, int) else 1)
+    return opened(data, (), sender, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
+
+
+def opened(
+    data: bytes,
+    files: Sequence[tuple[str, str]],
+    sender: Mapping[str, str],
+    watch: Watch = lambda _: None,
+    begin: Callable[[int], bool] = lambda _: True,
+) -> bytes:
+    """Compute tasks that have come from another process, if this one gives the same numbers.
+
+    Args:
+        data: The tasks.
+        files: Users' files, without which they cannot be read.
+        sender: What decides the numbers where they come from.
+        watch: As for `computed`.
+        begin: Likewise.
+    """
+    first: Lost | InputError = InputError(refusal(this_process(), origin_here(), sender))
+    if not str(first):
+        try:
+            reload_files(files)
+            tasks = pickle.loads(data)
+        except Exception as error:
+            first = Lost(error_text(error), machine=True)
+            if not machine_failed(error):
+                first = InputError(
+                    f"{this_process()} cannot read the runs ({error_text(error)}). The files that "
+                    "the scenario names must be there too, under the same paths."
+                )
+        else:
+            return computed(tasks, watch, begin)
+    return pickle.dumps(([first], 0.0))
 
 
 def _end_with_owner() -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.simulation.effects import Mismatch
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
-from ukctrl.studies.batch.task import Lost, Progress, part
+from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.entry import Entry
 from ukctrl.studies.comparison.fairness import Conditions
@@ -73,10 +73,12 @@ def compare(
             each other, or a controller does not fit the scenario.
         KeyboardInterrupt: The user has stopped it before there was anything to compare; what was
             tried for the gains until then is in the journal.
+        MachineFailure: The machine failed twice at some runs before there was anything to compare.
+            Afterwards `conditions` of the comparison tell, which is of the other runs.
     """
     asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
-    with Crew(jobs, executor) as crew:
+    with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
         return _compared(scenario, variants, _Plan(asked, levels, tuning, journal), crew, progress)
 
 
@@ -115,15 +117,20 @@ def _compared(
         }
     place = functools.partial(_run, variants, mismatches(scenario, plan.levels))
     first = [place(name, 0, None) for name in variants]
-    outcomes, finished = _made(first, crew, part(progress, budget, len(first), total))
+    outcomes, stopped, failure = _made(first, crew, part(progress, budget, len(first), total))
     random = any(run.random for run in outcomes)
-    if finished:
-        needed = [place(*other) for other in others if random or other[2] is not None]
-        before = budget + len(first)
-        more, finished = _made(needed, crew, part(progress, before, len(others), total))
-        outcomes += more
+    if not stopped:
+        begun = {run.entry for run in outcomes}
+        needed = [one for one in others if one[0] in begun and (random or one[2] is not None)]
+        report = part(progress, budget + len(first), len(others), total)
+        more, stopped, later = _made([place(*other) for other in needed], crew, report)
+        outcomes, failure = outcomes + more, failure or later
     conditions = Conditions(
-        random=random, asked=plan.repeats, stopped=not finished, levels=tuple(plan.levels)
+        random=random,
+        asked=plan.repeats,
+        stopped=stopped,
+        failure=failure,
+        levels=tuple(plan.levels),
     )
     return _summed_up(variants, outcomes, tunings, conditions)
 
@@ -207,8 +214,13 @@ def _run(
     )
 
 
-def _made(runs: Sequence[Run], crew: Crew, progress: Progress) -> tuple[list[Outcome], bool]:
-    """Return what came of runs, in their order, and whether the user has let all of them end."""
+def _made(runs: Sequence[Run], crew: Crew, progress: Progress) -> tuple[list[Outcome], bool, str]:
+    """Return what came of runs, in their order, whether the user has stopped them, and at what the
+    machine has failed.
+
+    Raises:
+        MachineFailure: At every first run.
+    """
     outcomes: dict[int, Outcome] = {}
 
     def take(k: int, value: Outcome | Lost) -> None:
@@ -219,8 +231,14 @@ def _made(runs: Sequence[Run], crew: Crew, progress: Progress) -> tuple[list[Out
         if value.stopped:
             raise KeyboardInterrupt
 
-    finished = crew.gather(runs, take, progress)
-    return [outcomes[k] for k in sorted(outcomes)], finished
+    stopped, failure = False, ""
+    try:
+        stopped = not crew.gather(runs, take, progress)
+    except MachineFailure as error:
+        if runs[0].strict and not outcomes:  # there is nothing to compare
+            raise
+        failure = str(error)
+    return [outcomes[k] for k in sorted(outcomes)], stopped, failure
 
 
 def _summed_up(

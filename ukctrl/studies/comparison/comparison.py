@@ -69,11 +69,15 @@ class Comparison:
         chosen = sorted(
             (run for run in self.outcomes if run.level == level), key=lambda run: run.repeat
         )
-        # After a stop some controllers lack repeats: only those that all have are paired.
         named = {name: [run for run in chosen if run.entry == name] for name in self.results}
-        counts = [len(every) for every in named.values()]
-        common = min(filter(None, counts), default=0) if self.conditions.stopped else max(counts)
-        return {name: tuple(every[:common]) for name, every in named.items()}
+        if not self.conditions.whole:  # some lack repeats: only those that all have are paired
+            there = [{run.repeat for run in every} for every in named.values() if every]
+            common = set[int]().union(*there).intersection(*there)
+            named = {
+                name: [run for run in every if run.repeat in common]
+                for name, every in named.items()
+            }
+        return {name: tuple(every) for name, every in named.items()}
 
     @property
     def repeats(self) -> int:

@@ -63,9 +63,10 @@ def cautions(
     tunings: Mapping[str, Tuning],
 ) -> Iterator[Verdict]:
     """Yield what to keep in mind when reading the ranking."""
-    if conditions.stopped:
-        text = f"Stopped by the user{conditions.progress(done)}. What was done is compared."
-        yield Verdict("warning", "stopped", text)
+    if not conditions.whole:
+        why = "Stopped by the user" if conditions.stopped else "The machine failed"
+        text = f"{why}{conditions.progress(done)}. What was done is compared."
+        yield Verdict("warning", "stopped" if conditions.stopped else "machine", text)
     if belief_alone_differs(facts):
         text = "Not all believe the same: the ranking is of each law with its belief."
         yield Verdict("note", "belief", text)

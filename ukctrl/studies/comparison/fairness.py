@@ -68,8 +68,15 @@ class Conditions(NamedTuple):
     """How many repeats were asked for; one that changes nothing is not run."""
     stopped: bool = False
     """Whether the user has stopped it, so that runs are missing."""
+    failure: str = ""
+    """At which runs the machine has failed, so that they are missing."""
     levels: tuple[float, ...] = ()
     """The levels of mismatch that were asked for, without 0."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether no run is missing."""
+        return not (self.stopped or self.failure)
 
     def repeats(self, done: Done) -> Fact:
         """Return how many runs of each are compared, and whether their seeds are the same."""

@@ -1,19 +1,29 @@
-"""A Dask cluster as the place where samples run."""
+"""A Dask cluster as the place where samples run: who may compute there, and what becomes of it."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import socket
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from typing import Any, NamedTuple
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future, InvalidStateError
+from typing import Any, NamedTuple, cast, final
 
-from ukctrl.core.errors import InputError
-from ukctrl.simulation.loop.provenance import origin
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
+from ukctrl.studies.batch.same_numbers import origin_here, processor, refusal
 
 ANSWER_SECONDS = 10.0
-"""How long the scheduler, and the first worker, may take to answer [s]."""
+"""How long the scheduler may take to answer [s]."""
+PATIENCE_SECONDS = 60.0
+"""How long a cluster may be without workers [s]."""
+MOST_GREETING = 1_000_000
+"""A scheduler's greeting is shorter than this [bytes]."""
+LOOK_SECONDS = 1.0
+"""Interval at which one looks who is there [s]."""
+TOLD_SECONDS = 3.0
+"""The user is told of a cluster without workers after this [s]."""
 
 
 class Cluster(NamedTuple):
@@ -25,16 +35,27 @@ class Cluster(NamedTuple):
 
 
 @contextlib.contextmanager
-def cluster(address: str, *, timeout: float = ANSWER_SECONDS) -> Iterator[Cluster]:
+def cluster(
+    address: str,
+    *,
+    timeout: float = ANSWER_SECONDS,
+    patience: float = PATIENCE_SECONDS,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Iterator[Cluster]:
     """Connect to the scheduler of a Dask cluster.
+
+    Whoever waits for what is computed there meets a `MachineFailure` where the scheduler is gone or
+    no worker was there for too long, and an `InputError` where a worker computes other numbers.
 
     Args:
         address: Such as ``tcp://192.168.0.7:8786``.
-        timeout: How long it may take to answer [s].
+        timeout: How long the scheduler may take to answer [s].
+        patience: How long there may be no workers, at the start as later [s].
+        tell: Called with a line for the user, such as that there are no workers.
 
     Raises:
-        InputError: The extra is not installed, nobody answers, there are no workers, or these have
-            other versions, whose numbers may differ.
+        InputError: The extra is not installed, nobody answers, or workers have other versions.
+        MachineFailure: There are no workers.
     """
     try:
         import distributed
@@ -43,57 +64,208 @@ def cluster(address: str, *, timeout: float = ANSWER_SECONDS) -> Iterator[Cluste
             "a cluster needs Dask, which is not installed; install it with "
             "pip install 'ukctrl[cluster]'."
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say ourselves what is wrong
+    for name in ("distributed", "tornado", "asyncio", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # we say what is wrong
     try:
         _knock(address, timeout)
-        connect: Any = distributed.Client
+        connect = cast("Any", distributed.Client)
         client = connect(address, timeout=timeout, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
         raise InputError(
             f"no Dask scheduler answers at '{address}' within {timeout:g} s "
             f"({' '.join(str(error).split()) or type(error).__name__}). Start one with "
             "'dask scheduler' and give the address that it prints."
         ) from None
     with client:
-        with contextlib.suppress(Exception):  # what is wrong shows next
-            client.wait_for_workers(1, timeout=timeout)
-        room = sum(client.ncores().values())
-        if not room:
-            raise InputError(
-                f"the Dask cluster at '{address}' has no workers; start some with "
-                f"'dask worker {address}'."
-            )
-        _check_versions(client.run(_versions, on_error="return"))
-        yield Cluster(client.get_executor(pure=False), room)
+        watched = _Watched(client, address, patience, tell)
+        try:
+            yield Cluster(watched, watched.begin())
+        finally:
+            watched.end()
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Look whether anybody is there: a client that waits in vain complains long after.
+    """Look whether a scheduler is there: a client that waits in vain does so for ever.
+
+    A scheduler speaks first, and says how long its greeting is in eight bytes.
 
     Raises:
-        OSError: Nobody is; ValueError: it is no address.
+        OSError: Nobody is there; ValueError: it is no address, or somebody else is there.
     """
+    from distributed import Security
     from distributed.comm.addressing import get_address_host_port, parse_address
 
-    if parse_address(address)[0] in ("tcp", "tls"):
-        host: Any = get_address_host_port
-        with socket.create_connection(host(address), timeout):
-            pass
+    scheme, _ = parse_address(address)
+    if scheme not in ("tcp", "tls"):
+        raise ValueError("the address must begin with tcp:// or tls://")
+    host, security = cast("Any", get_address_host_port)(address), cast("Any", Security)()
+    context = security.get_connection_args("client")["ssl_context"] if scheme == "tls" else None
+    if scheme == "tls" and context is None:
+        raise ValueError("the certificates for TLS must be named in Dask's configuration")
+    with (
+        socket.create_connection(host, timeout) as plain,
+        context.wrap_socket(plain) if context else plain as door,
+    ):
+        if not 0 < int.from_bytes(door.recv(8), "little") < MOST_GREETING:
+            raise ValueError("who answers there is no Dask scheduler")
 
 
-def _versions() -> dict[str, str]:
-    versions: dict[str, str] = origin()["versions"]
-    return versions
+@final
+class _Watched(Executor):
+    """The executor of a cluster, and a thread that sees which workers come and go.
 
+    Args:
+        client: Connected to the scheduler.
+        address: Of the scheduler.
+        patience: How long there may be no workers [s].
+        tell: Called with a line for the user.
+    """
 
-def _check_versions(workers: dict[str, object]) -> None:
-    ours = _versions()
-    for worker, theirs in workers.items():
-        if not isinstance(theirs, dict):
-            raise InputError(f"the Dask worker at '{worker}' cannot import ukctrl: {theirs}.")
-        for name, version in ours.items():
-            if theirs.get(name) != version:
-                raise InputError(
-                    f"the Dask worker at '{worker}' must have the same versions as here; it has "
-                    f"{name} {theirs.get(name)} instead of {version}."
+    def __init__(
+        self, client: Any, address: str, patience: float, tell: Callable[[str], None]
+    ) -> None:
+        self._client, self._executor = client, client.get_executor(pure=False)
+        self._address, self._patience, self._tell = address, patience, tell
+        self._open: set[Future[Any]] = set()
+        self._doubtful: list[tuple[Future[Any], BaseException]] = []
+        self._checked: set[str] = set()
+        self._processors = {processor()}
+        self._fault: UkctrlError | None = None
+        self._seen, self._told = time.monotonic(), False
+        self._ended = threading.Event()
+
+    def begin(self) -> int:
+        """Wait for the first worker and begin to watch; return how many samples have room.
+
+        Raises:
+            InputError: A worker computes other numbers.
+            MachineFailure: There is none.
+        """
+        while not (threads := self._look()):
+            time.sleep(LOOK_SECONDS)
+        threading.Thread(target=self._watch, daemon=True).start()
+        return sum(threads.values())
+
+    def end(self) -> None:
+        """Watch no more."""
+        self._ended.set()
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+        """Have something computed.
+
+        Raises:
+            UkctrlError: The cluster can compute no more.
+        """
+        ours: Future[Any] = Future()
+        if self._fault is not None:
+            raise self._fault
+        try:
+            theirs = self._executor.submit(function, *args, **named)
+        except Exception as error:
+            raise self._gone() from error
+        self._open.add(ours)
+        ours.add_done_callback(self._open.discard)
+        ours.add_done_callback(lambda _: theirs.cancel())
+        theirs.add_done_callback(lambda _: self._answer(theirs, ours))
+        return ours
+
+    def _answer(self, theirs: Future[Any], ours: Future[Any]) -> None:
+        from distributed.scheduler import KilledWorker
+
+        with contextlib.suppress(InvalidStateError):  # it was cancelled, or failed meanwhile
+            if theirs.cancelled():  # as is all that an ended scheduler had
+                ours.set_exception(self._gone())
+            elif (error := theirs.exception()) is None:
+                ours.set_result(theirs.result())
+            elif isinstance(error, KilledWorker):
+                last = error.last_worker.address
+                ours.set_exception(RuntimeError(f"workers died, the last of them at '{last}'"))
+            else:  # it could not be read there, perhaps
+                self._doubtful.append((ours, error))
+
+    def _watch(self) -> None:
+        while not self._ended.wait(LOOK_SECONDS):
+            try:
+                self._look()
+            except Exception as error:
+                self._fault = error if isinstance(error, UkctrlError) else self._gone()
+                for future in list(self._open):
+                    with contextlib.suppress(InvalidStateError):
+                        future.set_exception(self._fault)
+                return
+
+    def _look(self) -> Mapping[str, int]:
+        """Return the threads of each worker, once all have been checked."""
+        threads = self._threads()
+        if threads:
+            self._seen, self._told = time.monotonic(), False
+        missing = time.monotonic() - self._seen
+        if missing > TOLD_SECONDS:
+            fault = f"the Dask scheduler at '{self._address}' " + (
+                "does not answer" if threads is None else "has no workers"
+            )
+            advice = "" if threads is None else f" Start some with 'dask worker {self._address}'."
+            if missing > self._patience:
+                raise MachineFailure(
+                    f"{fault} for {self._patience:g} s.{advice} What is recorded is kept; go on "
+                    "(--resume)."
                 )
+            if not self._told:
+                self._told = True
+                self._tell(f"{fault}; waiting, {self._patience:g} s at most.{advice}")
+        doubtful, self._doubtful = self._doubtful, []
+        if new := [worker for worker in threads or () if worker not in self._checked]:
+            self._check(self._client.run(_introduction, workers=new, on_error="return"))
+        for future, error in doubtful:
+            with contextlib.suppress(InvalidStateError):
+                future.set_exception(error)
+        return threads or {}
+
+    def _threads(self) -> Mapping[str, int] | None:
+        """Return the threads of each worker; None where the scheduler is silent."""
+        if self._client.status != "running":
+            raise self._gone()
+        ask, seconds = self._client.scheduler.ncores, ANSWER_SECONDS
+        try:
+            threads: Mapping[str, int] = self._client.sync(ask, callback_timeout=seconds)
+        except TimeoutError:
+            return None
+        return threads
+
+    def _check(self, introductions: Mapping[str, object]) -> None:
+        """Refuse workers that compute other numbers.
+
+        Raises:
+            InputError: There is one.
+        """
+        for worker, introduction in introductions.items():
+            where = f"the Dask worker at '{worker}'"
+            if isinstance(introduction, OSError):  # it has gone again
+                continue
+            if not isinstance(introduction, tuple):
+                told = " ".join(str(introduction).split())
+                raise InputError(
+                    f"{where} cannot import what is sent to it ({told}). Install there what is "
+                    "here, or end it, and go on (--resume)."
+                )
+            origin, kind = introduction
+            if fault := refusal(where, origin, origin_here()):
+                raise InputError(fault)
+            self._checked.add(worker)
+            if kind not in self._processors:
+                self._processors.add(kind)
+                self._tell(
+                    f"{where} has another kind of processor ({kind} instead of {processor()}): its "
+                    "numbers may differ in their last digits."
+                )
+
+    def _gone(self) -> MachineFailure:
+        return MachineFailure(
+            f"the Dask scheduler at '{self._address}' answers no more. What is recorded is kept; "
+            "start it again, and go on (--resume)."
+        )
+
+
+def _introduction() -> tuple[dict[str, str], str]:
+    return origin_here(), processor()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ukctrl.studies.journal_file import UNREADABLE, JournalFile, whole_lines
 
 FAILED = "failed"
-"""Status of a sample that could not be run, or took its process along."""
+"""Status of a sample that could not be run."""
 TIMED_OUT = "timed_out"
 """Status of a sample that took longer than it was granted."""
 

@@ -13,7 +13,7 @@ from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.core.files.toml import read_toml
 from ukctrl.simulation.loop.provenance import origin
-from ukctrl.simulation.result.plain_files import plain, toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.journal_file import refuse_devices
 from ukctrl.studies.sweep.factor import Factor
@@ -66,6 +66,17 @@ class About:
             beside=own,
             files=named_files(table),
         )
+
+    @property
+    def users_files(self) -> dict[str, str]:
+        """The files with their digests, without those of the catalogue."""
+        named = {Path(path): digest for path, digest in (self.files or {}).items()}
+        ours = catalog.root()
+        return {
+            str(path): digest
+            for path, digest in named.items()
+            if path.is_absolute() and not path.is_relative_to(ours)
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-able data."""
@@ -218,14 +229,11 @@ class Study:
             InputError: The folder cannot be written to.
         """
         folder = Path(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        with folder_for("the study", folder):
             self.about.write(folder)
             lines = "".join(f"{row.to_line()}\n" for row in self._rows())
             write_atomically(folder / JOURNAL, lines.encode())
             write_tables(folder, self.table)
-        except OSError as error:
-            raise InputError(f"cannot write the study to '{folder}': {error}.") from error
         return folder
 
     def _rows(self) -> list[Row]:
@@ -253,6 +261,20 @@ def named_files(table: Mapping[str, Any]) -> dict[str, str]:
         for text in named:
             _note(digests, path.parent / (text.rpartition(":")[0] if ".py:" in text else text))
     return dict(sorted(digests.items()))
+
+
+def strayed(files: Mapping[str, str]) -> str:
+    """Return a file of the user's that is missing here, or another than it was; nothing where none.
+
+    Args:
+        files: What `named_files` said where it was right, perhaps on another machine.
+    """
+    for path, digest in files.items():
+        here: dict[str, str] = {}
+        _note(here, Path(path))
+        if here.get(path) != digest:
+            return path
+    return ""
 
 
 def _robots(table: Mapping[str, Any]) -> Iterator[str]:

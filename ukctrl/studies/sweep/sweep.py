@@ -104,6 +104,8 @@ def sweep(
     Raises:
         InputError: A factor does not fit the scenario, arguments contradict each other, or the
             folder holds another study.
+        MachineFailure: The machine failed at some samples, and again with nothing beside them. All
+            others are recorded; ``resume`` tries these again.
     """
     keeping = Keep.parse(keep) if isinstance(keep, str) else keep
     if timeout is not None and not 0.0 < timeout < math.inf:
@@ -117,8 +119,10 @@ def sweep(
         seed=scenario.seed if seed is None else seed,
         repeats=repeats,
     )
+    about = About.of(scenario, plan, beside)
     base = Base(
         scenario=scenario,
+        files=about.users_files,
         plan=plan,
         beside=beside,
         trust=trust,
@@ -126,8 +130,12 @@ def sweep(
         keep_all=keeping.what == "all",
         keep_failed=keeping.what == "failed",
     )
-    about = About.of(scenario, plan, beside)
-    care = Care(isolated=isolated or jobs != 1, timeout=timeout, batch=BATCH_SECONDS)
+    care = Care(
+        isolated=isolated or jobs != 1,
+        timeout=timeout,
+        batch=BATCH_SECONDS,
+        go_on="go on by --resume (resume=True)",
+    )
     with Crew(jobs, executor, room=room, care=care) as crew, _home(folder) as home:
         if not (home / DESCRIPTION).exists():
             rehearse(base, crew, _watching(progress, plan.count))
@@ -168,8 +176,7 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
             nonlocal failed
             if isinstance(value, Lost):
                 lost = tasks[k]
-                row = lost.overdue() if value.overdue else lost.failed(value.message)
-                value = Finished(row)
+                value = Finished(lost.overdue() if value.overdue else lost.failed(value.message))
             if value.result is not None:  # before the line that says that the sample is done
                 value.result.save(folder / RESULTS / str(value.row.sample))
             with _writing(folder):
@@ -180,10 +187,12 @@ def _swept(about: About, base: Base, folder: Path, crew: Crew, progress: Progres
             if progress is not None:
                 progress(Tally(before + done, plan.count, journal.done, failed))
 
-        crew.gather(tasks, take, report)
-        table = table_of(plan.factors, journal.rows(), journal.done)
-        with _writing(folder):
-            write_tables(folder, table)
+        try:
+            crew.gather(tasks, take, report)
+        finally:  # also where the machine failed, for all the rest
+            table = table_of(plan.factors, journal.rows(), journal.done)
+            with _writing(folder):
+                write_tables(folder, table)
     return Study(about=about, table=table, folder=folder)
 
 
@@ -229,6 +238,11 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / DESCRIPTION).exists():
+            if (folder / JOURNAL).exists():
+                raise InputError(
+                    f"'{folder}' holds a {JOURNAL} of other work, for there is no {DESCRIPTION} "
+                    "beside it; give another folder."
+                )
             about.write(folder)
             return
         if not resume:

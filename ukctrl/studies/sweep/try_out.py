@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses as dc
 from collections.abc import Mapping
 from typing import final
 
-from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.core.fields import written
 from ukctrl.core.files.plugins import blame
 from ukctrl.simulation.loop import Loop
@@ -53,12 +54,13 @@ def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
                 raise InputError(f"{fault}{at}")
         _check_inside(base, first, factor)
     care = Care(isolated=crew.care.isolated, timeout=LONGEST_SECONDS)
-    if not crew.gather([_Beginnings(base, first, last)], _ignore, progress, care=care):
-        raise KeyboardInterrupt
+    with contextlib.suppress(MachineFailure):  # its sample will say why
+        if not crew.gather([_Beginnings(base, first, last)], _ignore, progress, care=care):
+            raise KeyboardInterrupt
 
 
 def _ignore(k: int, value: Lost | bool) -> None:
-    """Take no notice of a process that was lost: its sample will say why."""
+    """Take no notice of what took too long: its sample will say why."""
 
 
 @final

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.own_processes import machine_failed
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run
@@ -68,6 +69,7 @@ class Bench:
 
         Raises:
             InputError: The card of a controller does not fit the scenario.
+            MachineFailure: The machine failed, twice, at some; the others are in the journal.
         """
         done: dict[tuple[int, int], Done] = {}
         tasks: list[_Simulation] = []
@@ -81,8 +83,6 @@ class Bench:
 
         def take(k: int, value: Done | Lost) -> None:
             task = tasks[k]
-            if isinstance(value, Lost) and value.died:  # which says nothing about the candidate
-                raise InputError(_MACHINE.format(task.order.entry, value.message.rstrip(".")))
             outcome = value if isinstance(value, Done) else _failed(value.message)
             self._write(task.order, task.place[1], outcome)
             done[task.place] = outcome
@@ -164,23 +164,23 @@ class _Simulation:
     place: tuple[int, int]
     """Number of the candidate and of the plant."""
 
+    def __str__(self) -> str:
+        gains = ", ".join(f"{path} = {value:.6g}" for path, value in self.order.gains.items())
+        return f"plant {self.place[1]} of '{self.order.entry}' with {gains or 'its own gains'}"
+
     def __call__(self, watch: Watch) -> Done | None:
         order = self.order
         plant = order.plants[self.place[1]].scenario
         try:
             scenario = plant.replace(order.gains)
         except InputError as error:  # these gains do not go together
+            if machine_failed(error):
+                raise
             return _failed(str(error))
         strict = order.stage == "card"
         run = Run(scenario=scenario, entry=order.entry, curves=False, strict=strict)
         outcome: Outcome = run(watch)
         return None if outcome.stopped else Done.of(outcome, scenario.timing.duration)
-
-
-_MACHINE = (
-    "a simulation of '{}' could not be made: twice {}. What was simulated is in the journal, where "
-    "there is one; see to what ends processes here, such as a lack of memory, and go on from it."
-)
 
 
 def _failed(message: str) -> Done:

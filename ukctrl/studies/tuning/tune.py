@@ -11,7 +11,7 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run
-from ukctrl.studies.batch.task import Lost, Progress, part
+from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import gains_of
 from ukctrl.studies.tuning.search import Budget, tune_all
@@ -52,12 +52,15 @@ def tune(
     Raises:
         InputError: There are no gains, a range is not acceptable, or the folder holds a search.
         KeyboardInterrupt: The user has stopped it before the card was tried.
+        MachineFailure: The machine failed at some simulations, and again with nothing beside them.
+            All others are in the journal, from which ``resume`` goes on.
     """
     _check_over(scenario, budget)
     name = law_name(scenario.controller)
     search, held_out = budget.simulations, 2 * budget.plants.held_out
     total = search + held_out + 2
-    with Crew(jobs, executor) as crew, _journal(folder, resume) as journal:
+    care = Care(go_on="go on by --resume (resume=True)")
+    with Crew(jobs, executor, care=care) as crew, _journal(folder, resume) as journal:
         tunings = tune_all(
             {name: scenario},
             budget,

@@ -1,0 +1,323 @@
+"""Who may compute for a study, and what becomes of it when a cluster does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import ukctrl
+from ukctrl import Scenario, sweep
+from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.studies.batch import places
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.same_numbers import origin_here, processor, refusal
+from ukctrl.studies.batch.worker import opened
+from ukctrl.studies.sweep import sample
+from ukctrl.studies.sweep.cluster import cluster
+
+TREE = Path(ukctrl.__file__).parents[1]
+PATIENCE = 120.0
+"""Longer than this counts as hanging [s]."""
+SOON = 30.0
+"""A future is answered within this [s]."""
+OLD = {**origin_here(), "ukctrl": "0.0.1", "source": "0123"}
+
+
+def seven(watch):
+    return 7
+
+
+def test_a_parcel_is_opened_where_the_numbers_are_the_same_and_nowhere_else():
+    data = pickle.dumps([seven, seven])
+    assert pickle.loads(opened(data, (), origin_here()))[0] == [7, 7]
+    for name in ("ukctrl", "source", "catalogue", "numpy", "scipy", "pin", "numba", "python"):
+        ((told,), _) = pickle.loads(opened(data, (), {**origin_here(), name: "other"}))
+        assert isinstance(told, InputError)
+        assert f"it has {name} {origin_here()[name]} instead of other." in str(told)
+    ((told,), _) = pickle.loads(opened(b"nonsense", (), origin_here()))
+    assert "cannot read the runs (UnpicklingError" in str(told)
+
+
+def test_a_study_ends_where_an_executor_computes_other_numbers(monkeypatch):
+    monkeypatch.setattr(places, "origin_here", lambda: OLD)
+    with (
+        ThreadPoolExecutor(1) as executor,
+        Crew(executor=executor) as crew,
+        pytest.raises(InputError, match=r"ukctrl .* instead of 0\.0\.1, source .* of 0123\. I"),
+    ):
+        crew.gather([seven], lambda k, value: None)
+
+
+def test_a_file_that_is_another_on_a_worker_is_no_property_of_the_sample(tmp_path, monkeypatch):
+    source = (Path(__file__).parent / "sweep" / "task.toml").read_text()
+    (tmp_path / "task.toml").write_text(source)
+    shutil.copy(Path(__file__).parent / "sweep" / "faults.py", tmp_path)
+    scenario = Scenario.load(tmp_path / "task.toml", trust=True)
+    options = {"beside": tmp_path / "task.toml", "trust": True, "folder": tmp_path / "out"}
+    with monkeypatch.context() as patched:
+        patched.setattr(sample, "strayed", lambda files: next(iter(files)))
+        with pytest.raises(
+            InputError, match=r"faults\.py' must be what it was .* on every machine"
+        ):
+            sweep(scenario, ["seed=1,2"], **options)
+    assert sweep(scenario, ["seed=1,2"], resume=True, **options).finished
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("", "missing port"),
+        ("nonsense", "missing port"),
+        ("http://somewhere:80", "must begin with tcp:// or tls://"),
+        ("inproc://somewhere", "must begin with tcp:// or tls://"),
+        ("tcp://[::1", "invalid address"),
+        ("tls://somewhere.invalid:8786", "certificates for TLS must be named"),
+    ],
+)
+def test_what_is_no_address_is_refused(address, why):
+    with pytest.raises(InputError, match=f"no Dask scheduler answers at .*{why}"), cluster(address):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("greeting", "why"), [(b"", "timed out"), (b"SSH-2.0-Open", "is no Dask scheduler")]
+)
+def test_a_port_at_which_somebody_else_listens_is_refused(greeting, why):
+    with socket.create_server(("", 0)) as server, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(lambda: server.accept()[0])
+        pool.submit(lambda: answer.result().sendall(greeting))
+        address = f"tcp://{socket.gethostname()}:{server.getsockname()[1]}"
+        with pytest.raises(InputError, match=why), cluster(address, timeout=0.5):
+            pass
+        answer.result().close()
+
+
+class Client:
+    """Somebody who answers as a Dask client does."""
+
+    def __init__(self, executor):
+        self.status, self.silent, self.threads = "running", False, {}
+        self.introductions = {}
+        self.scheduler, self._executor = SimpleNamespace(ncores=None), executor
+
+    def get_executor(self, pure):
+        return self._executor
+
+    def sync(self, ask, callback_timeout):
+        if self.silent:
+            raise TimeoutError
+        return dict(self.threads)
+
+    def run(self, function, workers, on_error):
+        known = {worker: function() for worker in workers}
+        return known | {k: v for k, v in self.introductions.items() if k in workers}
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """An executor of a cluster with one worker, the client behind it, and what the user is told."""
+    from ukctrl.studies.sweep import cluster as function
+
+    module = sys.modules[function.__module__]
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module, "TOLD_SECONDS", 0.02)
+    told = []
+    with ThreadPoolExecutor(1) as pool:
+        client = Client(pool)
+        client.threads["one"] = 2
+        executor = module._Watched(client, "tcp://there:8786", 0.2, told.append)
+        assert executor.begin() == 2
+        yield executor, client, told
+        executor.end()
+        client.status, client.silent, client.threads = "closed", False, {}
+
+
+def waits(client):
+    """Stay until the client is asked no more."""
+    while client.threads or client.silent or client.status == "running":
+        time.sleep(0.01)
+
+
+def test_a_cluster_whose_workers_are_gone_is_told_of_and_ends(watched):
+    executor, client, told = watched
+    future = executor.submit(waits, client)
+    client.threads.clear()
+    with pytest.raises(MachineFailure, match=r"has no workers for 0\.2 s\. Start .*--resume"):
+        future.result(SOON)
+    (line,) = told
+    assert "has no workers; waiting, 0.2 s at most. Start some with 'dask worker tcp://" in line
+    with pytest.raises(MachineFailure, match="has no workers"):
+        executor.submit(seven, None)
+
+
+def test_a_scheduler_that_ends_or_freezes_ends_the_study_in_one_line(watched):
+    executor, client, told = watched
+    client.silent = True
+    future = executor.submit(waits, client)
+    with pytest.raises(MachineFailure, match=r"scheduler .* does not answer for 0\.2 s"):
+        future.result(SOON)
+    assert "does not answer; waiting" in told[0]
+
+
+def test_a_scheduler_that_is_gone_is_noticed_at_once(watched):
+    executor, client, _ = watched
+    future = executor.submit(waits, client)
+    client.status, client.threads = "connecting", {}
+    with pytest.raises(MachineFailure, match="answers no more.*start it again, and go on"):
+        future.result(SOON)
+
+
+def test_workers_that_join_late_are_looked_at(watched):
+    executor, client, told = watched
+    assert executor.submit(seven, None).result(SOON) == 7
+    client.introductions = {
+        "like it": (origin_here(), "another one"),
+        "gone": ConnectionError("closed"),
+        "bare": ModuleNotFoundError("No module named 'ukctrl'"),
+        "old": (OLD, processor()),
+    }
+    client.threads |= {"like it": 1, "gone": 1}
+    future = executor.submit(waits, client)
+    while not told:
+        time.sleep(0.01)
+    assert "'like it' has another kind of processor (another one instead of" in told[0]
+    client.threads["old"] = 1
+    with pytest.raises(
+        InputError, match=r"worker at 'old' must compute as.*ukctrl 0\.0\.1 instead"
+    ):
+        future.result(SOON)
+
+
+def test_a_worker_without_ukctrl_is_named(watched):
+    executor, client, _ = watched
+    client.introductions["bare"] = ModuleNotFoundError("No module named 'ukctrl'")
+    client.threads["bare"] = 1
+    future = executor.submit(waits, client)
+    with pytest.raises(InputError, match="worker at 'bare' cannot import what is sent to it"):
+        future.result(SOON)
+
+
+def test_a_refusal_names_the_place_what_differs_and_what_to_do():
+    assert refusal("it", origin_here(), origin_here()) == ""
+    told = refusal("it", {}, {"numpy": "2"})
+    assert told.startswith("it must compute as it is done here, for the same numbers; it has numpy")
+    assert told.endswith("Install there what is here, or end it, and go on (--resume).")
+
+
+class Dask:
+    """A scheduler and workers, each a process."""
+
+    def __init__(self, folder):
+        self.folder, self.workers, self._begun = folder, [], []
+        file = folder / "scheduler.json"
+        options = ("--interface", "lo", "--port", "0", "--scheduler-file", str(file))
+        self.scheduler = self.process(TREE, "scheduler", *options)
+        assert until(lambda: file.exists() and file.read_text().strip())
+        self.address = json.loads(file.read_text())["address"]
+
+    def process(self, path, *words):
+        begun = subprocess.Popen(
+            [sys.executable, "-P", "-m", "dask", *words, "--no-dashboard"],
+            env={**os.environ, "PYTHONPATH": str(path)}, cwd=self.folder,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self._begun.append(begun)
+        return begun
+
+    def worker(self, path=TREE):
+        """Start a worker that finds ukctrl in a folder."""
+        return self.process(path, "worker", self.address, "--nthreads", "1", "--no-nanny")
+
+    def end(self):
+        for process in self._begun:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def dask(tmp_path):
+    there = Dask(tmp_path)
+    yield there
+    there.end()
+
+
+def until(condition):
+    """Wait until something holds, and say whether it ever did."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.slow
+def test_a_sweep_on_a_cluster_survives_all_that_happens_to_it(dask, tmp_path):
+    for name in ("task.toml", "faults.py"):
+        shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
+    changed, upgraded, out = tmp_path / "changed", tmp_path / "upgraded", tmp_path / "out"
+    shutil.copytree(TREE / "ukctrl", changed / "ukctrl")
+    with (changed / "ukctrl/simulation/simulate.py").open("a") as file:
+        file.write("# another line\n")
+    for kind in ("robots", "controllers", "scenarios"):
+        (changed / kind).symlink_to(TREE / kind)
+    (upgraded / "ukctrl-9.9.dist-info").mkdir(parents=True)
+    (upgraded / "ukctrl").symlink_to(TREE / "ukctrl")
+    text = "Metadata-Version: 2.1\nName: ukctrl\nVersion: 9.9\n"
+    (upgraded / "ukctrl-9.9.dist-info/METADATA").write_text(text)
+    many = ("--vary", "effect.0.what=waits", "--vary", "effect.0.scale=1:2:60", "--no-report")
+
+    def sweeping(*more, folder=out):
+        line = [sys.executable, "-P", "-m", "ukctrl.cli", "sweep", str(tmp_path / "task.toml")]
+        return subprocess.Popen(
+            [*line, "--trust", *many, "--out", str(folder), *more], env={**os.environ,
+            "PYTHONPATH": str(TREE)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def recorded():
+        journal = out / "journal.jsonl"
+        return len(journal.read_text().splitlines()) if journal.exists() else 0
+
+    def complaint(process):
+        last = process.communicate(timeout=PATIENCE)[1].splitlines()
+        assert process.returncode == 2, last
+        assert [line for line in last if not line.startswith("ukctrl: ")] == []
+        return last[-1]
+
+    on = ("--cluster", dask.address)
+    first, study = dask.worker(), sweeping(*on)
+    assert until(lambda: recorded() > 2)
+    first.kill()
+    second = dask.worker()
+    before = recorded()
+    assert until(lambda: recorded() > before + 2)
+    stranger = dask.worker(changed)
+    assert "source" in (told := complaint(study))
+    assert "the Dask worker at 'tcp://" in told
+    stranger.kill()
+    before, study = recorded(), sweeping(*on, "--resume")
+    assert until(lambda: recorded() > before + 2)
+    stranger = dask.worker(upgraded)
+    assert "it has ukctrl 9.9 instead of" in complaint(study)
+    stranger.kill()
+    before, study = recorded(), sweeping(*on, "--resume")
+    assert until(lambda: recorded() > before + 2)
+    dask.scheduler.kill()
+    assert "answers no more" in complaint(study)
+    assert "no Dask scheduler answers at" in complaint(sweeping(*on, "--resume"))
+    second.kill()
+    assert recorded() < 60, "it was done before all had happened"
+    for process in (sweeping("--resume"), sweeping(folder=tmp_path / "whole")):
+        assert process.wait(PATIENCE) == 0
+    assert (out / "study.csv").read_bytes() == (tmp_path / "whole/study.csv").read_bytes()

@@ -1,0 +1,158 @@
+"""A machine that fails is no property of what it computed, which is tried again.
+
+Who meets the fault ``is killed`` dies by SIGKILL, and who meets ``is starved`` has no memory, as
+often as there are files in a folder. The second needs no processes, which take long to start.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ukctrl import Budget, Plants, Scenario, compare, sweep, tune
+from ukctrl.cli import main
+from ukctrl.core.errors import MachineFailure
+from ukctrl.studies.batch.run_outcome import Run
+
+CARDS = ("servo-baumgarte", "computed-torque")
+WAYS = pytest.mark.parametrize(
+    ("fault", "jobs", "why"),
+    [
+        ("is starved", 1, "the machine failed after t = 0.02 s: faults.py, line .* MemoryError"),
+        pytest.param("is killed", 2, "its process died of SIGKILL", marks=pytest.mark.slow),
+    ],
+)
+
+
+@pytest.fixture
+def task(tmp_path):
+    for name in ("task.toml", "faults.py"):
+        shutil.copy(Path(__file__).parent / "sweep" / name, tmp_path / name)
+    return tmp_path / "task.toml"
+
+
+@pytest.fixture
+def kills(tmp_path):
+    folder = tmp_path / "kills"
+    folder.mkdir()
+
+    def prepare(count):
+        for file in folder.iterdir():
+            file.unlink()
+        for number in range(count):
+            (folder / str(number)).touch()
+        return str(folder)
+
+    return prepare
+
+
+def loaded(task, kills, **changes):
+    return Scenario.load(task, {"effect.0.kills": kills(0), **changes}, trust=True)
+
+
+def spread(task, kills, fault):
+    return loaded(task, kills, **{"effect.0.what": fault, "start.spread": 0.01})
+
+
+def recorded(folder):
+    lines = (folder / "journal.jsonl").read_text().splitlines()
+    return sorted(json.loads(line)["sample"] for line in lines)
+
+
+def untimed(comparison):
+    known = [(run.entry, run.seed, run.status, run.metrics) for run in comparison.outcomes]
+    return [(*rest, values["rms_phi"], values["effort"]) for *rest, values in known]
+
+
+@WAYS
+def test_a_sweep_records_nothing_of_it_and_goes_on(task, kills, tmp_path, fault, jobs, why):
+    scenario, out = loaded(task, kills), tmp_path / "out"
+    factors = [f"effect.0.what=nothing,{fault},diverges"]
+    options = {"beside": task, "trust": True, "jobs": jobs}
+    whole = sweep(scenario, factors, folder=tmp_path / "whole", **options)
+    assert list(whole.table["status"]) == ["completed", "completed", "diverged"]
+    kills(9)
+    with pytest.raises(MachineFailure, match=f"sample 1, and again.*: {why}.* go on by --resume"):
+        sweep(scenario, factors, folder=out, **options)
+    assert recorded(out) == [0, 2]
+    assert len((out / "study.csv").read_text().splitlines()) == 3
+    kills(1)
+    assert sweep(scenario, factors, folder=out, resume=True, **options).finished
+    assert recorded(out) == [0, 1, 2]
+    assert (out / "study.csv").read_bytes() == (tmp_path / "whole/study.csv").read_bytes()
+
+
+@WAYS
+def test_a_search_is_the_same_as_if_nothing_had_happened(task, kills, tmp_path, fault, jobs, why):
+    scenario = spread(task, kills, fault)
+    budget = Budget(simulations=8, plants=Plants(count=2, mismatch=0.1))
+    whole = tune(scenario, budget, folder=tmp_path / "whole")
+    kills(1)
+    assert tune(scenario, budget, folder=tmp_path / "once", jobs=jobs).tuning == whole.tuning
+    kills(9)
+    with pytest.raises(MachineFailure, match=f"plant . of 'servo-baumg.*: {why}.*by --resume"):
+        tune(scenario, budget, folder=tmp_path / "out", jobs=jobs)
+    kills(0)
+    assert tune(scenario, budget, folder=tmp_path / "out", resume=True).tuning == whole.tuning
+    texts = [(tmp_path / name / "journal.jsonl").read_text() for name in ("whole", "once", "out")]
+    assert len({tuple(sorted(text.splitlines())) for text in texts}) == 1
+
+
+@WAYS
+def test_a_comparison_is_of_what_the_machine_could_do(task, kills, fault, jobs, why):
+    scenario = spread(task, kills, fault)
+    options = {"repeats": 3, "jobs": jobs, "beside": task, "trust": True}
+    whole = compare(scenario, CARDS, **options)
+    kills(1)
+    once = compare(scenario, CARDS, **options)
+    assert once.conditions == whole.conditions
+    assert untimed(once) == untimed(whole)
+    kills(3)  # both first runs, and the one of them that is tried again first
+    broken = compare(scenario, CARDS, **options)
+    assert "repeat 0, and again with nothing beside it" in broken.conditions.failure
+    assert [len(runs) for runs in broken.runs.values()] == [3]
+    assert "The machine failed" in " ".join(v.text for v in broken.verdicts)
+    kills(99)
+    with pytest.raises(MachineFailure, match=r"\(and 1 more\).*give the same command again"):
+        compare(scenario, CARDS, **options)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("sweep", "--repeats", "2"),
+        ("tune", "--budget", "4", "--ensemble", "2", "-j", "1"),
+        ("compare", "-c", CARDS[0], "-c", CARDS[1], "-j", "1"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_says_so_in_one_line_and_exits_with_2(task, kills, tmp_path, capsys, command):
+    changes = [f"effect.0.kills={kills(99)}", "effect.0.what=is starved", "start.spread=0.01"]
+    given = [word for change in changes for word in ("--set", change)]
+    name, *options = command
+    with pytest.raises(SystemExit) as ended:
+        main([name, str(task), "--trust", *given, *options, "-q", "--out", str(tmp_path / "out")])
+    complaint = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 2
+    assert len(complaint) == 1
+    assert "the machine failed at " in complaint[0]
+
+
+def test_repeats_are_paired_by_their_number_where_some_are_missing(task, kills, monkeypatch):
+    scenario, simulated = spread(task, kills, "nothing"), Run.__call__
+
+    def starved(run, watch):
+        if run.entry == CARDS[0] and run.repeat == 1:
+            raise MemoryError
+        return simulated(run, watch)
+
+    monkeypatch.setattr(Run, "__call__", starved)
+    broken = compare(scenario, CARDS, repeats=4, beside=task, trust=True)
+    assert f"failed at '{CARDS[0]}', repeat 1, and again" in broken.conditions.failure
+    for runs in broken.runs.values():
+        assert [run.repeat for run in runs] == [0, 2, 3]
+    (told,) = [v.text for v in broken.verdicts if v.subject == "machine"]
+    assert told.startswith("The machine failed; all controllers have 3 of 4 repeats.")
