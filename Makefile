@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3
 export MPLBACKEND ?= Agg
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test lint type fast slow portable fuzz docs bench peers clean
+.PHONY: help demo test lint type fast slow portable fuzz kill docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ portable: $(STAMP) ## every stated number, under the arithmetic of several proce
 # Further: make fuzz COUNT=400 SEED=7.
 fuzz: $(STAMP) ## thousands of strange inputs, none of which may run, crash, hang or show anything
 	$(BIN)/python tests/hostile/fuzz.py --jobs $(JOBS) --count $(or $(COUNT),20000) --seed $(or $(SEED),1)
+
+# Further: make kill ONLY="--only tune --share 0.1".
+kill: $(STAMP) ## kills, rivals, small disks and cold caches, after which nothing may be lost, repeated or mixed
+	$(BIN)/python tests/hostile/kill.py $(ONLY)
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/mkdocs --quiet build --strict

@@ -27,14 +27,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 from strange import FLAG, SECRET, Source, make
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = ROOT / "tests" / "conformance" / "bad" / "base"
 PATIENCE = 30
-"""After so long an input is interrupted [s]."""
+"""After so much time of the processor an input is interrupted [s]."""
 GRACE = 20
-"""So long it may then take to end [s]."""
+"""So much it may then take to end [s]."""
+BUSY = 10
+"""How many times longer all of it may take where other work shares the processor, or asleep."""
 MEMORY = 2500
 """So much memory a process may have [MB]; without strange input it has less than 500."""
 DEVICES = ("/dev/null", "/dev/shm/", "/dev/tty")
@@ -125,7 +128,8 @@ def tried(good: Source, seed: int, number: int, base: Path, watch: Watch) -> dic
     began = time.monotonic()
     with caught(place) as said:
         watch.inside = (str(base.resolve()), os.environ["NUMBA_CACHE_DIR"], *DEVICES)
-        signal.alarm(PATIENCE)
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+        signal.alarm(BUSY * PATIENCE)
         try:
             main(list(strange.argv))
         except SystemExit as ended:
@@ -133,6 +137,7 @@ def tried(good: Source, seed: int, number: int, base: Path, watch: Watch) -> dic
         except BaseException as error:  # nothing but an exit may leave the command line
             code = f"{type(error).__name__}: {error}"
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.alarm(0)
             watch.inside = ()
     faults = [*dict.fromkeys(watch.faults), *faults_of(code, *said, folder)]
@@ -168,7 +173,8 @@ def caught(place: Path) -> Iterator[list[str]]:
 def work(good: Source, seed: int, numbers: Sequence[int], base: Path) -> None:
     """Try inputs one after the other, and say so on the standard output."""
     say = os.fdopen(os.dup(1), "w", buffering=1)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     watch = Watch()
     for number in numbers:
         print(json.dumps({"begins": number}), file=say)
@@ -185,7 +191,7 @@ class Tester:
 
     def begin(self) -> None:
         """Start the process, which goes on with what is left."""
-        self.at, self.since = -1, time.monotonic()
+        self.at, self.since, self.spent = -1, time.monotonic(), 0.0
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--work", *self._start],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
@@ -199,6 +205,8 @@ class Tester:
         """Take a line that the process printed; return the result, where it is one."""
         said: dict[str, Any] = json.loads(line)
         self.since = time.monotonic()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self.spent = sum(psutil.Process(self.process.pid).cpu_times()[:2])
         if "begins" in said:
             self.at = said["begins"]
             return None
@@ -207,9 +215,12 @@ class Tester:
 
     def failing(self) -> str:
         """Return why the process must be ended: an empty text where it need not."""
-        if self.at >= 0 and time.monotonic() - self.since > PATIENCE + GRACE:
-            return "hangs"
-        with contextlib.suppress(OSError, IndexError):
+        longest = PATIENCE + GRACE
+        with contextlib.suppress(OSError, IndexError, psutil.NoSuchProcess):
+            spent = sum(psutil.Process(self.process.pid).cpu_times()[:2]) - self.spent
+            asleep = time.monotonic() - self.since > BUSY * longest
+            if self.at >= 0 and (spent > longest or asleep):
+                return "hangs"
             text = Path(f"/proc/{self.process.pid}/status").read_text()
             if int(text.split("VmRSS:")[1].split()[0]) > 1000 * MEMORY:
                 return "takes too much memory"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ from ukctrl.cli import main
 from ukctrl.core.algebra import compiled
 from ukctrl.simulation.result import hdf5_files
 
+GOOD = Path(__file__).resolve().parents[1] / "conformance" / "bad" / "base"
 FLAG = "code-ran"
 CODE = f"open({FLAG!r}, 'w').write('x')"
 MODULES = (
@@ -244,13 +247,6 @@ def group(file, name, folder):
     file.create_group(name)
 
 
-def declared(size):
-    def spoil(file, name, folder):
-        file.create_dataset(name, (size,), dtype="f8", chunks=(1000,), compression="gzip")
-
-    return spoil
-
-
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
@@ -259,8 +255,6 @@ def declared(size):
         (soft, "must hold its arrays itself; 'time'"),
         (virtual, "must hold its arrays itself; 'time'"),
         (group, "must hold its arrays itself; 'time'"),
-        (declared(50_000_000), "must hold what it declares"),
-        (declared(2**60), "must hold what it declares"),
     ],
 )
 def test_a_result_that_does_not_hold_its_numbers_is_refused(spoil, says, good, tmp_path, capfd):
@@ -288,3 +282,43 @@ def test_a_result_that_another_tool_has_compressed_is_read(good, tmp_path):
         data.to_netcdf(tmp_path / "small.nc", engine="h5netcdf", encoding=small)
     ours, theirs = Result.load(tmp_path / "small.nc"), Result.load(tmp_path / "result.nc")
     assert np.array_equal(ours["q"], theirs["q"])
+
+
+SETTINGS = {
+    ".numba_config.yaml": b"cache_dir: planted\ndump_bytecode: 1\n",
+    "matplotlibrc": b"text.usetex: True\nfont.size: 40\n",
+    "cma_signals.in": b"{'maxiter': 1, 'verb_disp': 1}",
+}
+"""What libraries read in the working folder: code that a cache holds runs when it is loaded."""
+
+
+@pytest.mark.parametrize("words", [("run", "task"), ("tune", "task", "--method", "cma")])
+def test_no_library_takes_settings_from_the_working_folder(tmp_path, words):
+    folders = [tmp_path / name for name in ("plain", "strange")]
+    for folder in folders:
+        shutil.copytree(GOOD, folder)
+    for name, content in SETTINGS.items():
+        (folders[1] / name).write_bytes(content)
+    budget = ("--budget", "20", "--jobs", "2") if words[0] == "tune" else ()
+    done = [command(*words, *budget, "--out", "out", cwd=folder) for folder in folders]
+    for ended in done:
+        assert (ended.returncode, ended.stderr) == (0, "")
+    assert "BINARY_OP" not in done[1].stdout
+    assert not (folders[1] / "planted").exists()
+    kept = "history.csv" if budget else "errors.png"
+    plain, strange = ((folder / "out" / kept).read_bytes() for folder in folders)
+    assert len(plain) == len(strange)
+    assert budget == () or plain == strange
+
+
+def test_machine_code_that_no_disk_takes_is_used_without_being_kept(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import resource\nfrom ukctrl.core.algebra.compiled import compiled\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "@compiled\ndef double(x):\n    return 2.0 * x\nprint(double(4.0), end='')"
+    )
+    done = subprocess.run(
+        [sys.executable, "own.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("8.0", "")

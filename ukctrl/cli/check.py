@@ -80,15 +80,16 @@ def _write(found: Check, folder: Path) -> None:
         internal_dynamics_figure,
     )
     from ukctrl.reports.plot import style
-    from ukctrl.simulation.result.plain_files import write_atomically
+    from ukctrl.simulation.result.plain_files import folder_for, write_atomically
 
-    if found.motion.curves is not None:
-        write_atomically(folder / "check.png", style.png(check_figure(found)))
-    if found.internal is not None and drawable(found.internal):
-        picture = style.png(internal_dynamics_figure(found.internal))
-        write_atomically(folder / "internal.png", picture)
     content = json.dumps(found.to_dict(curves=True), indent=1, allow_nan=False)
-    write_atomically(folder / "check.json", f"{content}\n".encode())
+    with folder_for("the check", folder):
+        if found.motion.curves is not None:
+            write_atomically(folder / "check.png", style.png(check_figure(found)))
+        if found.internal is not None and drawable(found.internal):
+            picture = style.png(internal_dynamics_figure(found.internal))
+            write_atomically(folder / "internal.png", picture)
+        write_atomically(folder / "check.json", f"{content}\n".encode())
 
 
 def is_part(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -23,6 +24,7 @@ from ukctrl.cli.sweep import sweep
 from ukctrl.cli.terminal.lines import notice, write
 from ukctrl.cli.tune import tune
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.own_processes import out_of_the_folder
 
 app = typer.Typer(
     name="ukctrl",
@@ -76,6 +78,8 @@ LONG_NAME = re.compile(r"'([^']{150})[^']+([^']{40})'")
 """A name, key or text between quotes that nobody reads to its end."""
 LONGEST = 1500
 """A message has no more characters."""
+DRAWING = "matplotlibrc"
+"""Where Matplotlib looks for settings when it is first imported, in the working folder first."""
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 """What typer raises for a command line that it does not understand."""
 
@@ -89,6 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
+        if os.path.lexists(DRAWING):
+            with out_of_the_folder(DRAWING):
+                import matplotlib  # noqa: F401
         code = _exit_code(arguments)
     if arguments is None:  # the process ends here; a late signal must not spoil its exit code
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -17,11 +17,13 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import duration, number, prefixed, sentence, si, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
+from ukctrl.reports.plot import panels
 from ukctrl.reports.table import Column, Table, meaning
 from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.run_id import run_id_in
 
 REPLAY_POINTS = 600
 """Points of each path in the view that can be turned by hand."""
@@ -53,7 +55,8 @@ def write_report(result: Result, directory: str | Path) -> Path:
     """
     images = pictures(result)
     texts = {"report.html": html(result, images)}
-    return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES)
+    run_id = run_id_in(result.provenance)
+    return web_page.write_page("the report", Path(directory), texts, images, plot.FIGURES, run_id)
 
 
 def pictures(result: Result) -> list[web_page.Picture]:
@@ -152,7 +155,7 @@ def _input_tile(result: Result) -> Tile:
     """Return the largest input, with the actuator that gave it."""
     if result["u"].size == 0:
         return Tile("largest input", "–", "")
-    peaks = np.nan_to_num(np.abs(result["u"])).max(axis=0)
+    peaks = np.array([np.nan_to_num(np.abs(each)).max() for each in result["u"].T])
     k = first_largest(peaks)
     unit = result.labels.actuator_units[k]
     return _tile("largest input", float(peaks[k]), unit, f"by '{result.labels.actuators[k]}'")
@@ -220,12 +223,12 @@ def _replay(result: Result) -> dict[str, Any] | None:
         return None
     position = result["frame_position"]
     has_reference = "frame_reference" in result.samples
-    reference = result["frame_reference"] if has_reference else np.full_like(position, np.nan)
-    both = np.concatenate([position.reshape(-1, 3), reference.reshape(-1, 3)])
-    both = both[np.isfinite(both).all(axis=1) & (np.abs(both) < 1e6).all(axis=1)]
-    if len(both) == 0:
+    absent = np.broadcast_to(np.nan, position.shape)
+    reference = result["frame_reference"] if has_reference else absent
+    corners = panels.corners((position, reference), 1e6)
+    if corners is None:
         return None
-    low, high = both.min(axis=0), both.max(axis=0)
+    low, high = corners
     margin = np.maximum(0.5 * (0.3 * float((high - low).max()) - (high - low)), 1e-3)
     n = len(result.samples)
     picked = np.unique(np.linspace(0, n - 1, min(n, REPLAY_POINTS)).astype(int))

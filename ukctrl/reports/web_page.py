@@ -7,19 +7,18 @@ each page's content security policy allows no script but its own, known by its h
 from __future__ import annotations
 
 import base64
-import contextlib
 import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ukctrl.core.errors import InputError
 from ukctrl.reports.plot import style
-from ukctrl.simulation.result.plain_files import write_atomically
+from ukctrl.simulation.result.plain_files import folder_for, write_atomically
+from ukctrl.simulation.result.run_id import marked, run_id_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -53,30 +52,13 @@ def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
     return Picture(name, title, caption, style.svg(figure), style.png(figure))
 
 
-@contextlib.contextmanager
-def folder_for(what: str, folder: Path) -> Iterator[None]:
-    """Make a folder, and say in one line what could not be written to it.
-
-    Args:
-        what: What is written, such as ``the report``.
-        folder: Where.
-
-    Raises:
-        InputError: The folder cannot be written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise InputError(f"cannot write {what} to '{folder}': {error}.") from error
-
-
 def write_page(
     what: str,
     folder: Path,
     texts: Mapping[str, str],
     images: Sequence[Picture],
     known: Iterable[str] = (),
+    run_id: str | None = None,
 ) -> Path:
     """Write the files of a page and its figures as PNG files, each in one atomic step.
 
@@ -86,6 +68,7 @@ def write_page(
         texts: What the files hold, by their names; the last is the page.
         images: Its figures.
         known: Names of all figures that such a page may have; those of an earlier one are removed.
+        run_id: Of what the page is about, which every file bears; absent: that of the texts.
 
     Returns:
         The page.
@@ -93,14 +76,15 @@ def write_page(
     Raises:
         InputError: The folder cannot be written to.
     """
+    run_id = run_id_of(texts.values()) if run_id is None else run_id
+    files = {f"{image.name}.png": image.png for image in images}
+    files |= {name: text.encode() for name, text in texts.items()}
     with folder_for(what, folder):
-        for image in images:
-            write_atomically(folder / f"{image.name}.png", image.png)
         for name in set(known) - {image.name for image in images}:
             (folder / f"{name}.png").unlink(missing_ok=True)
-        for name, text in texts.items():
+        for name, content in files.items():
             (folder / name).parent.mkdir(exist_ok=True)
-            write_atomically(folder / name, text.encode())
+            write_atomically(folder / name, marked(name, content, run_id))
     return folder / list(texts)[-1]
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ukctrl.control.controller import Command
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
@@ -21,9 +22,10 @@ from ukctrl.simulation.effects.records import MeasuredAndCommanded
 from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
-from ukctrl.simulation.loop.spans import SAME, Span, spans
+from ukctrl.simulation.loop.spans import SAME, Span, Times, spans
+from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
-from ukctrl.simulation.result.samples import Samples, Signal
+from ukctrl.simulation.result.samples import Samples, Signal, checked
 from ukctrl.simulation.scenario import Scenario
 
 Progress = Callable[[float, float], None]
@@ -54,34 +56,38 @@ def simulate(
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
     loop = Simulation(scenario, robot)
-    began = time.perf_counter()
+    recorder, began = loop.recorder, time.perf_counter()
     status, message = loop.run(progress or _silent)
-    samples_at, arrays = loop.recorder.samples()
-    signals, complaint = _signals(loop, samples_at, arrays["q"])
+    arrays = recorder.samples()
+    signals, complaint = _signals(loop, arrays)
     message = (
         f"{message.rstrip('.')}. {complaint}" if message and complaint else message + complaint
     )
-    return Result.build(
-        time=samples_at,
-        samples=arrays,
-        signals=signals,
-        labels=loop.recorder.labels(),
+    samples = Samples.build(
+        arrays["time"],
+        {name: array for name, array in arrays.items() if name in FIELDS},
+        recorder.labels(),
+        signals,
+        store=recorder.store,
+    )
+    return Result.of(
+        samples,
         status=status,
         message=message,
         scenario=scenario.to_table(),
-        provenance=provenance(loop, time.perf_counter() - began),
+        provenance=provenance(loop, samples, time.perf_counter() - began),
     )
 
 
-def _signals(loop: Loop, time: Vector, q: Matrix) -> tuple[dict[str, Signal], str]:
+def _signals(loop: Loop, arrays: Mapping[str, Array]) -> tuple[dict[str, Signal], str]:
     """Return what to record beside the samples; a fault in it must not cost the run."""
     signals: dict[str, Signal] = {}
+    recorder, time = loop.recorder, arrays["time"]
     try:
-        signals.update(loop.recorder.signals())
+        signals.update(recorder.signals(arrays))
         if loop.scenario.monitor.joint_error:
-            signals.update(joint_error(loop.recorder.servo, time, q))
-        if signals:
-            Samples.build(time, {}, loop.recorder.labels(), signals)
+            signals.update(joint_error(recorder.servo, time, arrays["q"]))
+        signals = {name: checked(name, signal, len(time)) for name, signal in signals.items()}
     except (UkctrlError, ArithmeticError, TypeError, ValueError, LookupError) as error:
         return {}, f"the controller's signals are left out: {error}"
     except KeyboardInterrupt:
@@ -97,8 +103,13 @@ class Simulation(Loop):
     """A scenario on its way from the start to the end, or to what stops it."""
 
     def run(self, progress: Progress) -> tuple[Status, str]:
-        """Run to the end, or to whatever stops it; return the status and why."""
+        """Run to the end, or to whatever stops it; return the status and why.
+
+        Raises:
+            InputError: There is no room for the samples.
+        """
         self._progress = progress
+        self.recorder.open(self._sampled or self._metered)
         try:
             self.state = self._settled(self.t0, self.state)
             self.truth.move(self.t0, self.state.q, self.state.v)
@@ -140,24 +151,21 @@ class Simulation(Loop):
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             # A trial step had left all bounds; the last sample is near where it began.
             t, q, v = self.t0, self.state.q, self.state.v
-            if k := self.recorder.count:
-                samples = self.recorder.arrays
-                t, q, v = self._reached(), samples["q"][k - 1], samples["v"][k - 1]
+            if self.recorder.count:
+                t, q, v = self._reached(), self.recorder.last("q"), self.recorder.last("v")
         reason = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {reason}" if reason else ""
 
     def _reached(self) -> float:
-        count = self.recorder.count
-        return float(self.recorder.time[count - 1]) if count else self.t0
+        return float(self.recorder.last("time")) if self.recorder.count else self.t0
 
     def _run_continuous(self) -> None:
         state, guard = self.state, self._guard if self.law.switches else None
         if self._metered:
             state = State(state.q, state.v, np.append(state.memory, 0.0))
-            self.recorder.keep_supplied_energy()
         near = SAME * self.scenario.timing.sample
         for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
-            t, outputs = span.start, span.outputs
+            t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
             if span.changes:
                 state = self._changed(t, state)
             if outputs and outputs[0] == t:
@@ -196,9 +204,8 @@ class Simulation(Loop):
         """
         met, near, law_memory = self.conditions, SAME * period, self.state.memory
         plant = State(self.state.q, self.state.v, np.zeros(1))
-        self.recorder.keep_supplied_energy()
         ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
-        arrivals = [t + met.delay for t in ticks] if met.delay else ()
+        arrivals = array("d", [t + met.delay for t in ticks]) if met.delay else ()
         late: deque[Vector] = deque()
         command: Command | None = None
         seen, ticked = (plant.q, plant.v), self.t0
@@ -291,6 +298,8 @@ class Simulation(Loop):
         self._watch.check(recorder)
 
 
-def _targets(outputs: list[float], span: Span) -> list[float]:
+def _targets(outputs: Times, span: Span) -> Times:
     """Return the times at which to stop in a span: its outputs, and its end."""
-    return outputs if outputs and outputs[-1] == span.stop else [*outputs, span.stop]
+    if outputs and outputs[-1] == span.stop:
+        return outputs
+    return array("d", [*outputs, span.stop])

@@ -100,9 +100,20 @@ class JournalFile(abc.ABC):
             self._file.close()
 
 
+def refuse_devices(path: Path) -> None:
+    """Refuse what is there and no file: reading a device may never end.
+
+    Raises:
+        InputError: It is such.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"'{path}' must be a file.")
+
+
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield every whole line of a journal with where it begins [bytes], without touching it."""
     at = 0
+    refuse_devices(path)
     with path.open("rb") as file:
         for line in file:
             if line.endswith(b"\n"):

@@ -119,8 +119,8 @@ def _later(scenario: Scenario, t: float) -> OperatingPoint:
             f"the run must reach t = {t:g} s to be looked at there; it ended as '{status}': "
             f"{message}"
         )
-    recorder, k = loop.recorder, loop.recorder.count - 1
-    q, v, u = (recorder.arrays[name][k].copy() for name in ("q", "v", "u"))
+    recorder = loop.recorder
+    q, v, u = (recorder.last(name).copy() for name in ("q", "v", "u"))
     return OperatingPoint(
         t=t, q=q, v=v, u=u, memory=recorder.memory.copy(), source=f"the run at t = {t:g} s"
     )

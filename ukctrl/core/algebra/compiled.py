@@ -16,15 +16,20 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numba
+from ukctrl.core.own_processes import out_of_the_folder
+
+with out_of_the_folder(".numba_config.yaml"):
+    import numba
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
+config._config_fname = os.devnull  # or it would look there again whenever it compiles
 PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -33,10 +38,11 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder(before))
     try:
-        decorate: Callable[[Callable[P, T]], Callable[P, T]] = numba.njit(
-            cache=True, error_model="numpy"
-        )
-        return decorate(function)
+        made: Any = numba.njit(cache=True, error_model="numpy")(function)
+        if not config.DISABLE_JIT:  # machine code that no disk takes is made anew, not an error
+            made._cache._guard_against_spurious_io_errors = partial(contextlib.suppress, OSError)
+        decorated: Callable[P, T] = made
+        return decorated
     finally:
         config.CACHE_DIR = before
 

@@ -29,7 +29,7 @@ def switches(axes: Axes, result: Result) -> None:
 
 def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
     """Show the limits that the inputs come near, and name the nearest otherwise."""
-    peak = largest(values)
+    low, peak = panels.extent(values)[0], largest(values)
     near = [
         (k, limit)
         for k, limit in enumerate(limits)
@@ -40,10 +40,9 @@ def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
     for k, limit in near:
         color = style.PALETTE[k % len(style.PALETTE)]
         for sign in (-1.0, 1.0):
-            if values.min() <= sign * limit * 0.5 or sign > 0:
+            if low <= sign * limit * 0.5 or sign > 0:
                 axes.axhline(sign * limit, color=color, linestyle=(0, (5, 3)), linewidth=1.0)
-    bounds = [sign * limit for _, limit in near for sign in (-1.0, 1.0)]
-    panels.fit(axes, np.concatenate([values.ravel(), bounds]))
+    panels.fit(axes, values, [sign * limit for _, limit in near for sign in (-1.0, 1.0)])
 
 
 def commands(axes: Axes, result: Result, columns: list[int]) -> None:
@@ -58,8 +57,12 @@ def saturation(axes: Axes, result: Result, columns: list[int]) -> None:
     """Shade the times at which an input is at a limit."""
     at_limit = np.any(measures.at_limit(result.samples)[:, columns], axis=1)
     if at_limit.any():
+        time = result.time
+        if len(time) > panels.MOST_POINTS:  # what is shorter than a line's width shows all the same
+            bins = np.linspace(0, len(time), panels.MOST_POINTS, endpoint=False).astype(int)
+            time, at_limit = time[bins], np.logical_or.reduceat(at_limit, bins)
         axes.fill_between(
-            result.time,
+            time,
             0.0,
             1.0,
             where=at_limit.tolist(),
@@ -73,5 +76,4 @@ def saturation(axes: Axes, result: Result, columns: list[int]) -> None:
 
 def largest(values: Array) -> float:
     """Return the largest size of the values that are finite; 0 where none is."""
-    finite = values[np.isfinite(values)]
-    return float(np.abs(finite).max()) if finite.size else 0.0
+    return max(map(abs, panels.extent(values)))

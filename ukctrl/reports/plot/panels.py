@@ -23,8 +23,12 @@ LEGEND_NAME = 34
 """Longest name in a legend above all panels."""
 MANY_DECADES = 20.0
 """Values further apart than by this factor go on a log scale."""
+QUANTILE_POINTS = 200_000
+"""Of more values a part tells where the lowest hundredth begins."""
 MOST_POINTS = 2400
 """Longer series are thinned to the smallest and largest value of each short interval."""
+LARGEST = 1e100
+"""Larger values have no place on paper."""
 PANEL_POINTS = 24000
 """Points of all lines of one panel together; many lines are thinned further."""
 
@@ -149,8 +153,9 @@ def lines(
     values: Array,
     names: Sequence[str],
     room: float,
+    scale: float = 1.0,
 ) -> None:
-    """Draw the columns of `values` over time, with a legend that stays small.
+    """Draw the columns of `values`, times a scale, over time, with a legend that stays small.
 
     Up to `FULL_LEGEND` lines are all coloured; of more, those
     that move most are, and the others stay grey.
@@ -159,18 +164,17 @@ def lines(
     chosen = list(range(count))
     if count > FULL_LEGEND:
         with np.errstate(all="ignore"):
-            span = (
-                np.nan_to_num(np.ptp(drawable(values), axis=0)) if len(values) else np.zeros(count)
-            )
+            spans = [np.ptp(drawable(each)) if len(values) else 0.0 for each in values.T]
+            span = np.nan_to_num(np.array(spans))
         chosen = sorted(np.argsort(-span, kind="stable")[:HIGHLIGHTED].tolist())
     marker = "o" if len(time) == 1 else None
     most = min(MOST_POINTS, max(400, PANEL_POINTS // max(count, 1)))
     for k in range(count):
         if k not in chosen:
-            x, y = thin(time, drawable(values[:, k]), most)
+            x, y = thin(time, scale * drawable(values[:, k]), most)
             axes.plot(x, y, color=style.FAINT, alpha=0.6, linewidth=0.7, marker=marker, zorder=1)
     for place, k in enumerate(chosen):
-        x, y = thin(time, drawable(values[:, k]), most)
+        x, y = thin(time, scale * drawable(values[:, k]), most)
         dash = style.DASHES[place // len(style.PALETTE) % len(style.DASHES)]
         color = style.PALETTE[place % len(style.PALETTE)]
         axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]), zorder=2)
@@ -222,10 +226,17 @@ def _fitting(labels: Sequence[str], room: float, hidden: int) -> tuple[int, int]
     return count, -(-entries // rows)
 
 
-def fit(axes: Axes, values: Array) -> None:
-    """Set the y axis so that all finite values show and a constant looks constant."""
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 1.0) -> None:
+    """Set the y axis so that all finite values show and a constant looks constant.
+
+    Args:
+        axes: Where.
+        values: One or more columns.
+        beside: Other values that must show.
+        scale: By what the values are multiplied.
+    """
+    extremes = [scale * end for end in extent(values)]
+    low, high = min((*extremes, *beside)), max((*extremes, *beside))
     span = max(high - low, 2e-3 * max(abs(low), abs(high)), 1e-12)
     if low == high == 0.0:
         span = 1.0  # else the axis would count in 1e-13
@@ -247,7 +258,8 @@ def log_scale(axes: Axes, values: Array, axis: Literal["x", "y"] = "y") -> None:
         return
     (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
     high = float(positive.max())
-    low = max(float(np.quantile(positive, 0.01)), high * 1e-15)
+    some = positive[:: 1 + positive.size // QUANTILE_POINTS]
+    low = max(float(np.quantile(some, 0.01)), high * 1e-15)
     limits(10.0 ** np.floor(np.log10(0.6 * low)), 10.0 ** np.ceil(np.log10(1.1 * high)))
     side = axes.yaxis if axis == "y" else axes.xaxis
     side.set_major_locator(LogLocator(numticks=7))
@@ -267,9 +279,33 @@ def decade(value: float) -> str:
     return f"10{str(power).translate(_SUPERSCRIPTS)}" if power not in (0, 1) else number(value)
 
 
+def extent(values: Array) -> tuple[float, float]:
+    """Return the smallest and largest value that can be placed on paper; zeros where none can."""
+    ends = []
+    for column in values.T if values.ndim > 1 else values[None]:  # whole tables may be long
+        finite = column[np.abs(column) < LARGEST]
+        ends += [float(finite.min()), float(finite.max())] if finite.size else []
+    return min(ends, default=0.0), max(ends, default=0.0)
+
+
+def corners(points: Iterable[Array], most: float = LARGEST) -> tuple[Array, Array] | None:
+    """Return the corners of the box around all points with three such coordinates, if any has.
+
+    Args:
+        points: Arrays of shape `(n, k, 3)`.
+        most: Points further away from the origin are left out [m].
+    """
+    ends = []
+    for array in points:
+        for part in np.array_split(array, 1 + len(array) // 10_000):
+            drawn = part[(np.abs(part) < most).all(axis=2)]
+            ends += [drawn.min(axis=0), drawn.max(axis=0)] if len(drawn) else []
+    return (np.min(ends, axis=0), np.max(ends, axis=0)) if ends else None
+
+
 def drawable(values: Array) -> Array:
     """Return the values with NaN for what cannot be placed on paper."""
-    return np.where(np.abs(values) < 1e100, values, np.nan)
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
 
 
 def thin(time: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:

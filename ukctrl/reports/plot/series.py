@@ -53,7 +53,7 @@ def inputs(result: Result) -> Figure:
     for k, (unit, columns) in enumerate(groups.items()):
 
         def draw(axes: Axes, room: float, unit: str = unit, columns: list[int] = columns) -> None:
-            values = panels.drawable(result["u"][:, columns])
+            values = _columns(result, "u", columns)
             marks.saturation(axes, result, columns)
             marks.commands(axes, result, columns)
             panels.lines(axes, result.time, values, [labels.actuators[i] for i in columns], room)
@@ -166,7 +166,8 @@ def grip(result: Result) -> Figure:
                 if log:
                     _log_lines(axes, result.time, values, [""], room)
                 else:
-                    axes.step(result.time, values[:, 0], where="post", color=style.PALETTE[0])
+                    x, y = panels.thin(result.time, values[:, 0])
+                    axes.step(x, y, where="post", color=style.PALETTE[0])
                     axes.set_ylim(-0.3, len(result.labels.rows) + 0.3)
                     axes.locator_params(axis="y", integer=True, nbins=6)
                 unit = unit_text(FIELDS[name].units(result.labels)[0])
@@ -248,7 +249,14 @@ def _group(
     symbol = f"{name} " if name in ("q", "v") else ""
     label = f"{symbol}[{unit_text(unit) or '1'}]"
     chosen = [names[i] for i in columns]
-    return _lines(title, label, result.time, result[name][:, columns], chosen, result)
+    return _lines(title, label, result.time, _columns(result, name, columns), chosen, result)
+
+
+def _columns(result: Result, name: str, columns: Sequence[int]) -> Array:
+    """Return some columns of an array; neighbours are not copied, for there may be many rows."""
+    first, last = columns[0], columns[-1] + 1
+    values = result[name]
+    return values[:, first:last] if last - first == len(columns) else values[:, columns]
 
 
 def _lines(
@@ -258,14 +266,14 @@ def _lines(
     values: Array,
     names: Sequence[str],
     switched: Result | None = None,
+    scale: float = 1.0,
 ) -> panels.Panel:
     """Return a panel of columns over time, with the switches of a result where it is given."""
 
     def draw(axes: Axes, room: float) -> None:
-        shown = panels.drawable(values)
-        panels.lines(axes, time, shown, names, room)
+        panels.lines(axes, time, values, names, room, scale)
         axes.set_ylabel(label)
-        panels.fit(axes, shown)
+        panels.fit(axes, values, scale=scale)
         if switched is not None:
             marks.switches(axes, switched)
 
@@ -292,7 +300,7 @@ def _log_lines(axes: Axes, time: Array, values: Array, names: Sequence[str], roo
 def _scaled_rows(
     result: Result, name: str, symbol: str, unit: str, rows: list[int]
 ) -> panels.Panel:
-    values = panels.drawable(result[name][:, rows])
+    values = _columns(result, name, rows)
     factor, text = prefixed(marks.largest(values), unit if name == "phi" else per_second(unit))
     label, names = f"{symbol} [{text or '1'}]", [result.labels.rows[i] for i in rows]
-    return _lines("error of each row", label, result.time, factor * values, names)
+    return _lines("error of each row", label, result.time, values, names, scale=factor)

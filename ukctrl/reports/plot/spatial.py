@@ -52,11 +52,13 @@ def path(result: Result) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(style.WIDTH, HEIGHT), dpi=style.DPI, facecolor="white")
-    position = panels.drawable(result["frame_position"])
-    reference = np.full_like(position, np.nan)
+    position = result["frame_position"]
+    reference: Array = np.broadcast_to(np.nan, position.shape)
     if "frame_reference" in result.samples:
-        reference = panels.drawable(result["frame_reference"])
+        reference = result["frame_reference"]
     low, high = _box(position, reference)
+    shown = np.r_[0 : len(position) : 1 + len(position) // panels.MOST_POINTS, len(position) - 1]
+    position, reference = panels.drawable(position[shown]), panels.drawable(reference[shown])
     side = 0 if high[0] - low[0] >= high[1] - low[1] else 1
     views: list[tuple[Axes, Array]] = [(_space(figure, position, reference, low, high), PROJECTION)]
     left = 0.425
@@ -81,11 +83,10 @@ def path(result: Result) -> Figure:
 
 def _box(position: Array, reference: Array) -> tuple[Array, Array]:
     """Return the smallest and largest corner of everything drawn."""
-    points = np.concatenate([position.reshape(-1, 3), reference.reshape(-1, 3)])
-    points = points[np.isfinite(points).all(axis=1)]
-    if len(points) == 0:
+    corners = panels.corners((position, reference))
+    if corners is None:
         return np.full(3, -0.5), np.full(3, 0.5)
-    low, high = points.min(axis=0), points.max(axis=0)
+    low, high = corners
     far = float(np.abs([low, high]).max())
     smallest = max(SMALLEST_BOX, RESOLUTION * far, 0.02 * float((high - low).max()))
     lacking = smallest - (high - low)
@@ -114,9 +115,8 @@ def _space(figure: Figure, position: Array, reference: Array, low: Array, high: 
     _walls(axes, low, high, scale)
     for k in range(position.shape[1]):
         floor = np.concatenate([position[:, k, :2], np.full((len(position), 1), low[2])], axis=1)
-        shadow = floor @ PROJECTION
-        step = 1 + len(shadow) // panels.MOST_POINTS
-        axes.plot(*shadow[::step].T, color=style.GRID, linewidth=2.0, zorder=1.1)
+        shadow = (floor @ PROJECTION)[:-1]
+        axes.plot(*shadow.T, color=style.GRID, linewidth=2.0, zorder=1.1)
     return axes
 
 
@@ -182,11 +182,9 @@ def _equal_limits(axes: Axes, x: tuple[float, float], y: tuple[float, float]) ->
 
 
 def _trace(axes: Axes, moved: Array, wanted: Array, color: str, name: str) -> None:
-    step = 1 + len(moved) // panels.MOST_POINTS
     if np.isfinite(wanted).any():
-        axes.plot(*wanted[::step].T, color=color, alpha=0.28, linewidth=5.0, zorder=1.5)
-    points = np.concatenate([moved[::step], moved[-1:]])
-    axes.plot(*points.T, color=color, linewidth=1.3, label=name, zorder=2)
+        axes.plot(*wanted[:-1].T, color=color, alpha=0.28, linewidth=5.0, zorder=1.5)
+    axes.plot(*moved.T, color=color, linewidth=1.3, label=name, zorder=2)
     seen = moved[np.isfinite(moved).all(axis=1)]
     if len(seen):
         axes.plot(*seen[0], "o", color=color, markersize=7.0, markerfacecolor="none", zorder=3)

@@ -59,13 +59,21 @@ RC = {
 }
 
 
+@functools.cache
+def _settings() -> Any:
+    """Return every setting of a figure: nothing comes from a file in the working folder."""
+    from matplotlib import rcParamsDefault
+
+    default: Any = rcParamsDefault
+    return {key: default[key] for key in default if not key.startswith("backend")} | RC
+
+
 @contextlib.contextmanager
 def look() -> Iterator[None]:
     """Draw in the style of the reports; afterwards the caller's own settings are back."""
     import matplotlib
 
-    settings: Any = RC
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
+    with matplotlib.rc_context(_settings()), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is what it shows
         yield
 

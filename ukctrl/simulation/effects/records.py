@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.control.task import Signal
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Array, Vector
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.effect import Bounds
@@ -30,32 +29,31 @@ class MeasuredAndCommanded(NamedTuple):
 
 @final
 class Trail:
-    """Arrays of the measured state, the command and the bounds of the input, as far as there are.
+    """The measured state, the command and the bounds of the input, as far as there are.
 
     Args:
         conditions: The effects of the run.
         robot: The true robot.
-        capacity: Number of samples.
     """
 
-    def __init__(self, conditions: Conditions, robot: Robot, capacity: int) -> None:
+    def __init__(self, conditions: Conditions, robot: Robot) -> None:
         self._conditions = conditions
         self.met = MeasuredAndCommanded(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
         """What was made of the sample that is kept next."""
-        sizes: dict[str, int] = {}
+        self.shapes: dict[str, tuple[int]] = {}
+        """Of what is kept of each sample, by name."""
         if conditions.senses:
-            sizes |= {"q_measured": robot.nq, "v_measured": robot.nv}
+            self.shapes |= {"q_measured": (robot.nq,), "v_measured": (robot.nv,)}
         if conditions.drives:
-            sizes |= {"u_commanded": robot.nu}
+            self.shapes |= {"u_commanded": (robot.nu,)}
         if self._bounds(robot, np.zeros(robot.nu)) is not None:
-            sizes |= {"u_lower": robot.nu, "u_upper": robot.nu}
-        self.arrays: dict[str, NDArray[np.float64]] = {
-            name: np.zeros((capacity, size)) for name, size in sizes.items()
-        }
+            self.shapes |= {"u_lower": (robot.nu,), "u_upper": (robot.nu,)}
 
-    def keep(self, k: int, snapshot: Snapshot) -> Iterator[tuple[str, Signal]]:
-        """Keep a sample, at a state of the true robot; yield the effects' own signals."""
-        arrays, met = self.arrays, self.met
+    def keep(
+        self, k: int, arrays: Mapping[str, Array], snapshot: Snapshot
+    ) -> Iterator[tuple[str, Signal]]:
+        """Keep a sample in a row, at a state of the true robot; yield the effects' own signals."""
+        met = self.met
         if "q_measured" in arrays:
             arrays["q_measured"][k], arrays["v_measured"][k] = met.q, met.v
         if "u_commanded" in arrays:

@@ -14,7 +14,13 @@ from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects.effect import kind_of
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
 from ukctrl.simulation.handover.runtime import Replay, Runtime, replay
-from ukctrl.simulation.result.plain_files import card_text, replacing, toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import (
+    card_text,
+    folder_for,
+    replacing,
+    toml_text,
+    write_atomically,
+)
 from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -147,8 +153,7 @@ def hand_over(
         "motion.parquet": "the same, with units",
     }
     notes = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with folder_for("the controller", folder):
         write_atomically(folder / "controller.toml", _card(scenario).encode())
         write_atomically(folder / "scenario.toml", toml_text(scenario.to_table()).encode())
         write_atomically(folder / "controller.py", _script(scenario, runtime, trust).encode())
@@ -161,8 +166,6 @@ def hand_over(
         else:
             (folder / "trajectory.yaml").unlink(missing_ok=True)
             notes.append("no trajectory.yaml: no motor acts on a joint of one freedom.")
-    except OSError as error:
-        raise InputError(f"cannot write to '{folder}': {error}.") from error
     notes += [
         f"scenario.toml reads '{path}': take it along, with the files that it names, and correct "
         "the path."

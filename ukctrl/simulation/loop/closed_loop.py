@@ -6,6 +6,7 @@ The only place that sees both the true robot and the believed one.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -53,10 +54,10 @@ def believed_robot(robot: Robot, believed: Believed | None) -> Robot:
     return believed.apply(base)
 
 
-def grid(t0: float, t1: float, interval: float) -> list[float]:
+def grid(t0: float, t1: float, interval: float) -> array[float]:
     """Return output times: every interval, and the end."""
     count = math.floor((t1 - t0) / interval * (1.0 + 1e-12) + 1e-9)
-    times = [t0 + k * interval for k in range(count + 1)]
+    times = array("d", [t0 + k * interval for k in range(count + 1)])
     if t1 - times[-1] <= 1e-9 * interval:
         times[-1] = t1
     else:
@@ -89,14 +90,14 @@ class Watch:
         Raises:
             Drifted: It is beyond a limit.
         """
-        k = recorder.count - 1
         for name, limit in self._limits:
-            off = np.nan_to_num(recorder.arrays[name][k])
+            off = np.nan_to_num(recorder.last(name))
             if np.linalg.norm(off) > limit:
+                t = recorder.last("time")
                 known = recorder.labels()
                 rows = known.passive_rows if name.startswith("passive") else known.rows
                 raise Drifted(
-                    f"{name} reached {np.linalg.norm(off):.2e} at t = {recorder.time[k]:.6g} s, "
+                    f"{name} reached {np.linalg.norm(off):.2e} at t = {t:.6g} s, "
                     f"most on row '{rows[first_largest(np.abs(off))]}'; the monitor allows "
                     f"{limit:.2e}."
                 )

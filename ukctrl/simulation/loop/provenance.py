@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ukctrl.control.controller import law_name
-from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Gains
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.closed_loop import Loop
+from ukctrl.simulation.result.run_id import new_run_id
+from ukctrl.simulation.result.samples import Samples
 from ukctrl.simulation.scenario import Scenario
 
 LIMIT_SLACK = 1e-9
@@ -25,11 +26,10 @@ LIMIT_SLACK = 1e-9
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
-def provenance(loop: Loop, wall_seconds: float) -> dict[str, Any]:
+def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, Any]:
     """Return what a result of a run records beside its numbers."""
     scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
     effects, rows_demanded = conditions.facts(), recorder.rows_demanded()
-    time, arrays = recorder.samples()
     timed = recorder.ticks > 0 and scenario.controller.acts  # else there is no law to time
     tick_us = 1e6 * recorder.tick_seconds / recorder.ticks if timed else float("nan")
     return {
@@ -37,15 +37,16 @@ def provenance(loop: Loop, wall_seconds: float) -> dict[str, Any]:
         "robot": loop.robot.name,
         "controller": law_name(scenario.controller),
         **origin(),
+        "run_id": new_run_id(),
         "seed": scenario.seed,
         "random": conditions.random or scenario.start.spread > 0.0,
         "gains": "given",
         "rank": dc.asdict(scenario.rank),
-        **_passive(scenario, loop.truth.gains, recorder.passive()),
+        **_passive(scenario, loop.truth.gains, recorder.passive(samples.arrays)),
         "start_moved": dict(loop.moved),
         **({"switches": list(loop.switches)} if loop.switches else {}),
         **({"effects": effects} if effects else {}),
-        "beyond_limits": beyond_limits(loop.robot, time, arrays["q"], arrays["v"]),
+        "beyond_limits": beyond_limits(loop.robot, samples),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
         "timing": {
             "wall_seconds": wall_seconds,
@@ -86,22 +87,24 @@ def _versions() -> Mapping[str, str]:
     return MappingProxyType(versions)
 
 
-def beyond_limits(robot: Robot, time: Vector, q: Matrix, v: Matrix) -> list[str]:
+def beyond_limits(robot: Robot, samples: Samples) -> list[str]:
     """Say which joints pass a limit of their position or speed, and when first.
 
     A simulated joint has no stops: it runs through its limits as if there were none.
     """
     said = []
-    for names, units, values, lower, upper in (
-        (robot.coordinates, robot.coordinate_units, q, robot.q_lower, robot.q_upper),
-        (robot.dofs, robot.dof_units, v, -robot.velocity_limit, robot.velocity_limit),
+    for name, names, units, lower, upper in (
+        ("q", robot.coordinates, robot.coordinate_units, robot.q_lower, robot.q_upper),
+        ("v", robot.dofs, robot.dof_units, -robot.velocity_limit, robot.velocity_limit),
     ):
         slack = LIMIT_SLACK * np.maximum(1.0, np.abs(np.where(np.isfinite(upper), upper, 0.0)))
-        outside = (values < lower - slack) | (values > upper + slack)
-        for i in np.flatnonzero(outside.any(axis=0)):
-            k = int(np.argmax(outside[:, i]))
-            limit = upper[i] if values[k, i] > upper[i] else lower[i]
-            said.append(
-                f"'{names[i]}' passes its limit of {limit:.4g} {units[i]} at t = {time[k]:.4g} s."
-            )
+        for i, entry in enumerate(names):
+            values = samples[name][:, i]
+            outside = (values < lower[i] - slack[i]) | (values > upper[i] + slack[i])
+            if outside.any():
+                k = int(np.argmax(outside))
+                limit, t = upper[i] if values[k] > upper[i] else lower[i], samples.time[k]
+                said.append(
+                    f"'{entry}' passes its limit of {limit:.4g} {units[i]} at t = {t:.4g} s."
+                )
     return said

@@ -1,34 +1,38 @@
-"""What a run keeps: one row of every quantity at each output time."""
+"""What a run keeps: one row of every quantity at each output time.
+
+Rows gather in a block, whose products are formed at once; full blocks go to the store.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.control.controller import Command, Law
-from ukctrl.core.algebra import kernels_large
-from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.errors import ShapeError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
+from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, grip
 from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Signal
 from ukctrl.uk import RankReport, servo_matrix
 
 BATCH = 4_000_000
 """Entries of matrices that wait for their products: more take memory and save nothing."""
-OF_THE_ROWS = ("rank", "sigma_min", "reach")
+OWN = "signal "
+"""Before the names of signals among the arrays of the store."""
 
 
 @final
 class Recorder:
-    """Arrays that fill up sample by sample, readable at any moment.
+    """Arrays that fill up sample by sample, of which the last one is readable at any moment.
 
     Errors are measured on the true robot, whatever the law believes.
     """
@@ -51,19 +55,20 @@ class Recorder:
         # With motors alone, the power follows from what is recorded anyway.
         changes = conditions.acts_on_plant
         self._forced = robot.forces.any or len(truth.passive) > 0 or changes
-        self.trail = Trail(conditions, robot, capacity)
-        self.count = 0
+        self.trail = Trail(conditions, robot)
+        self.count, self._capacity = 0, capacity
         self.ticks, self.tick_seconds = 0, 0.0
         self.memory = law.memory
         """Memory of the law at the last sample."""
-        n, m, mp = capacity, len(servo), len(truth.passive)
+        m, mp = len(servo), len(truth.passive)
         held = tuple(dict.fromkeys(t.frame for t in servo.traces()))
         self._watched = tuple(
             (len(held) + k, robot.site(name))
             for k, name in enumerate(name for name in dict.fromkeys(watched) if name not in held)
         )
         self.frames = tuple(dict.fromkeys((*held, *watched)))
-        shapes: dict[str, tuple[int, ...]] = {
+        self._shapes: dict[str, tuple[int, ...]] = {
+            "time": (),
             "q": (robot.nq,),
             "v": (robot.nv,),
             "a": (robot.nv,),
@@ -74,39 +79,74 @@ class Recorder:
             "passive_beta": (mp,),
             "passive_force": (robot.nv,),
             "energy": (),
+            "kinetic_energy": (),
             "power": (),
             "actuator_rate": (robot.nu,),
             "frame_position": (len(self.frames), 3),
             "frame_reference": (len(self.frames), 3),
         }
-        self.time: Vector = np.zeros(n)
         if mp:
-            shapes |= {"passive_rank": (), "passive_sigma_min": (), "passive_sigma_dropped": ()}
-            shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
-            shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
-        self.arrays = {name: np.zeros((n, *shape)) for name, shape in shapes.items()}
-        self.arrays |= self.trail.arrays
-        self._first: RankReport | None = None
-        self._asked = False
+            names = ("rank", "sigma_min", "sigma_dropped")
+            self._shapes |= dict.fromkeys((f"passive_{name}" for name in names), ())
+            self._shapes |= {"reaction": (mp,), "reaction_residual": (), "reaction_power": ()}
+            self._shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
+        self._shapes |= self.trail.shapes
+        self._report: RankReport | None = None
+        self._asked, self._gripped = False, True
         self._sharing: tuple[str, ...] = ()
-        self.arrays["frame_reference"].fill(np.nan)
-        # Products of these are formed for many samples at once.
-        size = min(n, max(1, BATCH // (robot.nv * (robot.nv + m + robot.nu) + 1)))
-        self._M: Matrix = np.zeros((size, robot.nv, robot.nv))
-        self._A, self._demand = np.zeros((size, m, robot.nv)), np.zeros((size, m))
-        self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
-        self._worked_out = 0
-        self._kinetic: Vector = np.zeros(n)
-        self._grip: dict[str, Vector] | None = {name: np.zeros(n) for name in OF_THE_ROWS}
+        self._first = 0
+        """Number of the sample in the block's first row."""
+        self._tail: dict[str, Array] = {}
+        """The last row of the block before it."""
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
+        self._fault: ShapeError | TypeError | ValueError | None = None
+
+    def open(self, supplied: bool) -> None:
+        """Make room for the samples.
+
+        Args:
+            supplied: Whether the loop integrates the energy that is fed to the robot.
+
+        Raises:
+            InputError: There is not enough of it.
+        """
+        robot, m = self.truth.robot, len(self.servo)
+        self._shapes |= {"supplied_energy": ()} if supplied else {}
+        width = sum(int(np.prod(shape)) for shape in self._shapes.values()) + len(OF_THE_ROWS)
+        self.store = SampleStore(self._capacity, width)
+        batch = max(1, BATCH // (robot.nv * (robot.nv + m + robot.nu) + 1))
+        self._size = size = min(self._capacity, batch, self.store.step)
+        self.arrays: dict[str, Array] = self._block()
+        # Products of these are formed for many samples at once.
+        self._M: Array = np.zeros((size, robot.nv, robot.nv))
+        self._A, self._demand = np.zeros((size, m, robot.nv)), np.zeros((size, m))
+        self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
+
+    def _block(self) -> dict[str, Array]:
+        block = {name: np.zeros((self._size, *shape)) for name, shape in self._shapes.items()}
+        block["frame_reference"].fill(np.nan)
+        return block
+
+    def last(self, name: str) -> Array:
+        """Return a quantity at the last sample, an array of no axes where it is one number."""
+        row = self.count - 1 - self._first
+        return np.asarray((self.arrays if row >= 0 else self._tail)[name][row])
+
+    def _row(self) -> int:
+        """Return the row of the next sample; a block that is full makes way for a new one."""
+        if self.count - self._first == self._size:
+            self._hand_over()
+            self._hand_over_signals()
+            self._tail = {name: array[-1:].copy() for name, array in self.arrays.items()}
+            self.arrays = self._block() if self.store.keeps else self.arrays
+            self._first = self.count
+        return self.count - self._first
 
     def keep(self, t: float, state: State, command: Command, belief: Dynamics) -> None:
         """Keep one sample; both robots must have been moved to the state, and the law stepped."""
-        k, arrays, truth, u = self.count, self.arrays, self.truth, command.u
-        if k - self._worked_out == len(self._M):
-            self._work_out()
-        at = k - self._worked_out
+        k, truth, u = self._row(), self.truth, command.u
+        arrays = self.arrays
         s = truth.snapshot
         # A law that returns its demand has just written its rows, here.
         asks = command.demand is not None
@@ -114,7 +154,7 @@ class Recorder:
         self._asked = self._asked or asks
         rows = self.servo.rows if shared else self.servo.write(s)
         a = truth.acceleration(u)
-        self.time[k], self.memory = t, state.memory
+        arrays["time"][k], self.memory = t, state.memory
         arrays["q"][k] = state.q
         arrays["v"][k] = state.v
         arrays["a"][k] = a
@@ -122,16 +162,16 @@ class Recorder:
         arrays["phi"][k] = rows.phi
         arrays["beta"][k] = rows.beta
         arrays["actuator_rate"][k] = s.v @ s.B
-        self._M[at] = s.M
+        self._M[k] = s.M
         arrays["energy"][k] = s.potential_energy()
         if len(truth.passive):
             self._keep_passive(k, a, u)
         if self._forced:
             arrays["power"][k] = truth.power(a, u)
-        self._A[at] = rows.A
-        self._G[at] = truth.G
-        self._a_free[at] = truth.a_free
-        self._demand[at] = command.demand if shared else rows.b
+        self._A[k] = rows.A
+        self._G[k] = truth.G
+        self._a_free[k] = truth.a_free
+        self._demand[k] = command.demand if shared else rows.b
         for trace in self.servo.traces():
             place = self.frames.index(trace.frame)
             arrays["frame_position"][k, place] = trace.position
@@ -139,10 +179,10 @@ class Recorder:
         for place, site in self._watched:
             arrays["frame_position"][k, place] = s.point(site)
         own = self.law.signals(belief, state.memory)
-        for name, signal in (*own.items(), *self.trail.keep(k, s)):
+        for name, signal in (*own.items(), *self.trail.keep(k, arrays, s)):
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = signal[1:]
-        self.count = k + 1  # last, so that an interruption never leaves half a sample
+        self.count += 1  # last, so that an interruption never leaves half a sample
 
     def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
         arrays, truth = self.arrays, self.truth
@@ -159,72 +199,89 @@ class Recorder:
         arrays["reaction_power"][k] = lam @ passive.beta
         if truth.rubs:
             arrays["nonideal_force"][k] = truth.nonideal
-        if self._first is None:
-            self._first, self._sharing = truth.passive_report(), truth.sharing()
-
-    def keep_supplied_energy(self) -> None:
-        """Make room for the energy fed to the robot, where the loop integrates it."""
-        self.arrays["supplied_energy"] = np.zeros(len(self.time))
+        if self._report is None:
+            self._report, self._sharing = truth.passive_report(), truth.sharing()
 
     def supply(self, energy: float) -> None:
         """Note the energy fed so far [J] for the sample that is kept next."""
-        self.arrays["supplied_energy"][self.count] = energy
+        row = self._row()
+        self.arrays["supplied_energy"][row] = energy
 
-    def samples(self) -> tuple[Vector, dict[str, NDArray[np.float64]]]:
-        """Return the times and arrays so far, with rank, grip and reach worked out."""
-        n = self.count
-        arrays = {name: array[:n] for name, array in self.arrays.items()}
+    def samples(self) -> dict[str, Array]:
+        """Return the arrays so far, with rank, grip and reach worked out; it ends the recording."""
+        self._hand_over()
+        if self._first:
+            self._hand_over_signals()
+        arrays = self.store.read(self.count)
+        lost = () if self._gripped and self.count else OF_THE_ROWS
+        return {name: array for name, array in arrays.items() if name not in lost}
+
+    def _hand_over(self) -> None:
+        """Form the products of the block's samples, and give all of it to the store."""
+        size = self.count - self._first
+        # Of one sample alone, einsum sums in another order: it never is, but in a run of one.
+        at = slice(max(size, 2) if self._first else size)
+        block, v = dict(self.arrays), self.arrays["v"][at]
+        A, M, a_free = self._A[at], self._M[at], self._a_free[at]
         if not self._forced:
-            arrays["power"] = np.einsum("ki,ki->k", arrays["u"], arrays["actuator_rate"])
-        self._work_out()
-        arrays["kinetic_energy"] = self._kinetic[:n]
-        arrays["energy"] = arrays["energy"] + arrays["kinetic_energy"]
-        if self._grip is not None and n:
-            arrays.update({name: array[:n] for name, array in self._grip.items()})
-        return self.time[:n], arrays
+            block["power"] = np.einsum("ki,ki->k", block["u"][at], block["actuator_rate"][at])
+        block["kinetic_energy"] = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
+        block["energy"] = block["energy"][at] + block["kinetic_energy"]
+        if self._gripped and size:
+            d = self._demand[at] - np.einsum("kij,kj->ki", A, a_free)
+            quantities = grip(servo_matrix(A, self._G[at], self.truth.rank), d, self.truth.rank)
+            block |= quantities
+            self._gripped = bool(quantities)
+        self.store.write(self._first, {name: array[:size] for name, array in block.items()})
 
-    def _work_out(self) -> None:
-        """Form the products of the samples that wait for it, and make room for others."""
-        first, last = self._worked_out, self.count
-        size = last - first
-        A, M, a_free = self._A[:size], self._M[:size], self._a_free[:size]
-        v = self.arrays["v"][first:last]
-        self._kinetic[first:last] = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
-        if self._grip is not None and size:
-            d = self._demand[:size] - np.einsum("kij,kj->ki", A, a_free)
-            H = servo_matrix(A, self._G[:size], self.truth.rank)
-            quantities = _grip(H, d, self.truth.rank)
-            for name, values in quantities.items():
-                self._grip[name][first:last] = values
-            self._grip = self._grip if quantities else None
-        self._worked_out = last
+    def _hand_over_signals(self) -> None:
+        """Give signals to the store; a fault in them must not cost the run."""
+        size = self.count - self._first
+        try:
+            block = {OWN + name: np.array(each[:size]) for name, each in self._signals.items()}
+            if any(len(values) != size for values in block.values()):
+                raise ShapeError("a signal must have one value at every sample.")
+            self.store.write(self._first, block if self._fault is None else {})
+        except (ShapeError, TypeError, ValueError) as fault:
+            self._fault = self._fault or fault
+        for values in self._signals.values():
+            values.clear()
 
     def rows_demanded(self) -> bool | None:
         """Return whether the law ever asked the servo rows for an acceleration; None without."""
         return self._asked if len(self.servo) and self.count else None
 
-    def passive(self) -> dict[str, object]:
+    def passive(self, samples: Mapping[str, Array]) -> dict[str, object]:
         """Return how the rank of the passive rows was decided; empty where there are none."""
-        n, first = self.count, self._first
-        if first is None or n == 0:
+        report = self._report
+        if report is None or self.count == 0:
             return {}
         return {
             "rows": len(self.truth.passive),
-            "rank": first.rank,
-            "redundant": list(first.dependent),
+            "rank": report.rank,
+            "redundant": list(report.dependent),
             "sharing": list(self._sharing),
-            "lowest_rank": int(self.arrays["passive_rank"][:n].min()),
-            "smallest_kept": float(self.arrays["passive_sigma_min"][:n].min()),
-            "largest_dropped": float(self.arrays["passive_sigma_dropped"][:n].max()),
+            "lowest_rank": int(samples["passive_rank"].min()),
+            "smallest_kept": float(samples["passive_sigma_min"].min()),
+            "largest_dropped": float(samples["passive_sigma_dropped"].max()),
         }
 
-    def signals(self) -> dict[str, Signal]:
-        """Return the signals of the law and of the effects so far."""
+    def signals(self, samples: Mapping[str, Array]) -> dict[str, Signal]:
+        """Return the signals of the law and of the effects, as far as they are not in the samples.
+
+        Args:
+            samples: What `samples` has returned.
+
+        Raises:
+            ShapeError: One does not have the same shape at every sample; so do other errors.
+        """
+        if self._fault is not None:
+            raise self._fault
         signals = {}
         for name, values in self._signals.items():
             units, words, components = self._texts[name]
             signals[name] = Signal(
-                values=np.array(values[: self.count]),
+                values=samples[OWN + name] if self._first else np.array(values[: self.count]),
                 units=units,
                 long_name=words,
                 components=components,
@@ -250,33 +307,3 @@ class Recorder:
             passive_row_blocks=passive.blocks,
             frames=self.frames,
         )
-
-
-def _grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
-    """Return rank, smallest kept singular value and reach residual of every sample."""
-    n = len(H)
-    if not H.size or not np.isfinite(H).all():
-        return {}
-    if H.shape[1] >= kernels_large.SIZE and all(
-        kernels_large.rows_are_separate(each) for each in H
-    ):
-        sigma = np.linalg.norm(H, axis=2)
-        counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
-        return {
-            "rank": counts.sum(axis=1).astype(np.float64),
-            "sigma_min": np.where(
-                counts.any(axis=1), np.where(counts, sigma, np.inf).min(axis=1), 0.0
-            ),
-            "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
-        }
-    U, sigma, _ = np.linalg.svd(H, full_matrices=False)
-    counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
-    ranks = counts.sum(axis=1)
-    along = np.einsum("kij,ki->kj", U, d) * counts
-    residual = d - np.einsum("kij,kj->ki", U, along)
-    last = np.maximum(ranks - 1, 0)
-    return {
-        "rank": ranks.astype(np.float64),
-        "sigma_min": np.where(ranks > 0, sigma[np.arange(n), last], 0.0),
-        "reach": np.linalg.norm(residual, axis=1),
-    }

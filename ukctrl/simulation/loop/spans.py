@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import array
 import bisect
 import heapq
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+Times: TypeAlias = "array.array[float] | memoryview[Any]"
+"""Moments [s], eight bytes each: a run may have millions."""
 
 TICK, ARRIVAL, CHANGE = 0, 1, 2
+NONE = array.array("d")
 SAME = 1e-9
 """Moments this close are one, in control periods or, without any, output intervals."""
 
@@ -18,7 +23,7 @@ class Span(NamedTuple):
 
     start: float
     stop: float
-    outputs: list[float]
+    outputs: array.array[float]
     """Output times in ``[start, stop)``; in the last span, ``stop`` as well."""
     tick: bool
     """Whether the law ticks at the start."""
@@ -29,7 +34,7 @@ class Span(NamedTuple):
 
 
 def spans(
-    outputs: list[float],
+    outputs: array.array[float],
     stop: float,
     near: float,
     ticks: Sequence[float],
@@ -80,9 +85,9 @@ def _marks(
         if t >= before:
             break
         if t - at > near:
-            yield Span(at, at, [], counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)
+            yield Span(at, at, NONE, counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)
             at, counts = t, [0, 0, 0]
         elif kind == TICK:
             at = t  # the others happen when the law ticks
         counts[kind] += 1
-    yield Span(at, at, [], counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)
+    yield Span(at, at, NONE, counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)

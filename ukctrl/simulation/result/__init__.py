@@ -2,9 +2,10 @@
 
 In order:
 
-1. ``quantities``: what is recorded, with names and units. ``samples``: the arrays over time.
+1. ``quantities``: what is recorded, with names and units. ``sample_store``:
+   where they are kept, short or long. ``samples``: the arrays over time.
 2. ``measures``: norms of errors, balances, reactions. ``metrics``: named numbers of a run.
-3. ``plain_files``: tables as text, files written whole. ``hdf5_files``: on any disk, from anybody.
-   ``storage``: the files of a run.
+3. ``plain_files``: tables as text, files written whole. ``hdf5_files``: to any disk.
+   ``foreign_hdf5``: from anybody. ``run_id``: whose a file is. ``storage``: the files of a run.
 4. ``result``: all of it, with the status.
 """

@@ -1,4 +1,4 @@
-"""HDF5 files: a full disk is an error and no crash; a foreign file is read or refused."""
+"""Writing HDF5 files: a full disk is an error, and no crash."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
-from ukctrl.core.errors import InputError
-from ukctrl.core.own_processes import memory
 from ukctrl.simulation.result.plain_files import replacing
-
-MOST_COMPRESSED = 1032
-"""How many bytes deflate makes of one, at most: a file that declares more does not hold it."""
 
 
 @final
@@ -97,32 +92,3 @@ def new_file(path: Path) -> Iterator[Any]:
                 raise
         if enduring.failure is not None:
             raise enduring.failure
-
-
-def refuse_what_no_result_holds(path: Path) -> None:
-    """Refuse a file whose numbers lie elsewhere, or that declares more of them than it can hold.
-
-    Raises:
-        InputError: It does; OSError: it is no HDF5 file.
-    """
-    import h5py
-
-    most = min(MOST_COMPRESSED * path.stat().st_size, memory() / 2.0)
-    declared = 0
-    with h5py.File(path, "r") as file:
-        for name in file:
-            link, entry = file.get(name, getlink=True), None
-            if isinstance(link, h5py.HardLink):
-                entry = file[name]
-            if not isinstance(entry, h5py.Dataset) or entry.is_virtual or entry.external:
-                raise InputError(
-                    f"'{path}' must hold its arrays itself; '{name[:40]}' is a link, a group, or "
-                    "an array that lies in another file."
-                )
-            if entry.attrs.get("NAME", b"")[:20] != b"This is a netCDF dim":
-                declared += entry.size * entry.dtype.itemsize
-    if declared > most:
-        raise InputError(
-            f"'{path}' must hold what it declares; it has {path.stat().st_size} bytes and declares "
-            f"arrays of {declared:.3g}."
-        )

@@ -7,7 +7,8 @@ counts as much as one radian. A servo block whose rows share one unit has a clea
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from ukctrl.simulation.result.samples import Samples
 
 ALONG_THE_GROUND = ("slip_x", "slip_y", "along", "across")
 """Rows of contacts and of wheels whose reactions lie in the ground's plane."""
+PART = 2**16
+"""Long sums are formed from parts of this many terms."""
 LIMIT_RTOL = 1e-9
 """An input this close to its limit, relatively, is at its limit."""
 
@@ -32,7 +35,27 @@ def time_mean(time: Array, values: Array) -> float:
 
 def integral(time: Array, values: Array) -> float:
     r"""Return $\int_0^T y\,dt$ by the trapezoidal rule; NaN without samples."""
-    return float(np.trapezoid(values, time)) if len(time) else float("nan")
+
+    def trapezoids(first: int, last: int) -> Array:
+        both = values[first + 1 : last + 1] + values[first:last]
+        return np.asarray(np.diff(time[first : last + 1]) * both / 2.0)
+
+    return total(trapezoids, 0, len(time) - 1) if len(time) else float("nan")
+
+
+def total(terms: Callable[[int, int], Array], first: int, last: int) -> float:
+    """Return the sum of terms, to the bit that of `np.sum`: in halves, down to a part.
+
+    Args:
+        terms: Gives those from one number up to another.
+        first: Number of the first term.
+        last: One more than that of the last.
+    """
+    if last - first <= PART:
+        return float(np.sum(terms(first, last)))
+    half = (last - first) // 2
+    middle = first + half - half % 8
+    return total(terms, first, middle) + total(terms, middle, last)
 
 
 def running_integral(time: Array, values: Array) -> Array:
@@ -43,12 +66,21 @@ def running_integral(time: Array, values: Array) -> Array:
     """
     if len(time) < 2:
         return np.zeros(len(time))
-    step = np.diff(time)
-    parts = 0.5 * step * (values[1:] + values[:-1])
-    if len(time) >= 3 and (step > 0.0).all():
-        slope = np.gradient(values, time, edge_order=2)
-        parts -= step**2 / 12.0 * np.diff(slope)
-    return np.concatenate([[0.0], np.cumsum(parts)])
+    whole, n = np.zeros(len(time)), len(time) - 1
+    corrected = n >= 2 and bool((time[1:] > time[:-1]).all())
+    for first in range(0, n, PART):
+        last = min(first + PART, n)
+        at, after = slice(first, last), slice(first + 1, last + 1)
+        step = time[after] - time[at]
+        parts = 0.5 * step * (values[after] + values[at])
+        if corrected:  # the slope at a sample needs the one before and the one after it
+            low, high = max(first - 1, 0), min(last + 2, n + 1)
+            slope = np.gradient(values[low:high], time[low:high], edge_order=2)
+            parts -= step**2 / 12.0 * np.diff(slope[first - low : last + 1 - low])
+        if first:
+            parts[0] += whole[first]
+        whole[after] = np.cumsum(parts)
+    return whole
 
 
 def holonomic(samples: Samples, block: str | None = None) -> NDArray[np.intp]:
@@ -68,18 +100,22 @@ def error_norm(samples: Samples, name: str, block: str | None = None) -> Array:
         name: `"phi"`, `"beta"`, `"passive_phi"` or `"passive_beta"`.
         block: The servo block to restrict it to.
     """
-    values = samples[name]
+    rows: NDArray[Any] | slice = slice(None)
     if name == "phi":
-        values = values[:, holonomic(samples, block)]
+        rows = holonomic(samples, block)
     elif name == "beta":
-        values = values[:, samples.labels.block_rows(block)]
+        rows = samples.labels.block_rows(block)
     elif name == "passive_phi":
-        values = values[:, ~np.isnan(values).all(axis=0)]
-    if values.shape[1] == 0:
+        rows = np.any(~np.isnan(samples[name]), axis=0)
+    if samples[name][:0, rows].shape[1] == 0:
         return np.full(len(samples), np.nan)
-    with np.errstate(over="ignore"):  # the last sample of a diverged run may be enormous
-        norm: Array = np.sqrt(np.sum(values * values, axis=1))
-    return norm
+
+    def norm(part: Samples) -> Array:
+        values = part[name][:, rows]
+        with np.errstate(over="ignore"):  # the last sample of a diverged run may be enormous
+            return np.asarray(np.sqrt(np.sum(values * values, axis=1)))
+
+    return samples.over_time(norm)
 
 
 def energy_imbalance(samples: Samples) -> Array:
@@ -105,6 +141,10 @@ def at_limit(samples: Samples) -> NDArray[np.bool_]:
     Those are the bounds that the run recorded, or else the limits of the actuators. A limit of zero
     means in most robot models that nobody set it, and does not count.
     """
+    return samples.over_time(_at_limit)
+
+
+def _at_limit(samples: Samples) -> NDArray[np.bool_]:
     u = samples["u"]
     if "u_upper" in samples:
         low, high = samples["u_lower"], samples["u_upper"]
@@ -152,11 +192,12 @@ def reaction_sizes(samples: Samples) -> dict[tuple[str, str], Array]:
         return {}
     units = [reaction_unit(unit) for unit in labels.passive_row_units]
     of = list(zip(labels.passive_row_blocks, units, strict=True))
-    reaction = samples["reaction"]
-    return {
-        entry: np.linalg.norm(reaction[:, [i for i, row in enumerate(of) if row == entry]], axis=1)
-        for entry in dict.fromkeys(of)
-    }
+    rows = {each: [i for i, row in enumerate(of) if row == each] for each in dict.fromkeys(of)}
+    return {each: samples.over_time(_length("reaction", at)) for each, at in rows.items()}
+
+
+def _length(name: str, columns: list[int]) -> Callable[[Samples], Array]:
+    return lambda part: np.linalg.norm(part[name][:, columns], axis=1)
 
 
 def reaction_peaks(samples: Samples) -> tuple[Peak, ...]:
@@ -193,6 +234,6 @@ def ground_forces(samples: Samples) -> tuple[GroundForce, ...]:
         if height is not None:
             names = (f"{block}.{name}" for name in ALONG_THE_GROUND)
             across = [row[name] for name in names if name in row]
-            size = np.linalg.norm(samples["reaction"][:, across], axis=1)
+            size = samples.over_time(_length("reaction", across))
             peaks.append(GroundForce(block, samples["reaction"][:, height], size))
     return tuple(peaks)

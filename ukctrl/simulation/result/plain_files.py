@@ -17,6 +17,11 @@ import numpy as np
 
 from ukctrl.core.errors import InputError
 
+if sys.platform != "win32":
+    import fcntl
+
+UNFINISHED = ".unfinished"
+"""How the names of files end that are being written."""
 _NUMBERS = re.compile(r"\[\n((?:[ ]+[^\[\]{}\n\"'=,]+,\n)+)[ ]*\]")
 """A list of numbers over several lines. No text holds a line break, so none can look like it."""
 
@@ -96,6 +101,25 @@ def finite_or_none(value: Any) -> Any:
     return value
 
 
+@contextlib.contextmanager
+def folder_for(what: str, folder: Path) -> Iterator[None]:
+    """Make a folder to write to, and say in one line where something could not be.
+
+    Args:
+        what: What is written, such as ``the report``.
+        folder: Where.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        why = error.strerror or " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"cannot write {what} to '{folder}': {why}.") from error
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that at every moment the old or the new one stands there whole."""
     with replacing(path) as temporary:
@@ -104,10 +128,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a file to write to, which takes the place of the old one when it is whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    """Yield a file to write to, which takes the place of the old one when it is whole.
+
+    What a process that was killed has left unfinished in the folder is removed.
+    """
+    for left in path.parent.glob(f".*{UNFINISHED}"):
+        _remove_unless_held(left)
+    handle, temporary = _unfinished(path)
     try:
         yield temporary
         mask = os.umask(0)
@@ -116,6 +143,34 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _unfinished(path: Path) -> tuple[int | None, Path]:
+    """Make a file that this process holds as long as the handle is open, and others leave alone."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED)
+        if sys.platform == "win32":  # where no file is replaced that somebody has open
+            os.close(handle)
+            return None, Path(name)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:  # nobody took it for a left-over before it was held
+            return handle, Path(name)
+        os.close(handle)
+
+
+def _remove_unless_held(file: Path) -> None:
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.unlink()
+        finally:
+            os.close(handle)
 
 
 def lock(handle: int, work: str, folder: Path) -> None:
@@ -131,8 +186,6 @@ def lock(handle: int, work: str, folder: Path) -> None:
     """
     if sys.platform == "win32":
         return
-    import fcntl
-
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -91,12 +91,30 @@ class Result:
             UnknownName: The status or the name of an array is none of those that exist.
             InputError: A value of `scenario` or `provenance` cannot be written to a file.
         """
+        return Result.of(
+            Samples.build(time, samples, labels, signals),
+            status=status,
+            message=message,
+            scenario=scenario or {},
+            provenance=provenance or {},
+        )
+
+    @staticmethod
+    def of(
+        samples: Samples,
+        *,
+        status: Status,
+        message: str,
+        scenario: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+    ) -> Result:
+        """Return the result with these samples; the rest is as in `build`."""
         return Result(
             status=status,
             message=writable(message),
-            scenario=plain(scenario or {}, "scenario"),
-            provenance=plain(provenance or {}, "provenance"),
-            samples=Samples.build(time, samples, labels, signals),
+            scenario=plain(scenario, "scenario"),
+            provenance=plain(provenance, "provenance"),
+            samples=samples,
         )
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:

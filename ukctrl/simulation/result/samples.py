@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses as dc
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, ShapeError, unknown_name
 from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels
+from ukctrl.simulation.result.sample_store import SampleStore
 
 
 @dc.dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,8 +44,11 @@ class Samples:
     arrays: Mapping[str, Array]
     signals: Mapping[str, Signal]
     labels: Labels
+    store: SampleStore | None = None
+    """Where they lie, if that is no concern of somebody else."""
 
     def __getitem__(self, name: str) -> Array:
+        self.release()  # else all of a long run would be in memory once all of it was looked at
         if name == "time":
             return self.time
         if name in self.arrays:
@@ -51,6 +56,37 @@ class Samples:
         if name in self.signals:
             return np.asarray(self.signals[name].values)
         raise unknown_name("variable", name, ["time", *self.arrays, *self.signals])
+
+    def release(self) -> None:
+        """Let go of what was read of a long run; what is looked at again is read again."""
+        if self.store is not None:
+            self.store.release()
+
+    def over_time(self, function: Callable[[Samples], NDArray[Any]]) -> NDArray[Any]:
+        """Return what a function makes of every sample; of a long run, part by part.
+
+        Args:
+            function: Gives an array with time as its first axis, each entry from one sample.
+        """
+        count, step = len(self), len(self) if self.store is None else self.store.step
+        if count <= step:
+            return function(self)
+        step += count % step == 1  # a part of one sample might be summed in another order
+        whole = np.empty(0)
+        for first in range(0, count, step):
+            part = function(self._rows(slice(first, first + step)))
+            if not first:
+                whole = np.empty((count, *part.shape[1:]), part.dtype)
+            whole[first : first + step] = part
+        return whole
+
+    def _rows(self, rows: slice) -> Samples:
+        signals = {
+            name: dc.replace(signal, values=np.asarray(signal.values)[rows])
+            for name, signal in self.signals.items()
+        }
+        arrays = {name: array[rows] for name, array in self.arrays.items()}
+        return dc.replace(self, time=self.time[rows], arrays=arrays, signals=signals)
 
     def __contains__(self, name: object) -> bool:
         return name == "time" or name in self.arrays or name in self.signals
@@ -68,6 +104,7 @@ class Samples:
         samples: Mapping[str, ArrayLike],
         labels: Labels,
         signals: Mapping[str, Signal] | None = None,
+        store: SampleStore | None = None,
     ) -> Samples:
         """Check, copy and freeze the arrays of one run.
 
@@ -78,12 +115,14 @@ class Samples:
                 the passive rows' forces, and as NaN otherwise.
             labels: The names that give every array its shape.
             signals: A controller's own signals.
+            store: What the arrays are from: they are frozen already, and need not be copied.
 
         Raises:
             ShapeError: An array does not have the shape that its labels imply.
             UnknownName: An array has a name that no result knows.
         """
-        instants = _frozen(time)
+        frozen = _frozen if store is None else np.asarray
+        instants: Array = frozen(time)
         if instants.ndim != 1 or not np.isfinite(instants).all() or (np.diff(instants) < 0).any():
             raise ShapeError(
                 "time must be a finite vector that never decreases; "
@@ -97,16 +136,20 @@ class Samples:
         for name, field in FIELDS.items():
             shape = (n, *(len(names[dim]) for dim in field.dims))
             if name in samples:
-                arrays[name] = _shaped(name, samples[name], shape)
+                arrays[name] = _shaped(name, frozen(samples[name]), shape)
             elif field.always:
                 absent = 0.0 if name == "passive_force" else np.nan
                 arrays[name] = _frozen(np.full(shape, absent))
-        own = {name: _checked(name, signal, n) for name, signal in (signals or {}).items()}
+        own = {
+            name: checked(name, signal, n, store is None)
+            for name, signal in (signals or {}).items()
+        }
         return Samples(
             time=instants,
             arrays=MappingProxyType(arrays),
             signals=MappingProxyType(own),
             labels=labels,
+            store=store,
         )
 
 
@@ -116,8 +159,7 @@ def _frozen(values: ArrayLike) -> Array:
     return array
 
 
-def _shaped(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    array = _frozen(values)
+def _shaped(name: str, array: Array, shape: tuple[int, ...]) -> Array:
     if array.shape != shape and array.size == 0 and 0 in shape:
         array = _frozen(array.reshape(shape))  # an empty list has lost its other axes
     if array.shape != shape:
@@ -125,14 +167,19 @@ def _shaped(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def _checked(name: str, signal: Signal, n: int) -> Signal:
+def checked(name: str, signal: Signal, n: int, copied: bool = True) -> Signal:
+    """Return a signal of so many samples, frozen and with a name for every component.
+
+    Raises:
+        InputError: Its name is none that a file can hold; ShapeError: its shape.
+    """
     taken = {"time", "effort_limit", *FIELDS, *(text.name for text in AXIS_TEXTS)}
     if name in taken or not re.fullmatch(r"[\w.]+", name):
         raise InputError(
             f"a signal's name must be a word that no other variable has; got '{name}'. "
             "Rename the signal in the controller."
         )
-    values = _frozen(signal.values)
+    values: Array = _frozen(signal.values) if copied else np.asarray(signal.values)
     if values.ndim not in (1, 2) or len(values) != n:
         raise ShapeError(f"signal '{name}' must have shape ({n},) or ({n}, k); got {values.shape}.")
     count = values.shape[1] if values.ndim == 2 else 0

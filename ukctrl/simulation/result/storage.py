@@ -7,23 +7,28 @@ with xarray it is the same dataset as [`Result.data`][ukctrl.Result.data].
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.simulation.result.hdf5_files import new_file, refuse_what_no_result_holds
+from ukctrl.core.arrays import Array
+from ukctrl.core.errors import InputError, ShapeError, UkctrlError
+from ukctrl.core.files.toml import parse_toml
+from ukctrl.simulation.result.foreign_hdf5 import foreign_file, numbers, text_attribute, texts_along
+from ukctrl.simulation.result.hdf5_files import new_file
 from ukctrl.simulation.result.plain_files import (
     finite_or_none,
+    folder_for,
     toml_text,
     writable,
     write_atomically,
 )
 from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.run_id import check_one_run, marked, remove_other_runs, run_id_in
+from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Samples, Signal
 
 if TYPE_CHECKING:
@@ -110,31 +115,28 @@ def dataset(record: Record) -> xr.Dataset:
 def save(record: Record, summary: Mapping[str, Any], directory: Path) -> Path:
     """Write the three files of a run, each in one atomic step."""
     content = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
+    scenario, run_id = toml_text(record.scenario).encode(), run_id_in(record.provenance)
+    with folder_for("the result", directory):
         _write_netcdf(record, directory / "result.nc")
+        remove_other_runs(directory, run_id)
         write_atomically(directory / "summary.json", f"{content}\n".encode())
-        write_atomically(directory / "scenario.toml", toml_text(record.scenario).encode())
-    except OSError as error:
-        raise InputError(
-            f"cannot write the result to '{directory}': {_one_line(error)}."
-        ) from error
+        write_atomically(directory / "scenario.toml", marked("scenario.toml", scenario, run_id))
     return directory
 
 
 def load(path: Path) -> dict[str, Any]:
     """Return the fields of a `Result` from its directory or its `result.nc`."""
-    import h5netcdf
-
     file = path / "result.nc" if path.is_dir() else path
     if not file.is_file():
         raise InputError(
             f"no result at '{path}'; it must be a folder with a result.nc, or that file itself."
         )
     try:
-        refuse_what_no_result_holds(file)
-        with h5netcdf.File(file, "r") as source:
-            return _read(source)
+        with foreign_file(file) as source:
+            found = _read(source)
+        if file != path:
+            check_one_run(path, run_id_in(found["provenance"]), ("summary.json", "scenario.toml"))
+        return found
     except UkctrlError:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
@@ -161,56 +163,66 @@ def _write_netcdf(record: Record, path: Path) -> None:
             stored = target.create_variable(variable, entry.dims, dtype, data=entry.values)
             for key, value in entry.attributes.items():
                 stored.attrs[key] = value
+            record.samples.release()
 
 
 def _read(source: Any) -> dict[str, Any]:
-    version = source.attrs.get("ukctrl_format")
-    if version is None or int(version) > FORMAT:
+    known = "ukctrl_format" in source.attrs
+    version = int(text_attribute(source, "ukctrl_format")) if known else None
+    if version is None or version > FORMAT:
         raise InputError(
             f"the result must have ukctrl_format {FORMAT} or less; got {version}. "
             "Read it with the version of ukctrl that wrote it."
         )
-    table = source.variables
-    texts = {
-        text.attribute: tuple(_text(entry) for entry in table[text.name][...])
+    # Whatever is absent would be made up, in a size that the labels declare and nothing holds.
+    absent = [name for name, field in FIELDS.items() if field.always and name not in source]
+    if absent:
+        raise InputError(f"'{source.filename}' must hold '{absent[0]}', as every result does.")
+    named = {
+        text.attribute: texts_along(source, text.name)
         for text in AXIS_TEXTS
-        if text.name in table and text.axis != "axis"  # an older file names no passive blocks
+        if text.name in source and text.axis != "axis"  # an older file names no passive blocks
     }
-    labels = Labels(**texts, effort_limit=tuple(table["effort_limit"][...].tolist()))
-    samples = Samples.build(
-        time=table["time"][...],
-        samples={name: table[name][...] for name in FIELDS if name in table},
-        labels=labels,
-        signals={name: _signal(table, name) for name in table if _is_signal(table[name])},
-    )
+    limit = tuple(numbers(source, "effort_limit")[...].tolist())
+    own = [name for name in source if "ukctrl_role" in source[name].attrs]
+    store, arrays = _stored(source, ["time", *filter(source.__contains__, FIELDS), *own])
     return {
-        "samples": samples,
-        "status": _text(source.attrs["status"]),
-        "message": _text(source.attrs["message"]),
-        "scenario": tomllib.loads(_text(source.attrs["scenario"])),
-        "provenance": json.loads(_text(source.attrs["provenance"])),
+        "samples": Samples.build(
+            time=arrays["time"],
+            samples={name: array for name, array in arrays.items() if name in FIELDS},
+            labels=Labels(**named, effort_limit=limit),
+            signals={name: _signal(source, name, arrays[name]) for name in own},
+            store=store,
+        ),
+        "status": text_attribute(source, "status"),
+        "message": text_attribute(source, "message"),
+        "scenario": parse_toml(text_attribute(source, "scenario"), "its scenario"),
+        "provenance": json.loads(text_attribute(source, "provenance")),
     }
 
 
-def _is_signal(variable: Any) -> bool:
-    return "ukctrl_role" in variable.attrs
+def _stored(source: Any, names: Iterable[str]) -> tuple[SampleStore, dict[str, Array]]:
+    """Return the arrays of the samples, and what keeps them: a long run is no burden to memory."""
+    every = {name: numbers(source, name) for name in names}
+    count = len(every["time"])
+    for name, variable in every.items():
+        if variable.shape[:1] != (count,):
+            raise ShapeError(f"{name} must have {count} samples; got shape {variable.shape}.")
+    store = SampleStore(count, sum(int(np.prod(each.shape[1:])) for each in every.values()))
+    for first in range(0, max(count, 1), max(store.step, 1)):
+        for name, variable in every.items():
+            store.write(first, {name: variable[first : first + store.step]})
+    return store, store.read(count)
 
 
-def _signal(table: Any, name: str) -> Signal:
-    variable, dim = table[name], f"{name}_component"
+def _signal(source: Any, name: str, values: Array) -> Signal:
+    variable, dim = source[name], f"{name}_component"
     return Signal(
-        values=variable[...],
-        units=_text(variable.attrs["units"]),
-        long_name=_text(variable.attrs["long_name"]),
-        components=tuple(_text(entry) for entry in table[dim][...]) if dim in table else (),
+        values=values,
+        units=text_attribute(variable, "units"),
+        long_name=text_attribute(variable, "long_name"),
+        components=texts_along(source, dim) if dim in source else (),
     )
-
-
-def _text(value: Any) -> Any:
-    """Return the text that HDF5 may hand back as bytes or as an array of one."""
-    if isinstance(value, np.ndarray):
-        value = value.item() if value.size == 1 else "".join(map(str, value))
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _one_line(error: Exception) -> str:

@@ -97,7 +97,8 @@ def limits(result: Result) -> Verdict | None:
     if not limited.size:
         return Verdict("note", "limits", "No actuator has an effort limit.")
     with np.errstate(invalid="ignore"):
-        use = np.nanmax(np.abs(u[:, limited]), axis=0, initial=0.0) / limit[limited]
+        peaks = [np.nanmax(np.abs(u[:, k]), initial=0.0) for k in limited]
+        use = np.array(peaks) / limit[limited]
     k = first_largest(use)
     nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
     if share > 0.0:

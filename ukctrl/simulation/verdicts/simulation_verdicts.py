@@ -62,7 +62,8 @@ def reactions(result: Result) -> Verdict | None:
     residual, work = result.metric("reaction_residual"), result.metric("reaction_work")
     if not np.isfinite(residual) or not np.isfinite(work):
         return None
-    force = float(np.linalg.norm(result["passive_force"], axis=1).max())
+    forces = result.samples.over_time(lambda x: np.linalg.norm(x["passive_force"], axis=1))
+    force = float(forces.max())
     share = residual / force if force > 0.0 else 0.0
     moved = float(np.ptp(result["energy"])) + _exchanged(result)
     fed = work / moved if moved > ENERGY_FLOOR else 0.0

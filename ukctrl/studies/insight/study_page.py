@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ukctrl.core.number_text import number, prefixed
 from ukctrl.reports import web_page
 from ukctrl.reports.run_page import Tile
-from ukctrl.simulation.result.plain_files import toml_text
+from ukctrl.simulation.result.plain_files import folder_for, toml_text
 from ukctrl.simulation.result.result import STATUSES
 from ukctrl.studies.insight import study_figures
 from ukctrl.studies.insight import study_tables as tables
@@ -71,7 +71,7 @@ def write_study_report(
     home = Path(folder)
     insight = Insight.of(study, cost=cost, require=require, maps=maps, trust=trust)
     images = study_figures.pictures(insight)
-    with web_page.folder_for("the report", home):
+    with folder_for("the report", home):
         replays = _replays(insight, home, trust, progress) if again else ()
         known = [old.stem for old in home.glob("study_*.png")]
     summary = json.dumps(to_dict(insight, replays, home), indent=2, allow_nan=False, default=str)

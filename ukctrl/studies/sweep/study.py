@@ -13,8 +13,9 @@ from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files import catalog
 from ukctrl.core.files.toml import read_toml
 from ukctrl.simulation.loop.provenance import origin
-from ukctrl.simulation.result.plain_files import plain, toml_text, write_atomically
+from ukctrl.simulation.result.plain_files import folder_for, plain, toml_text, write_atomically
 from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.journal_file import refuse_devices
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Row, read_rows
 from ukctrl.studies.sweep.plan import Design, Plan
@@ -101,6 +102,7 @@ class About:
             InputError: There is none, or it cannot be read.
         """
         path = folder / DESCRIPTION
+        refuse_devices(path)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -227,14 +229,11 @@ class Study:
             InputError: The folder cannot be written to.
         """
         folder = Path(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
+        with folder_for("the study", folder):
             self.about.write(folder)
             lines = "".join(f"{row.to_line()}\n" for row in self._rows())
             write_atomically(folder / JOURNAL, lines.encode())
             write_tables(folder, self.table)
-        except OSError as error:
-            raise InputError(f"cannot write the study to '{folder}': {error}.") from error
         return folder
 
     def _rows(self) -> list[Row]:

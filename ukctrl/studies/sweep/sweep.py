@@ -238,6 +238,11 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / DESCRIPTION).exists():
+            if (folder / JOURNAL).exists():
+                raise InputError(
+                    f"'{folder}' holds a {JOURNAL} of other work, for there is no {DESCRIPTION} "
+                    "beside it; give another folder."
+                )
             about.write(folder)
             return
         if not resume:

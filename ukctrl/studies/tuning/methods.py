@@ -138,6 +138,7 @@ def cma_es(space: Explored) -> None:
             "randn": lambda *shape: rng.standard_normal(shape),
             "verbose": -9,
             "verb_log": 0,
+            "signals_filename": "",  # or it takes options from a file in the working folder
             **({"popsize": count} if count else {}),
         }
         strategy = cma.CMAEvolutionStrategy(mean, WIDTH, options)

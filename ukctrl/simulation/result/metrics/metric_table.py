@@ -18,6 +18,7 @@ from ukctrl.simulation.result.measures import (
     running_integral,
     saturated,
     time_mean,
+    total,
 )
 from ukctrl.simulation.result.metrics.metric import Metric, Value
 from ukctrl.simulation.result.samples import Samples
@@ -114,14 +115,16 @@ def effort(samples: Samples, block: str | None) -> float:
     if not samples.labels.actuators:
         return float("nan")
     with np.errstate(over="ignore"):
-        return integral(samples.time, np.sum(samples["u"] ** 2, axis=1))
+        squares = samples.over_time(lambda part: np.sum(part["u"] ** 2, axis=1))
+        return integral(samples.time, squares)
 
 
 @_metric("u", r"\max_{t,k} \lvert u_k \rvert")
 def peak_u(samples: Samples, block: str | None) -> float:
     """Largest magnitude of any one input."""
-    u = samples["u"]
-    return float(np.max(np.abs(u))) if u.size else float("nan")
+    if not samples["u"].size:
+        return float("nan")
+    return float(np.max(samples.over_time(lambda part: np.max(np.abs(part["u"]), axis=1))))
 
 
 @_metric("J", r"\int_0^T \sum_k \lvert u_k \rvert \, \lvert (B^\top v)_k \rvert \, dt")
@@ -129,8 +132,11 @@ def work(samples: Samples, block: str | None) -> float:
     """Work that the inputs exchange, with no credit for what they get back."""
     if "actuator_rate" not in samples or not samples.labels.actuators:
         return float("nan")
-    power = np.abs(samples["u"]) * np.abs(samples["actuator_rate"])
-    return integral(samples.time, np.sum(power, axis=1))
+
+    def power(part: Samples) -> Array:
+        return np.asarray(np.sum(np.abs(part["u"]) * np.abs(part["actuator_rate"]), axis=1))
+
+    return integral(samples.time, samples.over_time(power))
 
 
 @_metric("u/s", r"\frac{1}{T} \sum_j \sum_k \lvert u_k(t_{j+1}) - u_k(t_j) \rvert")
@@ -141,8 +147,13 @@ def input_travel(samples: Samples, block: str | None) -> float:
     time, u = samples.time, samples["u"]
     if len(time) < 2 or not u.size:
         return float("nan")
+    inputs, flat = u.shape[1], u.reshape(-1)
+
+    def steps(first: int, last: int) -> Array:
+        return np.abs(flat[first + inputs : last + inputs] - flat[first:last])
+
     with np.errstate(over="ignore"):
-        return float(np.sum(np.abs(np.diff(u, axis=0))) / (time[-1] - time[0]))
+        return float(total(steps, 0, flat.size - inputs) / (time[-1] - time[0]))
 
 
 @_metric("N", r"\max_{t,k} \max(0, -\lambda_{n,k})")

@@ -1,0 +1,51 @@
+"""What the actuators can do about the servo rows, for many samples at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.core.algebra import kernels_large
+from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.arrays import Matrix, Vector
+
+OF_THE_ROWS = ("rank", "sigma_min", "reach")
+
+
+def grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
+    """Return rank, smallest kept singular value and reach residual of every sample.
+
+    Args:
+        H: The servo rows' answer to the inputs, shape ``(n, m, nu)``.
+        d: What the rows ask of them, shape ``(n, m)``.
+        rank: Which singular values count.
+
+    Returns:
+        By the names of `OF_THE_ROWS`, shape ``(n,)``; nothing where there are no rows, or no
+        finite ones.
+    """
+    n = len(H)
+    if not H.size or not np.isfinite(H).all():
+        return {}
+    if H.shape[1] >= kernels_large.SIZE and all(
+        kernels_large.rows_are_separate(each) for each in H
+    ):
+        sigma = np.linalg.norm(H, axis=2)
+        counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+        return {
+            "rank": counts.sum(axis=1).astype(np.float64),
+            "sigma_min": np.where(
+                counts.any(axis=1), np.where(counts, sigma, np.inf).min(axis=1), 0.0
+            ),
+            "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
+        }
+    U, sigma, _ = np.linalg.svd(H, full_matrices=False)
+    counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+    ranks = counts.sum(axis=1)
+    along = np.einsum("kij,ki->kj", U, d) * counts
+    residual = d - np.einsum("kij,kj->ki", U, along)
+    last = np.maximum(ranks - 1, 0)
+    return {
+        "rank": ranks.astype(np.float64),
+        "sigma_min": np.where(ranks > 0, sigma[np.arange(n), last], 0.0),
+        "reach": np.linalg.norm(residual, axis=1),
+    }
