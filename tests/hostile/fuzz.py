@@ -191,17 +191,24 @@ class Tester:
 
     def begin(self) -> None:
         """Start the process, which goes on with what is left."""
-        self.at, self.since, self.spent = -1, time.monotonic(), 0.0
+        self.at, self.since, self.spent, self.rest = -1, time.monotonic(), 0.0, b""
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--work", *self._start],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
             env=environment(self.place),
         )  # fmt: skip
         assert self.process.stdin
-        self.process.stdin.write(json.dumps(self.left))
+        self.process.stdin.write(json.dumps(self.left).encode())
         self.process.stdin.close()
 
-    def heard(self, line: str) -> dict[str, Any] | None:
+    def lines(self) -> list[bytes] | None:
+        """Return what lines have come; None where no more will."""
+        assert self.process.stdout
+        data = os.read(self.process.stdout.fileno(), 1 << 16)
+        *whole, self.rest = (self.rest + data).split(b"\n")
+        return whole if data else None
+
+    def heard(self, line: bytes) -> dict[str, Any] | None:
         """Take a line that the process printed; return the result, where it is one."""
         said: dict[str, Any] = json.loads(line)
         self.since = time.monotonic()
@@ -256,12 +263,12 @@ def results(testers: Sequence[Tester]) -> Iterator[dict[str, Any]]:
         ready, _, _ = select.select(list(running), [], [], 0.2)
         for stream in ready:
             tester = running[stream]
-            line = stream.readline() if stream else ""
-            if line:
+            lines = tester.lines()
+            for line in lines or []:
                 said = tester.heard(line)
                 if said:
                     yield said
-            else:
+            if lines is None:
                 del running[stream]
                 if tester.left:
                     yield tester.over("")

@@ -106,7 +106,18 @@ class Place:
 def command(name: str, out: Path, *more: str) -> list[str]:
     """Return a command line."""
     words = [word for word in WORK[name] if "--cluster" not in more or word not in ("--jobs", "2")]
-    return [sys.executable, "-P", "-m", "ukctrl.cli", name, *words, *more, "--out", str(out)]
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "ukctrl.cli",
+        name,
+        *words,
+        *more,
+        "--quiet",
+        "--out",
+        str(out),
+    ]
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:

@@ -20,7 +20,7 @@ import yaml
 from ukctrl import Result, Scenario, simulate
 from ukctrl.cli import main
 from ukctrl.core.algebra import compiled
-from ukctrl.simulation.result import hdf5_files
+from ukctrl.simulation.result import foreign_hdf5, hdf5_files
 
 GOOD = Path(__file__).resolve().parents[1] / "conformance" / "bad" / "base"
 FLAG = "code-ran"
@@ -322,3 +322,19 @@ def test_machine_code_that_no_disk_takes_is_used_without_being_kept(tmp_path):
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("8.0", "")
+
+
+@pytest.mark.parametrize(
+    ("does", "told"), [("while True: pass", "get to its end"), ("import os; os.abort()", "crashes")]
+)
+def test_a_result_over_which_its_library_hangs_or_crashes_is_refused(
+    tmp_path, monkeypatch, capsys, does, told
+):
+    """As HDF5 does over some damaged files; which ones depends on its version."""
+    monkeypatch.setattr(foreign_hdf5, "READ", does)
+    monkeypatch.setattr(foreign_hdf5, "READ_SECONDS", 1.0)
+    simulate(Scenario.load("scara-helix", {"timing.duration": 0.02})).save(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(tmp_path)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line

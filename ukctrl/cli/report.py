@@ -87,6 +87,9 @@ def report(
         for name, given in (("cost", cost), ("require", require), ("map", maps)):
             if given:
                 raise InputError(f"--{name} is about studies; '{folder}' holds a single run.")
+        from ukctrl.simulation.result.foreign_hdf5 import refuse_what_hdf5_does_not_survive
+
+        refuse_what_hdf5_does_not_survive(folder / "result.nc")
         from ukctrl.reports.run_page import write_report
         from ukctrl.simulation.result.result import Result
 

@@ -7,6 +7,8 @@ than their array, a thousand texts that are all the same one.
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ukctrl.core.errors import InputError
+from ukctrl.core.own_processes import safe_path
 
 MOST_COMPRESSED = 1032
 """How many bytes deflate makes of one, at most: a file that declares more does not hold it."""
@@ -24,6 +27,41 @@ FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32"}
 """What other tools do to the numbers of a NetCDF file, each at most once."""
 TEXTS_AT_ONCE = 2**26
 """Texts are read so many at a time as could take this much memory [bytes]."""
+
+
+READ = """
+import sys
+from pathlib import Path
+from ukctrl.simulation.result import storage
+storage.load(Path(sys.argv[1]))
+"""
+READ_SECONDS, BYTES_A_SECOND = 20.0, 1e7
+"""Time in which any result is read: at least so long, and more for a large one."""
+
+
+def refuse_what_hdf5_does_not_survive(path: Path) -> None:
+    """Try in a process of its own whether a result can be read.
+
+    The library loops for ever over some damaged files, and crashes over others.
+
+    Raises:
+        InputError: It does. Any other fault is left to whoever reads it here.
+    """
+    patience = READ_SECONDS + path.stat().st_size / BYTES_A_SECOND
+    try:
+        with safe_path():
+            done = subprocess.run(
+                [sys.executable, "-P", "-c", READ, str(path)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=patience,
+            )
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            f"'{path}' is not a readable result: HDF5 does not get to its end in {patience:.0f} s."
+        ) from None
+    if done.returncode < 0:
+        raise InputError(f"'{path}' is not a readable result: HDF5 crashes over it.")
 
 
 @contextlib.contextmanager
