@@ -299,7 +299,7 @@ def test_no_library_takes_settings_from_the_working_folder(tmp_path, words):
         shutil.copytree(GOOD, folder)
     for name, content in SETTINGS.items():
         (folders[1] / name).write_bytes(content)
-    budget = ("--budget", "20", "--jobs", "2") if words[0] == "tune" else ()
+    budget = ("--budget", "8", "--jobs", "1") if words[0] == "tune" else ()
     done = [command(*words, *budget, "--out", "out", cwd=folder) for folder in folders]
     for ended in done:
         assert (ended.returncode, ended.stderr) == (0, "")
