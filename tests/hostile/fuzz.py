@@ -173,6 +173,7 @@ def caught(place: Path) -> Iterator[list[str]]:
 def work(good: Source, seed: int, numbers: Sequence[int], base: Path) -> None:
     """Try inputs one after the other, and say so on the standard output."""
     say = os.fdopen(os.dup(1), "w", buffering=1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell began it by &
     for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     watch = Watch()
