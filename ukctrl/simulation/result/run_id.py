@@ -1,6 +1,7 @@
 """The id of a run, which each of its files bears: two runs in one folder never pass for one.
 
-A comment says it where a file may have one, else a key, else a text beside the picture. Tables of
+A comment says it where a file may have one, else a text beside the picture; `summary.json` has it
+among the provenance. Other JSON is what a command prints by ``--json``, and tables of
 comma-separated values have no place for it.
 """
 
@@ -57,8 +58,6 @@ def marked(name: str, content: bytes, run_id: str) -> bytes:
         return content[:_PNG_HEADER] + chunk + content[_PNG_HEADER:]
     if kind == ".toml":
         return f"# run_id {run_id}\n".encode() + content
-    if kind == ".json":
-        return content.replace(b"{\n", f'{{\n  "run_id": "{run_id}",\n'.encode(), 1)
     if kind == ".html":
         return content.replace(b"\n", f"\n<!-- run_id {run_id} -->\n".encode(), 1)
     return content
