@@ -101,6 +101,11 @@ def finite_or_none(value: Any) -> Any:
     return value
 
 
+def one_line(error: Exception) -> str:
+    """Return what an error says, without breaks; its name where it says nothing."""
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
 @contextlib.contextmanager
 def folder_for(what: str, folder: Path) -> Iterator[None]:
     """Make a folder to write to, and say in one line where something could not be.
@@ -116,7 +121,7 @@ def folder_for(what: str, folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        why = error.strerror or " ".join(str(error).split()).rstrip(".")
+        why = error.strerror or one_line(error)
         raise InputError(f"cannot write {what} to '{folder}': {why}.") from error
 
 

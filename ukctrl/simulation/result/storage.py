@@ -22,6 +22,7 @@ from ukctrl.simulation.result.hdf5_files import new_file
 from ukctrl.simulation.result.plain_files import (
     finite_or_none,
     folder_for,
+    one_line,
     toml_text,
     writable,
     write_atomically,
@@ -140,7 +141,7 @@ def load(path: Path) -> dict[str, Any]:
     except UkctrlError:
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        raise InputError(f"'{file}' is not a readable result: {_one_line(error)}.") from error
+        raise InputError(f"'{file}' is not a readable result: {one_line(error)}.") from error
 
 
 def _write_netcdf(record: Record, path: Path) -> None:
@@ -223,7 +224,3 @@ def _signal(source: Any, name: str, values: Array) -> Signal:
         long_name=text_attribute(variable, "long_name"),
         components=texts_along(source, dim) if dim in source else (),
     )
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import written
+from ukctrl.simulation.result.plain_files import folder_for
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.task import Care, Lost
@@ -235,8 +236,7 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
         InputError: It holds a study and none is to be resumed, or another one, or it cannot be
             written to.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with folder_for("the study", folder):
         if not (folder / DESCRIPTION).exists():
             if (folder / JOURNAL).exists():
                 raise InputError(
@@ -259,8 +259,6 @@ def open_folder(folder: Path, about: About, resume: bool) -> None:
                 f"{more}. Repeat what it was begun with, or give another folder."
             )
         about.write(folder)
-    except OSError as error:
-        raise InputError(f"cannot write the study to '{folder}': {error.strerror}.") from error
 
 
 def _differences(old: About, new: About) -> Iterator[str]:
