@@ -14,7 +14,7 @@ module knows nothing of Pinocchio, files or time; the arithmetic is in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,16 +24,17 @@ from ukctrl.core.algebra.answer_checks import (
     expect,
     matrix,
     raise_if_conflicting,
+    raise_if_indefinite,
     raise_if_missed,
     raise_if_singular,
     row_names,
     symmetric,
     vector,
 )
-from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.algebra.factorisation import cholesky, independent_rows
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import GainError, ShapeError
+from ukctrl.core.errors import ShapeError
 
 NO_METRIC: Matrix = np.zeros((0, 0))
 """Stands for the identity metric in the kernels."""
@@ -227,7 +228,7 @@ def servo_input(
 
     Raises:
         ShapeError: The arguments disagree on their sizes.
-        GainError: ``R`` is not positive definite.
+        GainError: ``R`` is not positive definite, or only by rounding.
         InfeasibleConstraint: Some row asks for what no input can give; it is named.
 
     References:
@@ -240,15 +241,57 @@ def servo_input(
     R_ = NO_METRIC if R is None else matrix("R", R)
     if R is not None:
         expect("R", R_.shape, (nu, nu))
+        raise_if_indefinite(R_)
     u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
     rank_or_failure = kernels.servo_input(A_, b_, a_, G_, R_, u0_, rank.servo, u, miss)
-    if rank_or_failure < 0:
-        raise GainError("metric R must be symmetric positive definite; it is not.")
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
+
+
+def input_metric(
+    name: Literal["gauss", "resolved_acceleration"], M: ArrayLike, B: ArrayLike, G: ArrayLike
+) -> Matrix:
+    r"""Return the input metric ``R`` that measures inputs by what they do, for `servo_input`.
+
+    $$ R = G^\top M G = B^\top W B \ \text{(gauss)}, \qquad
+       R = G^\top G = B^\top W^2 B \ \text{(resolved acceleration)} . $$
+
+    With it, $a$ is the nearest to $a_\mathrm{free} + G u_0$ of all accelerations that the motors
+    and the passive constraints allow and that keep the task: in Gauss's sense, $\Delta a^\top M
+    \Delta a$, or in the plain one, $|\Delta a|$. Where several inputs give it, because motors
+    repeat each other or press a closed chain against itself, it is the least of them: what moves
+    nothing costs a little in ``R``, which else were singular.
+
+    Args:
+        name: Which of the two.
+        M: Mass matrix, shape ``(nv, nv)``.
+        B: Actuation matrix, shape ``(nv, nu)``.
+        G: Acceleration per unit input, from `affine_answer`, shape ``(nv, nu)``.
+
+    Returns:
+        Symmetric positive definite, shape ``(nu, nu)``.
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        SingularMass: ``M`` is not positive definite.
+
+    References:
+        Udwadia & Kalaba 1992; Peters et al. 2008, sections 3 and 4.
+    """
+    M_, B_, G_ = symmetric("M", M), matrix("B", B), matrix("G", G)
+    n, nu = B_.shape
+    expect("M", M_.shape, (n, n))
+    expect("G", G_.shape, (n, nu))
+    L, R = np.empty((n, n)), np.empty((nu, nu))
+    raise_if_singular(-cholesky(M_, L))
+    gauss = name == "gauss"
+    alone = np.linalg.solve(L if gauss else M_, B_)
+    X = np.ascontiguousarray(L.T @ G_ if gauss else G_)
+    kernels.motor_metric(X, np.linalg.norm(alone, axis=0), True, R)
+    return R
 
 
 def servo_matrix(A: Matrix, G: Matrix, rank: RankPolicy = RANK) -> Matrix:

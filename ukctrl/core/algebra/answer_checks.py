@@ -12,11 +12,15 @@ from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
+    GainError,
     InfeasibleConstraint,
     InputError,
     ShapeError,
     SingularMass,
 )
+
+DEFINITE = 1e-13
+"""A metric of unit diagonal with a smaller eigenvalue is singular but for rounding."""
 
 
 def matrix(name: str, value: ArrayLike) -> Matrix:
@@ -73,6 +77,22 @@ def raise_if_singular(code: int) -> None:
         raise SingularMass(
             f"mass matrix must be symmetric positive definite; it fails at coordinate {-code - 1}. "
             "Give every moving link a mass and an inertia."
+        )
+
+
+def raise_if_indefinite(R: Matrix) -> None:
+    """Raise `GainError` where an input metric is not positive definite, or only by rounding.
+
+    A metric such as ``G' M G`` of redundant motors is singular, and its factor made of rounding.
+    Decided for a unit diagonal, so that units of inputs do not matter.
+    """
+    size = np.sqrt(np.maximum(np.diag(R), 0.0))
+    unit = R / np.outer(size, size) if (size > 0.0).all() else -np.eye(len(R))
+    lopsided = not np.allclose(unit, unit.T, rtol=0.0, atol=1e-9)
+    if lopsided or np.linalg.eigvalsh(unit).min(initial=1.0) < DEFINITE:
+        raise GainError(
+            "metric must be symmetric positive definite; it is not. Where it shall measure what "
+            'redundant motors do, take "gauss" or "resolved_acceleration" (uk.input_metric).'
         )
 
 
