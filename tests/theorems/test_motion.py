@@ -315,7 +315,7 @@ def test_a_loose_coordinate_on_which_nothing_acts_stays_where_it_is(rng, form, s
 
 @pytest.mark.parametrize("form", [name for name, card in FORMS.items() if card.least_norm])
 def test_an_unforced_direction_is_told_from_one_with_hardly_any_mass(rng, form):
-    """Rounding turns the massless direction towards the light one, and the force on that is large."""
+    """Rounding turns the massless direction towards the light one, on which a force acts."""
     light, axes = 1e-6, np.linalg.qr(rng.standard_normal((5, 5)))[0]
     M = (axes * [0.0, light, 1.0, 1.0, 1.0]) @ axes.T
     Q, A = axes[:, 1:] @ rng.standard_normal(4), np.zeros((0, 5))
