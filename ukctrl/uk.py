@@ -32,6 +32,7 @@ from ukctrl.core.algebra.answer_checks import (
     vector,
 )
 from ukctrl.core.algebra.factorisation import cholesky, independent_rows
+from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
@@ -121,7 +122,7 @@ def affine_answer(
     else:
         rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
     raise_if_singular(rank_or_failure)
-    raise_if_conflicting(A_, b_, a_free, rank, rows)
+    raise_if_conflicting(A_, b_, a_free, rank, rows, load=(M_, Q_))
     return AffineAnswer(a_free, G)
 
 
@@ -140,12 +141,11 @@ def reaction(
     ``Q`` must include the motors, ``f - nle + B u``: the reaction moves with the input.
     Arguments and errors are those of `affine_answer`.
     """
-    M_, Q_ = symmetric("M", M), vector("Q", Q)
-    A_, b_ = _rows(A_p, b_p, len(Q_), "A_p", "b_p")
-    force = constraint_force(M_, Q_, A_, b_, rank, rows)
-    lam: Vector = np.asarray(np.linalg.lstsq(A_.T, force, rcond=rank.passive)[0], dtype=np.float64)
-    independent = independent_rows(A_, rank.passive, np.empty(len(b_), dtype=np.int64))
-    return Reaction(force, lam, independent)
+    M_ = symmetric("M", M)
+    force, A_, found = _constraint_force(M_, Q, (A_p, b_p), rank, rows)
+    L = np.empty(M_.shape)
+    cholesky(M_, L)
+    return Reaction(force, multipliers(L, A_, force, found), found)
 
 
 def constraint_force(
@@ -182,15 +182,27 @@ def constraint_force(
     References:
         Udwadia & Kalaba 1992; Xu & Liu 2017, eq (7).
     """
-    M_, Q_ = symmetric("M", M), vector("Q", Q)
+    return _constraint_force(symmetric("M", M), Q, (A, b), rank, rows)[0]
+
+
+def _constraint_force(
+    M: Matrix,
+    Q: ArrayLike,
+    given: tuple[ArrayLike, ArrayLike],
+    rank: RankPolicy,
+    rows: Sequence[str] | None,
+) -> tuple[Vector, Matrix, int]:
+    """Return the force, the rows as a matrix, and how many directions they constrain."""
+    Q_ = vector("Q", Q)
     n = len(Q_)
-    expect("M", M_.shape, (n, n))
-    A_, b_ = _rows(A, b, n, "A", "b")
+    expect("M", M.shape, (n, n))
+    A, b = _rows(*given, n, "A", "b")
     force = np.empty(n)
-    raise_if_singular(kernels.constraint_force(M_, Q_, A_, b_, rank.passive, force))
-    a = np.asarray(np.linalg.solve(M_, Q_ + force), dtype=np.float64)
-    raise_if_conflicting(A_, b_, a, rank, rows)
-    return force
+    rank_or_failure = kernels.constraint_force(M, Q_, A, b, rank.passive, force)
+    raise_if_singular(rank_or_failure)
+    a = np.asarray(np.linalg.solve(M, Q_ + force), dtype=np.float64)
+    raise_if_conflicting(A, b, a, rank, rows, load=(M, Q_))
+    return force, A, rank_or_failure
 
 
 def servo_input(

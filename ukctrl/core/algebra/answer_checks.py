@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import (
@@ -19,6 +20,8 @@ from ukctrl.core.errors import (
     SingularMass,
 )
 
+CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
+"""What rounding may make of forces that cancel, for each coordinate."""
 DEFINITE = 1e-13
 """A metric of unit diagonal with a smaller eigenvalue is singular but for rounding."""
 
@@ -103,19 +106,38 @@ def raise_if_conflicting(
     rank: RankPolicy,
     rows: Sequence[str] | None,
     allowed: Vector | None = None,
+    load: tuple[Matrix, Vector] | None = None,
 ) -> None:
     """Raise `ConflictingConstraints` when ``a`` misses a passive row.
 
-    By more than ``allowed``, row by row, where that is given; else than the policy allows.
+    By more than ``allowed``, row by row, where that is given; else than the policy allows. Where
+    the reactions cancel a ``load``, a mass matrix and a force, what rounding leaves is no miss.
     """
     if not len(b):
         return
     miss = np.abs(A @ a - b)
-    bound = _tolerance(A, b, a, rank) if allowed is None else allowed
+    bound = allowed
+    if bound is None:  # a row that is only rounding beside the longest one holds by itself
+        bound = _tolerance(A, b, a, rank) + NOTHING * np.abs(A).max() * np.abs(a).sum()
+    if load is not None and (miss > bound).any():
+        bound = bound + _cancelled(*load, A)
     bad = np.flatnonzero(~(miss <= bound))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
         raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
+
+
+def _cancelled(M: Matrix, Q: Vector, A: Matrix) -> Vector:
+    r"""Return what rounding may leave of rows where reactions cancel forces, shape ``(m,)``.
+
+    $c\, \kappa\, \epsilon\, |A_i|\, |M^{-1} Q|$ in lengths measured by the mass matrix: a structure
+    without freedoms stands still under any load, but not to the last digit.
+    """
+    size = np.sqrt(M.diagonal())
+    stiff = float(np.linalg.cond(M / np.outer(size, size)))
+    weighted = np.linalg.solve(np.linalg.cholesky(M), np.column_stack((Q, A.T)))
+    length = np.linalg.norm(weighted, axis=0)
+    return np.asarray(CANCELLED * len(Q) * stiff * length[0] * length[1:])
 
 
 def raise_if_missed(

@@ -235,7 +235,8 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
 
     The square root is never formed: any factor of ``M`` gives the same force, because the
-    pseudoinverse only needs the mass-weighted length. Returns as `passive_answer` does.
+    pseudoinverse only needs the mass-weighted length. Ranks are decided, and the rank or failure
+    is returned, as `passive_answer` does.
     """
     n = Q.shape[0]
     L = np.empty((n, n))
@@ -244,18 +245,17 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
         return -failed
     a = Q.copy()
     solve_lower(L, a)
-    weighted = A.copy()
-    missing = b.copy()
+    missing = b.copy().reshape(1, b.shape[0])
+    weighted, right = mass_weighted(L, A, missing)
     for i in range(A.shape[0]):
-        solve_lower(L, weighted[i])
         for c in range(n):
-            missing[i] -= weighted[i, c] * a[c]
-    unit_rows(weighted, missing)
-    factor = factor_rows(weighted, rtol)
-    push = least_norm(factor, missing)
+            right[0, i] -= weighted[i, c] * a[c]
+    space = row_space(weighted, right, rtol)
+    push = np.zeros(n)
+    add_solution(space, push, 0)
     for i in range(n):
         total = 0.0
         for k in range(i + 1):
             total += L[i, k] * push[k]
         force[i] = total
-    return factor.rank
+    return space.rank

@@ -19,6 +19,7 @@ from ukctrl.core.algebra.answer_checks import (
     symmetric,
     vector,
 )
+from ukctrl.core.algebra.multipliers import multipliers, unit_rows
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Matrix, Vector
@@ -54,14 +55,18 @@ class Motion:
     A: Matrix
     """The rows that exert it, shape ``(m, n)``."""
     rank: RankPolicy = dc.field(default=RANK, repr=False)
+    s: Vector | None = dc.field(default=None, repr=False)
+    """Sizes of the coordinates, in units of which ranks are decided, ``(n,)``; absent: one."""
 
     @functools.cached_property
     def lam(self) -> Vector:
         r"""Multipliers $\lambda$ with $A^\top \lambda$ = ``force``, of least norm where rows are
         redundant; computed when asked for.
         """
-        lam = np.linalg.lstsq(self.A.T, self.force, rcond=self.rank.passive)[0]
-        return np.asarray(lam, dtype=np.float64)
+        L = np.diag(1.0 / self.s) if self.s is not None else np.eye(len(self.a))
+        unit, _ = unit_rows(L, self.A)
+        rank = np.count_nonzero(np.linalg.svd(unit, compute_uv=False) > self.rank.passive)
+        return multipliers(L, self.A, self.force, int(rank))
 
 
 class Scaled(NamedTuple):
@@ -166,7 +171,7 @@ def solve(
         raise _unsuitable(form, scaled, rank, rows) from None  # the rows agree; the form failed
     if _stray_force(scaled, a / scaled.s, rank) > rank.reach:
         raise _unsuitable(form, scaled, rank, rows)
-    return Motion(a, M_ @ a - Q_, A_, rank)
+    return Motion(a, M_ @ a - Q_, A_, rank, scaled.s)
 
 
 def stabilised(
