@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.core.algebra import grip as firmness
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import (
     expect,
@@ -32,6 +33,7 @@ from ukctrl.core.algebra.answer_checks import (
     vector,
 )
 from ukctrl.core.algebra.factorisation import cholesky, independent_rows
+from ukctrl.core.algebra.grip import Grip
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
@@ -215,6 +217,8 @@ def servo_input(
     u0: ArrayLike | None = None,
     rank: RankPolicy = RANK,
     rows: Sequence[str] | None = None,
+    M: ArrayLike | None = None,
+    B: ArrayLike | None = None,
 ) -> Vector:
     r"""Return the input of least norm that makes the robot obey ``A a = b``.
 
@@ -232,8 +236,10 @@ def servo_input(
         G: Acceleration per unit input, shape ``(nv, nu)``.
         R: Input metric, symmetric positive definite, shape ``(nu, nu)``; absent: identity.
         u0: Null-space input, shape ``(nu,)``: what the motors do where the task leaves them free.
-        rank: Rank policy.
+        rank: Rank policy; a row is lost whose `grip` is not above its ``servo`` threshold.
         rows: Names of the rows, for messages.
+        M: Mass matrix, shape ``(nv, nv)``; with ``B``, what `grip` is compared with.
+        B: Actuation matrix, shape ``(nv, nu)``; absent: ``G`` itself, as in `grip`.
 
     Returns:
         Input ``u``, shape ``(nu,)`` [N m or N].
@@ -257,7 +263,8 @@ def servo_input(
     u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
-    rank_or_failure = kernels.servo_input(A_, b_, a_, G_, R_, u0_, rank.servo, u, miss)
+    L, B_ = _measure(G_, M, B)
+    rank_or_failure = kernels.servo_input(A_, b_, a_, G_, L, B_, R_, u0_, rank.servo, u, miss)
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
@@ -306,21 +313,79 @@ def input_metric(
     return R
 
 
-def servo_matrix(A: Matrix, G: Matrix, rank: RankPolicy = RANK) -> Matrix:
-    """Return ``H = A G``, with rows that are only rounding set to zero.
+def grip(
+    A: ArrayLike,
+    G: ArrayLike,
+    M: ArrayLike | None = None,
+    B: ArrayLike | None = None,
+    *,
+    rank: RankPolicy = RANK,
+    rows: Sequence[str] | None = None,
+) -> Grip:
+    r"""Return how firmly the motors hold rows: what they do to them, of what they could.
 
-    A row without grip comes out of the product as some 1e-17, which any rank taken relative to
-    ``H`` itself would mistake for grip. It is compared with what it could be, ``|A_i| |G|``.
+    In lengths measured by the mass matrix, $|A_i|^2 = A_i M^{-1} A_i^\top$ and
+    $|M^{-1} B_k|^2 = B_k^\top M^{-1} B_k$,
+
+    $$ N_{ik} = \frac{A_i\, G_k}{|A_i|\, |M^{-1} B_k|} $$
+
+    knows no units and no masses. Passive rows count in ``G = W B``, and not in what it is compared
+    with: what the motors could do were the robot free.
 
     Args:
-        A: Constraint matrix, shape ``(..., m, nv)``.
-        G: Acceleration per unit input, shape ``(..., nv, nu)``.
-        rank: Rank policy; its ``servo`` threshold counts.
+        A: Constraint matrix, shape ``(m, nv)``.
+        G: Acceleration per unit input, shape ``(nv, nu)``.
+        M: Mass matrix, shape ``(nv, nv)``; absent: unit masses.
+        B: Actuation matrix, shape ``(nv, nu)``; absent: what ``G`` itself does, which cannot tell
+            where a reaction leaves only rounding of a motor.
+        rank: Rank policy; its ``servo`` threshold says what is lost.
+        rows: Names of the rows; absent: ``row 0``, ``row 1``, ...
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        SingularMass: ``M`` is not positive definite.
     """
-    H: Matrix = A @ G
-    could = np.linalg.norm(A, axis=-1) * np.linalg.norm(G, axis=(-2, -1))[..., None]
-    H[np.linalg.norm(H, axis=-1) <= rank.servo * could] = 0.0
+    A_, G_ = matrix("A", A), matrix("G", G)
+    expect("A", A_.shape, (len(A_), len(G_)))
+    L, B_ = _measure(G_, M, B)
+    return firmness.grip(
+        L, A_, G_, firmness.lengths(L, A_, B_), rank.servo, row_names(rows, len(A_))
+    )
+
+
+def servo_matrix(
+    A: ArrayLike,
+    G: ArrayLike,
+    rank: RankPolicy = RANK,
+    M: ArrayLike | None = None,
+    B: ArrayLike | None = None,
+) -> Matrix:
+    """Return ``H = A G``, with the rows set to zero of which the motors have lost their `grip`.
+
+    Such a row comes out of the product as some 1e-17, which any rank taken relative to ``H``
+    itself would mistake for grip. Arguments and errors are those of `grip`.
+    """
+    A_, G_ = matrix("A", A), matrix("G", G)
+    expect("A", A_.shape, (len(A_), len(G_)))
+    H: Matrix = A_ @ G_
+    L, B_ = _measure(G_, M, B)
+    firmness.drop_lost(H, firmness.lengths(L, A_, B_), rank.servo)
     return H
+
+
+def _measure(G: Matrix, M: ArrayLike | None, B: ArrayLike | None) -> tuple[Matrix, Matrix]:
+    """Return the factor of the mass matrix and ``B``, with which grip is measured."""
+    n, nu = G.shape
+    if M is None:
+        if B is not None:
+            raise ShapeError("M and B must be given together or not at all.")
+        return np.eye(n), G
+    M_, L = symmetric("M", M), np.empty((n, n))
+    expect("M", M_.shape, (n, n))
+    raise_if_singular(-cholesky(M_, L))
+    B_ = M_ @ G if B is None else matrix("B", B)
+    expect("B", B_.shape, (n, nu))
+    return L, B_
 
 
 def reach_residual(H: ArrayLike, d: ArrayLike, rank: RankPolicy = RANK) -> Vector:
@@ -361,19 +426,25 @@ def least_squares_input(
 
 
 def rank_report(
-    H: ArrayLike, rows: Sequence[str] | None = None, rtol: float = RANK.servo
+    H: ArrayLike,
+    rows: Sequence[str] | None = None,
+    rtol: float = RANK.servo,
+    floors: ArrayLike | None = None,
 ) -> RankReport:
     """Return the rank of ``H`` and the names of its independent and dependent rows.
 
     Args:
         H: Any matrix of rows, shape ``(m, n)``.
         rows: Names of the rows; absent: ``row 0``, ``row 1``, ...
-        rtol: Fraction of the largest row below which a remainder counts as zero.
+        rtol: Fraction of a row below which its remainder counts as zero.
+        floors: The same row by row where one is less exact than others, shape ``(m,)``.
     """
     H_ = matrix("H", H)
+    floors_ = np.zeros(len(H_)) if floors is None else vector("floors", floors)
+    expect("floors", floors_.shape, (len(H_),))
     names = row_names(rows, len(H_))
     order = np.empty(len(H_), dtype=np.int64)
-    rank = independent_rows(H_, rtol, order)
+    rank = independent_rows(H_, rtol, order, floors_)
     kept, dropped = sorted(order[:rank].tolist()), sorted(order[rank:].tolist())
     sigma = np.linalg.svd(H_, compute_uv=False) if H_.size else np.zeros(0)
     scale = sigma[0] if sigma.size and sigma[0] > 0.0 else 1.0

@@ -172,7 +172,7 @@ class _Judge:
             return
         arrays = uk.affine_answer(self.M, self.Q, self.B, *self.passive)
         with contextlib.suppress(InfeasibleConstraint):
-            other = uk.servo_input(A, b, *arrays, R=np.diag(weights), u0=u0)
+            other = uk.servo_input(A, b, *arrays, R=np.diag(weights), u0=u0, M=self.M, B=self.B)
             self.errors["least norm (uk)"] = _norm(other - u) / unit
 
     def _answer(self) -> Vector | None:

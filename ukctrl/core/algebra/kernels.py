@@ -12,7 +12,7 @@ import numpy as np
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    factor_rows,
+    factor_above,
     least_norm,
     solve_lower,
     solve_lower_columns,
@@ -20,8 +20,10 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper_columns,
     unit_rows,
 )
+from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
 from ukctrl.core.algebra.row_space import (
     add_solution,
+    drop_taken_up,
     mass_weighted,
     remove_constrained,
     remove_constrained_columns,
@@ -87,7 +89,8 @@ def passive_answer(
     In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
     which the reaction acts; removing them from every column is the projection ``W``. ``margins``
     receives the smallest singular value kept and the largest dropped. Returns the rank of the
-    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i. A motor that pushes
+    against them alone moves nothing: its column of ``G`` is zero, where rounding would be left.
     """
     n = B.shape[0]
     failed = cholesky(M, L)
@@ -107,7 +110,9 @@ def passive_answer(
     solve_upper(L, a_free)
     G[:] = B
     solve_lower_columns(L, G)
+    free = G.copy()
     remove_constrained_columns(space, G)
+    drop_taken_up(free, G)
     solve_upper_columns(L, G)
     return space.rank
 
@@ -156,6 +161,8 @@ def servo_input(
     b: Vector,
     a_free: Vector,
     G: Matrix,
+    L: Matrix,
+    B: Matrix,
     R: Matrix,
     u0: Vector,
     rtol: float,
@@ -164,35 +171,43 @@ def servo_input(
 ) -> int:
     """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
 
-    An empty ``R`` (shape ``(0, 0)``) stands for the identity. ``miss = H u - d``, row by row, is
-    the certificate. Returns the rank of ``H``, or -1 when ``R`` is not positive definite. With a
-    rank below the number of rows, the independent rows are met and ``miss`` tells of the others.
+    Rows whose grip is lost count as zero; ``L``, the factor of the mass matrix, and ``B`` say
+    what it is compared with. An empty ``R`` (shape ``(0, 0)``)
+    stands for the identity. ``miss = H u - d``, row by row, is the certificate. Returns the rank
+    of ``H``, or -1 when ``R`` is not positive definite. With a rank below the number of rows, the
+    independent rows are met and ``miss`` tells of the others.
     """
+    return measured_input(A, b, a_free, G, lengths(L, A, B), R, u0, rtol, u, miss)
+
+
+@compiled
+def measured_input(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    length: Lengths,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write what `servo_input` does, with given lengths of what the grip is compared with."""
     m, n = A.shape
     nu = G.shape[1]
     H = np.zeros((m, nu))
     d = np.empty(m)
-    largest = 0.0
-    for c in range(n):
-        for k in range(nu):
-            largest += G[c, k] * G[c, k]
     for i in range(m):
         total = b[i]
-        length = 0.0
         for c in range(n):
             total -= A[i, c] * a_free[c]
-            length += A[i, c] * A[i, c]
             for k in range(nu):
                 H[i, k] += A[i, c] * G[c, k]
-        grip = 0.0
         for k in range(nu):
-            entry = H[i, k]
-            grip += entry * entry
-            total -= entry * u0[k]
+            total -= H[i, k] * u0[k]
         d[i] = total
-        if grip <= rtol * rtol * length * largest:  # rounding, not grip
-            for k in range(nu):
-                H[i, k] = 0.0
+    floors = drop_lost(H, length, rtol)
     weighted = H.copy()
     right = d.copy()
     L = np.empty(R.shape)
@@ -202,7 +217,7 @@ def servo_input(
         for i in range(m):
             solve_lower(L, weighted[i])
     unit_rows(weighted, right)
-    factor = factor_rows(weighted, rtol)
+    factor = factor_above(weighted, rtol, floors)
     step = least_norm(factor, right)
     if R.shape[0] > 0:
         solve_upper(L, step)
