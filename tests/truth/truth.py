@@ -40,7 +40,7 @@ EXPLAINED = {"acceleration": 10.0, "reaction": 10.0, "least norm": 1e3, "multipl
 from normal equations, which square how alike the rows are once more."""
 CLEAR = 10.0
 """A decision within this factor of where it turns is listed."""
-BLIND = 1e-13
+BLIND = 1e-14
 """A grip below this is rounding of the arrays themselves, whatever the library takes it for."""
 FIRM = 1e-6
 """A grip above this must be served."""
@@ -158,10 +158,12 @@ class _Judge:
         A, b, u0, weights = self.system.A, self.system.b, self.system.u0, self.system.weights
         self.exact.respond()
         H = self.exact.grip(A)
-        length = np.linalg.norm(np.linalg.solve(self.L, A.T), axis=0)
+        rows = np.linalg.solve(self.L, A.T)
+        length = np.linalg.norm(rows, axis=0)
         alone = np.linalg.norm(np.linalg.solve(self.L, self.B), axis=0)
         answer = self._answer()
-        if not self._grip_allows(H / np.outer(length, np.maximum(alone, TINY)), answer is not None):
+        pushed = H / np.outer(length, np.maximum(alone, TINY))
+        if not self._grip_allows(rows / length, pushed, answer is not None):
             return
         u = self.exact.least_input(A, b, weights, u0)
         terms = np.abs(b) + length * (alone @ np.abs(u) + self.unit / EPS)
@@ -190,17 +192,23 @@ class _Judge:
         except InfeasibleConstraint:
             return None
 
-    def _grip_allows(self, N: Matrix, served: bool) -> bool:
+    def _grip_allows(self, rows: Matrix, pushed: Matrix, served: bool) -> bool:
         """Note which way a decision about grip fell, a fault where it was clear.
 
-        ``N`` is the grip without units: of what motors do to rows, the fraction that they would do
-        to them, in lengths measured by the mass matrix, were the robot free. Returns whether the
-        rows are served and can be compared.
+        The grip is the least that motors do along a direction which the rows span, as a fraction
+        of what they would were the robot free, in lengths measured by the mass matrix. Returns
+        whether the rows are served and can be compared.
+
+        Args:
+            rows: Mass-weighted rows of unit length as columns, shape ``(nv, m)``.
+            pushed: What unit pushes of the motors do to them, shape ``(m, nu)``.
+            served: Whether an input was given.
         """
-        firm = np.abs(N).max(axis=1)
-        sigma = np.linalg.svd(N / np.maximum(firm, TINY)[:, None], compute_uv=False)
-        apart = float(sigma[-1]) if len(sigma) == len(N) else 0.0
-        grip = min(float(firm.min()), apart)
+        _, sigma, Vt = np.linalg.svd(rows, full_matrices=False)
+        grip = 0.0
+        if sigma[-1] > BLIND and len(pushed) <= min(len(rows), self.B.shape[1]):
+            along = (Vt @ pushed) / sigma[:, None]
+            grip = float(np.linalg.svd(along, compute_uv=False)[-1])
         if BLIND < grip < FIRM:
             self.decisions.append(f"grip {grip:.1e} {'served' if served else 'refused'}")
         if served and grip < BLIND:
