@@ -3,7 +3,7 @@
 In order:
 
 1. ``inverse_kinematics``, ``task_motion``: the motion that a task asks for, and where it ends.
-2. ``ranks_along``, ``needed_inputs``, ``feasibility``: what that motion takes.
+2. ``ranks_along``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that motion takes.
 3. ``control_period``: what the hold does to the errors.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
 5. ``judgement``: what it all means. ``check`` asks them, the start first; ``check_figure`` draws.

@@ -14,6 +14,7 @@ from ukctrl.analysis.check.control_period import SLOWED, Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Use
 from ukctrl.analysis.check.findings import AlongMotion, RowCheck
 from ukctrl.analysis.check.ranks_along import Ranks
+from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.errors import quoted
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.loop import Loop
@@ -53,6 +54,10 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
             "them as nearly as it can."
         )
         yield Verdict("note", "motion", text)
+    weak = along.weak_grip
+    if weak is not None and weak.hold == "weak":
+        level = grave if weak.weakest < THROUGH else _near(weak.weakest)
+        yield Verdict(level if controller.needs_grip else "note", "grip", weak.text)
     if along.ranks is not None:
         off = [row.name for row in rows if row.name in along.ranks.unmoved and abs(row.phi) > OFF]
         if off:
@@ -96,7 +101,7 @@ def _of_ranks(ranks: Ranks, grave: Level, stopped: float, *, needs_grip: bool) -
             f"they hold {grip.lowest} of {servo.highest} independent rows there."
         )
         yield Verdict(grave if needs_grip else "note", "grip", text)
-    elif grip.highest and grip.worst < NEAR <= servo.worst:
+    elif grip.highest and WEAK <= grip.worst < NEAR <= servo.worst:
         text = (
             f"the motors come near losing their grip of row '{grip.worst_row}' at t = "
             f"{grip.worst_at:.4g} s: the smallest singular value falls to {grip.worst:.2g}."
