@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import block_diag, expm, solve_discrete_are
 
 from ukctrl import Scenario
-from ukctrl.analysis.linear import LinearLoop, linear_loop, margins_at, operating_point
+from ukctrl.analysis.linear import LinearLoop, analyze, linear_loop, margins_at, operating_point
 from ukctrl.analysis.linear.linear_loop import growth, idle
 from ukctrl.analysis.linear.sampling import Block
 from ukctrl.core.files import catalog
@@ -103,7 +103,7 @@ class Perturbed:
         loop = self.loop
         A, b, c = loop.broken_at(self.motor)
         poles = np.concatenate([np.linalg.eigvals(A), loop.poles()])
-        poles = poles[np.abs(poles) > 1e-5 * np.abs(poles).max()]
+        poles = poles[np.abs(poles) > 1e-7 * np.abs(poles).max()]
         sizes = np.abs(poles)
         near = [
             p.imag + max(abs(p.real), 1e-6 * abs(p)) * np.linspace(-5.0, 5.0, 200)
@@ -111,7 +111,7 @@ class Perturbed:
             if p.imag > 0.0
         ]
         top = 1e3 * sizes.max()
-        grid = np.concatenate([np.geomspace(1e-4 * sizes.min(), top, 20_000), *near])
+        grid = np.concatenate([np.geomspace(1e-4 * sizes.min(), top, 40_000), *near])
         grid = np.sort(grid[(grid > 0.0) & (grid < top)])
         one = np.eye(len(A))
         L = (np.linalg.solve(1j * grid[:, None, None] * one - A, b[:, None])[..., 0]) @ c
@@ -200,6 +200,21 @@ def draw_plant(rng, T):
     return mix @ A @ np.linalg.inv(mix), rng.standard_normal((len(A), rng.integers(1, 4))) / T
 
 
+def without_memory(K):
+    """Return a law that feeds back the plant's states, and remembers nothing."""
+    nu, n = K.shape
+    return Block(np.zeros((0, 0)), np.zeros((0, n)), np.zeros((nu, 0)), K, ())
+
+
+def joined(A, B, period, delay, law):
+    """Return the loop of a plant and a law."""
+    n, nu = B.shape
+    linear = SimpleNamespace(poles=lambda: np.linalg.eigvals(A))
+    names = tuple(f"u{k}" for k in range(nu))
+    plant = SimpleNamespace(A=A, B=B, states=("",) * n, inputs=names, linear=linear)
+    return LinearLoop(plant=plant, period=period, delays=(delay,) * nu, commands=law, notes=())
+
+
 def draw_loop(rng, held_loop=True):
     """Draw a stable loop: a regulator that is too strong or too weak, filters and delays."""
     while True:
@@ -213,21 +228,11 @@ def draw_loop(rng, held_loop=True):
             continue
         weight = 10.0 ** rng.uniform(-3.0, 3.0) * np.eye(nu)
         K = -np.linalg.solve(weight + G.T @ X @ G, G.T @ X @ F) * 10.0 ** rng.uniform(-0.5, 0.3)
-        a, none = rng.uniform(0.0, 0.8), np.zeros((0, 0))
-        law = Block(none, np.zeros((0, n)), np.zeros((nu, 0)), K, ())
+        a, law = rng.uniform(0.0, 0.8), without_memory(K)
         if rng.random() < 0.4 and held_loop:
             law = Block(a * np.eye(n), (1.0 - a) * np.eye(n), a * K, (1.0 - a) * K, ("",) * n)
         late = rng.choice([0.0, 0.0, rng.uniform(0.0, 1.0), 1.0, rng.uniform(0.0, 3.0)])
-        linear = SimpleNamespace(poles=lambda A=A: np.linalg.eigvals(A))
-        names = tuple(f"u{k}" for k in range(nu))
-        plant = SimpleNamespace(A=A, B=B, states=("",) * n, inputs=names, linear=linear)
-        loop = LinearLoop(
-            plant=plant,
-            period=T if held_loop else None,
-            delays=(late * T if held_loop else 0.0,) * nu,
-            commands=law,
-            notes=(),
-        )
+        loop = joined(A, B, T, late * T, law) if held_loop else joined(A, B, None, 0.0, law)
         if Perturbed(loop, 0).size() < -1e-3 / T:
             return loop
 
@@ -252,6 +257,34 @@ def test_the_delay_of_a_held_mass_is_that_at_which_its_ticks_lose_it(plants, per
     timing = {"duration": 1.0, "control": period}
     loop = linear_loop(plants.held_mass(alpha, beta, timing=timing))
     check_all(loop, 0)
+
+
+@pytest.mark.parametrize("quick", [1e3, 1e5, 1e6])
+def test_a_quick_drive_before_a_slow_loop_does_not_hide_its_margins(quick):
+    # L = (s + 1/2)/(2 s^2) but for the drive: |L| = 1 where w^4 = w^2/4 + 1/16
+    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -quick]])
+    B, K = np.array([[0.0], [0.0], [quick]]), np.array([[-0.25, -0.5, 0.0]])
+    loop = joined(A, B, None, 0.0, without_memory(K))
+    found = check_all(loop, 0)
+    w = np.sqrt((0.25 + np.sqrt(0.0625 + 0.25)) / 2.0)
+    np.testing.assert_allclose(found.phase_frequency, w, rtol=2.0 / quick)
+    np.testing.assert_allclose(found.delay, np.arctan2(w, 0.5) / w - 1.0 / quick, rtol=2.0 / quick)
+    assert growth(loop) < 0.0
+
+
+def test_modes_that_no_motor_moves_do_not_hide_how_little_gain_is_enough():
+    loop = linear_loop(Scenario.load("mobile-manipulator"))
+    for name in ("arm_shoulder_lift", "left_drive"):
+        found = check_all(loop, loop.inputs.index(name))
+        assert found.gain_low > 0.0
+
+
+@pytest.mark.parametrize("name", ["two-mass-spring", "flexible-joint-arm-links"])
+def test_a_motor_at_which_a_loop_is_neutral_has_no_margin(name):
+    found = analyze(Scenario.load(name))
+    for motor, margins in enumerate(found.margins):
+        assert check_all(found.loop, motor).disk == margins.disk == 0.0
+    assert (found.stability, found.disk) == ("neutral", 0.0)
 
 
 @pytest.mark.parametrize("name", HELD)

@@ -163,7 +163,7 @@ def as_rates(poles: NDArray[np.complex128], period: float | None) -> NDArray[np.
     return rates
 
 
-NOISE, MIDDLE = 1e-10, 1e-6
+NOISE, MIDDLE = 1e-10, 1e-9
 """What scatters multiple poles at zero, and how near to it their mean stays all the same."""
 LONGEST_CHAIN = 4
 """Poles at zero that hang on each other; more come in several chains."""
@@ -189,6 +189,14 @@ def growth_of(rates: NDArray[np.complex128]) -> float:
     others = np.where(np.abs(others) <= MIDDLE * scale, 0.0, others)
     most = float(others.max(initial=-math.inf))
     return max(most, 0.0) if still else most
+
+
+def without_rounding(rates: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return rates of which those are zero that are so but for rounding, and are then the first."""
+    order, still, _ = _still(rates)
+    every: NDArray[np.complex128] = np.concatenate([order, rates[~np.isfinite(rates)]])
+    every[:still] = 0.0
+    return every
 
 
 def _still(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, float]:

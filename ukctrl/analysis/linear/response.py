@@ -90,7 +90,7 @@ def frequencies(loop: LinearLoop, motor: int | None = None) -> Vector:
     top = float(sizes.max(initial=0.0)) or 1.0
     last = top * 10.0**DECADES if loop.period is None else math.pi / loop.period
     slow = sizes[sizes > SLOWEST * top]
-    first = max(min(float(slow.min(initial=top)), last) * 10.0**-DECADES, SLOWEST * last)
+    first = min(float(slow.min(initial=top)), last) * 10.0**-DECADES
     count = max(2, math.ceil(DENSITY * math.log10(last / first)))
     grid = [np.geomspace(first, last, count)]
     for pole in poles[(poles.imag > 0.0) & (np.abs(poles.real) < NARROW * sizes)]:
