@@ -10,9 +10,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.linalg import block_diag, expm, solve_discrete_are
+from scipy.optimize import minimize
 
 from ukctrl import Scenario
-from ukctrl.analysis.linear import LinearLoop, analyze, linear_loop, margins_at, operating_point
+from ukctrl.analysis.linear import (
+    LinearLoop,
+    analyze,
+    disk_margin,
+    linear_loop,
+    margins_at,
+    operating_point,
+)
 from ukctrl.analysis.linear.linear_loop import growth, idle
 from ukctrl.analysis.linear.sampling import Block
 from ukctrl.core.files import catalog
@@ -285,6 +293,33 @@ def test_a_motor_at_which_a_loop_is_neutral_has_no_margin(name):
     for motor, margins in enumerate(found.margins):
         assert check_all(found.loop, motor).disk == margins.disk == 0.0
     assert (found.stability, found.disk) == ("neutral", 0.0)
+
+
+@pytest.mark.parametrize("name", ["coordinated-arms", "panda-elastic", "scara-helix-bench"])
+def test_all_motors_at_once_stand_every_factor_of_their_disk_and_not_much_more(name):
+    loop = linear_loop(Scenario.load(name))
+    alpha, w = disk_margin(loop)
+    nu, rng = len(loop.inputs), np.random.default_rng(0)
+    p = 1j * w if loop.period is None else np.exp(1j * w * loop.period)
+    # (S - T)/2 from the closed loop: the open one is infinite where its plant swings undamped
+    M = 0.5 * np.eye(nu) + loop.C @ np.linalg.solve(p * np.eye(len(loop.A)) - loop.closed, loop.B)
+
+    def largest(turns):
+        values = np.linalg.eigvals(np.exp(1j * turns)[:, None] * M)
+        return values[np.abs(values).argmax()]
+
+    def grows(delta):
+        poles = np.linalg.eigvals(loop.A + (loop.B * factor_of_disk(delta)) @ loop.C)
+        return (poles.real if loop.period is None else np.abs(poles) - 1.0).max() > 0.0
+
+    draws = [rng.uniform(0.0, 2.0 * np.pi, nu) for _ in range(200)]
+    assert not any(grows(LESS * alpha * np.exp(1j * turns)) for turns in draws)
+    tries = [minimize(lambda turns: -abs(largest(turns)), turns).x for turns in draws[:4]]
+    worst = max(tries, key=lambda turns: abs(largest(turns)))
+    lost = np.exp(1j * worst) / largest(worst)  # at these factors a pole is at w
+    assert alpha * (1.0 - 1e-6) < np.abs(lost).max() < 1.01 * alpha
+    assert grows(MORE * lost)
+    assert not grows(LESS * lost)
 
 
 @pytest.mark.parametrize("name", HELD)

@@ -26,7 +26,6 @@ References:
 from __future__ import annotations
 
 import cmath
-import contextlib
 import dataclasses as dc
 import math
 from collections.abc import Callable
@@ -162,19 +161,18 @@ def disk_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> tuple[f
 
 def disk_margin(loop: LinearLoop, grid: Vector | None = None) -> tuple[float, float]:
     """Return a disk margin that all motors stand at once, and where it is reached [rad/s]."""
-    response = Response(loop.A, loop.B, -loop.C, loop.period)
-    one = np.eye(len(loop.inputs))
+    # The closed loop's own response, which is finite at poles of the open one.
+    response = Response(loop.closed, loop.B, loop.C, loop.period)
+    half = 0.5 * np.eye(len(loop.inputs))
 
     def off(w: float) -> Complex:
         """Return ``(S - T)/2``."""
-        off: Complex = np.asarray(np.linalg.inv(one + response.at(w)) - 0.5 * one, np.complex128)
+        off: Complex = half + response.at(w)
         return off
 
     grid = frequencies(loop) if grid is None else grid
-    rough = np.zeros(len(grid))
-    for k, w in enumerate(grid.tolist()):
-        with contextlib.suppress(np.linalg.LinAlgError):  # a pole on the axis, or its zero
-            rough[k] = bound(off(w), balanced(off(w)))
+    along = half + response.along(grid)
+    rough = np.array([bound(M, balanced(M)) if np.isfinite(M).all() else 0.0 for M in along])
     values, best = np.zeros(len(grid)), 0.0
     for k in np.argsort(-rough).tolist():
         if rough[k] <= best * (1.0 + NEAR):
