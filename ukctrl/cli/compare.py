@@ -91,7 +91,7 @@ def compare(
     with stoppable(Simulation.run.__code__) as stop:
         folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
         journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
-        shown = progress_bar(base.title, quiet or as_json, "runs")
+        shown = progress_bar(base.title, quiet or as_json)
         try:
             with about(scenario), shown as progress:
                 comparison = compare_controllers(
