@@ -144,11 +144,15 @@ class _FlatOutputs:
         """Return the state and the input at a time, by Newton's method from a guess."""
         array, order = self._array, self._order
         q, v, U = guess
-        size, fresh = np.inf, False
+        size, fresh, stride, part = np.inf, False, STRIDE, 1.0
         last: tuple[Vector, Vector] | None = None
         for _ in range(ROUNDS):
             try:
                 values = self._kept(array.values(t, q, v, U, order))
+                if last is not None and part < 1.0:  # as straight on as was thought: go further
+                    fell = np.abs(values).max() <= (1.0 - 0.5 * part) * np.abs(last[0]).max()
+                    stride = 4.0 * stride if fell else STRIDE
+                    self._inverse = self._inverse if fell else None
                 if self._inverse is None:
                     self._inverse, fresh = self._inverted(t, q, v, U), True
                 elif last is not None:
@@ -159,19 +163,16 @@ class _FlatOutputs:
             if not np.isfinite(z).all():
                 break
             before, size = size, float(np.abs(z[: 2 * self.robot.nv + self.robot.nu]).max())
-            if size > QUICK * before and size > NEARLY and not fresh:
+            if part == 1.0 and size > QUICK * before and size > NEARLY and not fresh:
                 self._inverse = None  # that of a knot too far back
-                size = np.inf
+                size, last = np.inf, None
                 continue
-            fresh = False
             moved = float(np.abs(z[: 2 * self.robot.nv]).max())  # what is not affine
-            z *= min(1.0, STRIDE / max(moved, TINY))
-            q, v, U = array.moved(q, v, U, z)
-            last = values, z
-            if size < self._small or (size < NEARLY and size >= 0.5 * before):
+            fresh, part = False, min(1.0, stride / max(moved, TINY))
+            q, v, U = array.moved(q, v, U, part * z)
+            last = values, part * z
+            if part == 1.0 and (size < self._small or (size < NEARLY and size >= 0.5 * before)):
                 return _Knot(q, v, U)
-            if moved > STRIDE:
-                self._inverse = None
         raise StartError(
             f"the servo rows and their derivatives must fix a state near the last one at t = "
             f"{t:.6g} s; Newton's method found none. Start near the path, and lead it around "
