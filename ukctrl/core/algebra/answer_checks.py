@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
-from ukctrl.core.arrays import Array, Matrix, Vector
+from ukctrl.core.arrays import Array, Flags, Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
     InfeasibleConstraint,
@@ -17,6 +17,9 @@ from ukctrl.core.errors import (
     ShapeError,
     SingularMass,
 )
+
+DRIFT_ROUNDING = 1e-12
+"""Part of the motion without inputs that rounding leaves: of masses, closures and products."""
 
 
 def matrix(name: str, value: ArrayLike) -> Matrix:
@@ -91,7 +94,7 @@ def raise_if_conflicting(
     if not len(b):
         return
     miss = np.abs(A @ a - b)
-    bound = _tolerance(A, b, a, rank) if allowed is None else allowed
+    bound = _allowed(A, b, np.abs(a), rank) if allowed is None else allowed
     bad = np.flatnonzero(~(miss <= bound))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
@@ -110,7 +113,7 @@ def raise_if_missed(
     advice: str | None = None,
 ) -> None:
     """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
-    bad = np.flatnonzero(~(np.abs(miss) <= _tolerance(A, b, a_free, rank)))  # NaN is bad too
+    bad = np.flatnonzero(missed(A, b, a_free, miss, rank))
     if bad.size:
         names = row_names(rows, len(b))
         if advice is None and found < len(b) and unit_rank(A, rank.servo) <= found:
@@ -127,9 +130,19 @@ def unit_rank(A: Matrix, tolerance: float) -> int:
     return int(np.linalg.matrix_rank(unit, tol=tolerance)) if unit.size else 0
 
 
-def _tolerance(A: Matrix, b: Vector, a: Vector, rank: RankPolicy) -> Vector:
+def missed(A: Matrix, b: Vector, a_free: Vector, miss: Vector, rank: RankPolicy) -> Flags:
+    """Return which servo rows miss by more than what they ask for explains, shape ``(m,)``.
+
+    How fast the robot moves without inputs is no excuse: of that only rounding is allowed.
+    """
+    drift = DRIFT_ROUNDING / rank.reach * np.abs(a_free)
+    over: Flags = ~(np.abs(miss) <= _allowed(A, b, drift, rank))  # NaN is over too
+    return over
+
+
+def _allowed(A: Matrix, b: Vector, size: Vector, rank: RankPolicy) -> Vector:
     """Return how far each row may be missed: relative to its own terms, so that units cancel."""
-    return rank.reach * (np.abs(b) + np.abs(A) @ (np.abs(a) + SMALL_ACCELERATION))
+    return rank.reach * (np.abs(b) + np.abs(A) @ (size + SMALL_ACCELERATION))
 
 
 def row_names(rows: Sequence[str] | None, count: int) -> Sequence[str]:
