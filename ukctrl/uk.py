@@ -14,7 +14,7 @@ module knows nothing of Pinocchio, files or time; the arithmetic is in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from ukctrl.core.algebra.answer_checks import (
     expect,
     matrix,
     raise_if_conflicting,
+    raise_if_indefinite,
     raise_if_missed,
     raise_if_singular,
     row_names,
@@ -33,9 +34,10 @@ from ukctrl.core.algebra.answer_checks import (
 )
 from ukctrl.core.algebra.factorisation import cholesky, independent_rows
 from ukctrl.core.algebra.grip import Grip
+from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import GainError, ShapeError
+from ukctrl.core.errors import ShapeError
 
 NO_METRIC: Matrix = np.zeros((0, 0))
 """Stands for the identity metric in the kernels."""
@@ -122,7 +124,7 @@ def affine_answer(
     else:
         rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
     raise_if_singular(rank_or_failure)
-    raise_if_conflicting(A_, b_, a_free, rank, rows)
+    raise_if_conflicting(A_, b_, a_free, rank, rows, load=(M_, Q_))
     return AffineAnswer(a_free, G)
 
 
@@ -141,13 +143,11 @@ def reaction(
     ``Q`` must include the motors, ``f - nle + B u``: the reaction moves with the input.
     Arguments and errors are those of `affine_answer`.
     """
-    M_, Q_ = symmetric("M", M), vector("Q", Q)
-    A_, b_ = _rows(A_p, b_p, len(Q_), "A_p", "b_p")
-    force = constraint_force(M_, Q_, A_, b_, rank, rows)
-    lam: Vector = np.asarray(np.linalg.lstsq(A_.T, force, rcond=rank.passive)[0], dtype=np.float64)
-    order, floors = np.empty(len(b_), dtype=np.int64), np.zeros(len(b_))
-    independent = independent_rows(A_, rank.passive, order, floors)
-    return Reaction(force, lam, independent)
+    M_ = symmetric("M", M)
+    force, A_, found = _constraint_force(M_, Q, (A_p, b_p), rank, rows)
+    L = np.empty(M_.shape)
+    cholesky(M_, L)
+    return Reaction(force, multipliers(L, A_, force, found), found)
 
 
 def constraint_force(
@@ -184,15 +184,27 @@ def constraint_force(
     References:
         Udwadia & Kalaba 1992; Xu & Liu 2017, eq (7).
     """
-    M_, Q_ = symmetric("M", M), vector("Q", Q)
+    return _constraint_force(symmetric("M", M), Q, (A, b), rank, rows)[0]
+
+
+def _constraint_force(
+    M: Matrix,
+    Q: ArrayLike,
+    given: tuple[ArrayLike, ArrayLike],
+    rank: RankPolicy,
+    rows: Sequence[str] | None,
+) -> tuple[Vector, Matrix, int]:
+    """Return the force, the rows as a matrix, and how many directions they constrain."""
+    Q_ = vector("Q", Q)
     n = len(Q_)
-    expect("M", M_.shape, (n, n))
-    A_, b_ = _rows(A, b, n, "A", "b")
+    expect("M", M.shape, (n, n))
+    A, b = _rows(*given, n, "A", "b")
     force = np.empty(n)
-    raise_if_singular(kernels.constraint_force(M_, Q_, A_, b_, rank.passive, force))
-    a = np.asarray(np.linalg.solve(M_, Q_ + force), dtype=np.float64)
-    raise_if_conflicting(A_, b_, a, rank, rows)
-    return force
+    rank_or_failure = kernels.constraint_force(M, Q_, A, b, rank.passive, force)
+    raise_if_singular(rank_or_failure)
+    a = np.asarray(np.linalg.solve(M, Q_ + force), dtype=np.float64)
+    raise_if_conflicting(A, b, a, rank, rows, load=(M, Q_))
+    return force, A, rank_or_failure
 
 
 def servo_input(
@@ -234,7 +246,7 @@ def servo_input(
 
     Raises:
         ShapeError: The arguments disagree on their sizes.
-        GainError: ``R`` is not positive definite.
+        GainError: ``R`` is not positive definite, or only by rounding.
         InfeasibleConstraint: Some row asks for what no input can give; it is named.
 
     References:
@@ -247,16 +259,58 @@ def servo_input(
     R_ = NO_METRIC if R is None else matrix("R", R)
     if R is not None:
         expect("R", R_.shape, (nu, nu))
+        raise_if_indefinite(R_)
     u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
     L, B_ = _measure(G_, M, B)
     rank_or_failure = kernels.servo_input(A_, b_, a_, G_, L, B_, R_, u0_, rank.servo, u, miss)
-    if rank_or_failure < 0:
-        raise GainError("metric R must be symmetric positive definite; it is not.")
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
+
+
+def input_metric(
+    name: Literal["gauss", "resolved_acceleration"], M: ArrayLike, B: ArrayLike, G: ArrayLike
+) -> Matrix:
+    r"""Return the input metric ``R`` that measures inputs by what they do, for `servo_input`.
+
+    $$ R = G^\top M G = B^\top W B \ \text{(gauss)}, \qquad
+       R = G^\top G = B^\top W^2 B \ \text{(resolved acceleration)} . $$
+
+    With it, $a$ is the nearest to $a_\mathrm{free} + G u_0$ of all accelerations that the motors
+    and the passive constraints allow and that keep the task: in Gauss's sense, $\Delta a^\top M
+    \Delta a$, or in the plain one, $|\Delta a|$. Where several inputs give it, because motors
+    repeat each other or press a closed chain against itself, it is the least of them: what moves
+    nothing costs a little in ``R``, which else were singular.
+
+    Args:
+        name: Which of the two.
+        M: Mass matrix, shape ``(nv, nv)``.
+        B: Actuation matrix, shape ``(nv, nu)``.
+        G: Acceleration per unit input, from `affine_answer`, shape ``(nv, nu)``.
+
+    Returns:
+        Symmetric positive definite, shape ``(nu, nu)``.
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        SingularMass: ``M`` is not positive definite.
+
+    References:
+        Udwadia & Kalaba 1992; Peters et al. 2008, sections 3 and 4.
+    """
+    M_, B_, G_ = symmetric("M", M), matrix("B", B), matrix("G", G)
+    n, nu = B_.shape
+    expect("M", M_.shape, (n, n))
+    expect("G", G_.shape, (n, nu))
+    L, R = np.empty((n, n)), np.empty((nu, nu))
+    raise_if_singular(-cholesky(M_, L))
+    gauss = name == "gauss"
+    alone = np.linalg.solve(L if gauss else M_, B_)
+    X = np.ascontiguousarray(L.T @ G_ if gauss else G_)
+    kernels.motor_metric(X, np.linalg.norm(alone, axis=0), True, R)
+    return R
 
 
 def grip(

@@ -10,6 +10,7 @@ import numpy as np
 from ukctrl.core.algebra import grip, kernels, kernels_large, stabilisation
 from ukctrl.core.algebra.answer_checks import raise_if_conflicting, raise_if_singular
 from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
 from ukctrl.core.arrays import Matrix, Vector
@@ -18,7 +19,6 @@ from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
-from ukctrl.mechanics.reactions import multipliers, sharing
 from ukctrl.robot import Robot
 from ukctrl.uk import RankReport, rank_report
 

@@ -17,7 +17,7 @@ from ukctrl.control.allocation.allocation import (
 )
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.levels import Order, Ordered, row_scale
-from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric
+from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
@@ -241,7 +241,7 @@ class _Bounded(Allocator):
         L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
         rank_or_failure = self._solve(A, demand, a_free, G, L, B, R, u0, rtol, u, miss)
         if rank_or_failure < 0:
-            raise GainError(REDUNDANT)
+            raise GainError(SINGULAR)
         if rank_or_failure < len(demand) and self._levels is None:
             raise_if_missed(A, demand, a_free, miss, rank_or_failure, self._rank, self._names)
         served = rank_or_failure == len(demand)

@@ -16,7 +16,7 @@ from pydantic import model_validator
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
+from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, kernels_large
@@ -121,7 +121,7 @@ class _LeastNorm(Allocator):
         if spec.coupling == "stacked":
             self._names = (*rows, *Dynamics(task.robot, task.rank).passive.names)
         self._raise = spec.on_infeasible == "raise"
-        self._metric = InputMetric(spec.metric, task)
+        self._metric = InputMetric(spec.metric, task, spec.coupling == "exact")
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
         self._solve = (
@@ -140,7 +140,7 @@ class _LeastNorm(Allocator):
         L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
         rank_or_failure = self._solve(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
         if rank_or_failure < 0:
-            raise GainError(REDUNDANT)
+            raise GainError(SINGULAR)
         if rank_or_failure < len(b):
             if self._raise:
                 raise_if_missed(A, b, a_free, miss, rank_or_failure, self._rank, self._names)

@@ -13,7 +13,6 @@ from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     factor_above,
-    factor_rows,
     least_norm,
     solve_lower,
     solve_lower_columns,
@@ -31,6 +30,12 @@ from ukctrl.core.algebra.row_space import (
     row_space,
 )
 from ukctrl.core.arrays import Matrix, Vector
+
+MOVES = 1e-6
+"""Inputs that move a robot by less than this fraction of what they would without its reactions are
+told apart by effort: their accelerations, squared, are too close to rounding to be a metric."""
+SMALL = 1e-4
+"""What such inputs cost, as a fraction of what they would without reactions."""
 
 
 @compiled
@@ -113,19 +118,41 @@ def passive_answer(
 
 
 @compiled
-def motor_metric(L: Matrix, B: Matrix, power: int, R: Matrix) -> None:
-    """Write ``R = B' M^-power B`` for power 1 (Gauss) or 2 (resolved acceleration)."""
-    n, nu = B.shape
-    X = B.copy()
-    solve_lower_columns(L, X)
-    if power == 2:
-        solve_upper_columns(L, X)
+def motor_metric(X: Matrix, could: Vector, complete: bool, R: Matrix) -> None:
+    """Write ``R = X' X``, what the motors' accelerations ``X u`` cost, positive definite.
+
+    Inputs ``z`` with ``X z = 0`` cost nothing: motors that repeat each other, or press a closed
+    chain against itself. ``complete`` lets them cost a little, ``|could z|^2 / 10000``. Rows that
+    are moved by ``X u`` alone do not feel them, so among the inputs of the least ``|X u|`` that
+    meet such rows, the least ``u' R u`` is the one orthogonal to all ``z``: the least ``|u|``.
+
+    ``could`` is the length that each column of ``X`` would have without reactions: motors of any
+    strength are told from rounding alike.
+    """
+    n, nu = X.shape
     R[:] = 0.0
     for c in range(n):
         for i in range(nu):
             entry = X[c, i]
             for j in range(nu):
                 R[i, j] += entry * X[c, j]
+    if not complete:
+        return
+    length = np.ones(nu)
+    for i in range(nu):
+        if could[i] > 0.0:
+            length[i] = could[i]
+    if not np.isfinite(np.sum(R) + np.sum(length)):
+        return
+    _, sigma, Vt = np.linalg.svd(X / length, True)
+    rank = 0
+    for k in range(sigma.shape[0]):
+        if sigma[k] > MOVES:
+            rank += 1
+    if rank < nu:
+        still = np.linalg.qr(np.ascontiguousarray(Vt[rank:].T) / length.reshape(nu, 1))[0].copy()
+        weighed = (still * length.reshape(nu, 1)) @ np.ascontiguousarray(still.T)
+        R += SMALL * (np.ascontiguousarray(weighed.T) @ weighed)
 
 
 @compiled
@@ -223,7 +250,8 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
 
     The square root is never formed: any factor of ``M`` gives the same force, because the
-    pseudoinverse only needs the mass-weighted length. Returns as `passive_answer` does.
+    pseudoinverse only needs the mass-weighted length. Ranks are decided, and the rank or failure
+    is returned, as `passive_answer` does.
     """
     n = Q.shape[0]
     L = np.empty((n, n))
@@ -232,18 +260,17 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
         return -failed
     a = Q.copy()
     solve_lower(L, a)
-    weighted = A.copy()
-    missing = b.copy()
+    missing = b.copy().reshape(1, b.shape[0])
+    weighted, right = mass_weighted(L, A, missing)
     for i in range(A.shape[0]):
-        solve_lower(L, weighted[i])
         for c in range(n):
-            missing[i] -= weighted[i, c] * a[c]
-    unit_rows(weighted, missing)
-    factor = factor_rows(weighted, rtol)
-    push = least_norm(factor, missing)
+            right[0, i] -= weighted[i, c] * a[c]
+    space = row_space(weighted, right, rtol)
+    push = np.zeros(n)
+    add_solution(space, push, 0)
     for i in range(n):
         total = 0.0
         for k in range(i + 1):
             total += L[i, k] * push[k]
         force[i] = total
-    return factor.rank
+    return space.rank
