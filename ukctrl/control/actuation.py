@@ -52,7 +52,7 @@ class FullActuation:
         if robot.passive:
             dynamics = Dynamics(robot, task.rank, task.gains)
             dynamics.move(task.start, task.q, task.v)
-            rank = int(np.linalg.matrix_rank(dynamics.G))
+            rank = dynamics.reached().shape[1]
             freedoms -= dynamics.passive_rank
         if rank < freedoms:
             instead = 'kind = "servo"' if robot.elastic is None else ELASTIC_KINDS

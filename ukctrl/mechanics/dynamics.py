@@ -36,6 +36,8 @@ class Gains(NamedTuple):
     """[1/s^2]."""
 
 
+INPUT_RTOL = 1e-10
+"""Directions in which motors do less than this fraction of the most are not used."""
 GAINS = Gains()
 """Critical damping at 20 1/s."""
 
@@ -228,6 +230,31 @@ class Dynamics:
         H: Matrix = A @ self.G
         floors = grip.drop_lost(H, self.lengths(A), self.rank.servo)
         return rank_report(H, names, self.rank.servo, floors)
+
+    def reached(self) -> Matrix:
+        """Return an orthonormal basis of what the motors reach, shape ``(nv, k)``.
+
+        In mass-weighted accelerations ``L' a``; each motor counts by its direction alone.
+        """
+        pushed = self.L.T @ self.G
+        if not pushed.size:
+            return np.zeros((len(pushed), 0))
+        U, sigma, _ = np.linalg.svd(pushed / (np.linalg.norm(pushed, axis=0) + 1e-300))
+        basis: Matrix = U[:, : np.count_nonzero(sigma > self.rank.servo * sigma.max())]
+        return basis
+
+    def least_input(self, a: Vector) -> Vector:
+        """Return the smallest input whose acceleration is nearest to ``a``, shape ``(nu,)``."""
+        asked = a - self.a_free
+        u, _, rank, _ = np.linalg.lstsq(self.G, asked, rcond=INPUT_RTOL)
+        if rank < min(self.G.shape):
+            weights = np.linalg.norm(self.L.T @ self.G, axis=0)
+            scale = 1.0 / np.where(weights > 0.0, weights, np.inf)
+            if rank < self.reached().shape[1]:  # a light and a heavy body, each with its motor
+                pushed, asked = self.L.T @ self.G * scale, self.L.T @ asked
+                u = scale * np.linalg.lstsq(pushed, asked, rcond=INPUT_RTOL)[0]
+        least: Vector = np.asarray(u, dtype=np.float64)
+        return least
 
     def servo_matrix(self, A: Matrix) -> Matrix:
         """Return ``H = A G``, shape ``(m, nu)``; rows of which the grip is lost are zero."""

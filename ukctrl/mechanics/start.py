@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import least_norm_into
-from ukctrl.core.algebra.rank_policy import RANK
-from ukctrl.core.algebra.row_space import NOTHING
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
+from ukctrl.core.algebra.row_space import GRADUAL, NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
 from ukctrl.core.extremes import first_largest
@@ -20,8 +20,6 @@ from ukctrl.robot import Robot, Snapshot
 TOLERANCE = 1e-12
 """Largest position error that counts as none, relative to 1 + |A| |q|."""
 MAX_ITERATIONS = 50
-WEAK = 10.0 * RANK.passive
-"""Velocity error, relative to 1 + |v|, that a direction near its loss of rank may leave."""
 ROUNDING = 1e-15
 """Position error, relative as before, that cannot be lowered any more."""
 MAX_TRIALS = 200
@@ -74,6 +72,7 @@ def solve_start(
     t: float = 0.0,
     held: Sequence[int] = (),
     home: Vector | None = None,
+    rank: RankPolicy = RANK,
 ) -> Start:
     r"""Move a guess onto all constraints: $\phi(q, t) = 0$, then $A v = c$.
 
@@ -92,6 +91,7 @@ def solve_start(
         held: Indices of velocities along which nothing may be moved.
         home: A configuration near the constraints, shape ``(nq,)``. From there the held ones go
             to where the guess has them in small strides, and the others follow.
+        rank: When rows count as dependent.
 
     Raises:
         StartError: The constraints cannot be met from here; the worst row is named.
@@ -106,10 +106,10 @@ def solve_start(
     if 0 < strides <= MAX_STRIDES:
         solved = robot.integrate(q, -way)
         for _ in range(strides):
-            solved = _nearest(stack, snapshot, solved, t, held)
+            solved = _nearest(stack, snapshot, solved, t, held, rank)
             solved = robot.integrate(solved, way / strides)
         solved = _with(robot, solved, q, held)
-    solved = _nearest(stack, snapshot, solved, t, held)
+    solved = _nearest(stack, snapshot, solved, t, held, rank)
     velocity, last = v, np.inf
     for _ in range(MAX_ITERATIONS):  # more than once only where psi is not linear in v
         snapshot.move(solved, velocity, t)
@@ -117,17 +117,19 @@ def solve_start(
         scale = 1.0 + float(np.abs(velocity).max(initial=0.0))
         error = float(np.abs(rows.beta).max(initial=0.0))
         # Near a singular position a direction that counts as free leaves that much of its row.
-        if error <= TOLERANCE * scale or last <= error <= WEAK * scale:
+        if error <= TOLERANCE * scale or last <= error <= GRADUAL * rank.passive * scale:
             break
-        velocity, last = velocity - _least_norm(rows.A, rows.beta, held), error
+        velocity, last = velocity - _least_norm(rows.A, rows.beta, held, rank), error
     else:
-        clash = () if held else _clash(rows.A, _left(rows.A, rows.beta))
+        clash = () if held else _clash(rows.A, _left(rows.A, rows.beta, rank))
         _refuse(stack, rows.beta, t, "velocity", clash)
     moved = robot.difference(np.ascontiguousarray(q), solved)
     return Start(solved, velocity, moved, velocity - v)
 
 
-def _nearest(stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int]) -> Vector:
+def _nearest(
+    stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int], rank: RankPolicy
+) -> Vector:
     """Return a configuration near ``q`` that meets the holonomic rows, by damped Gauss-Newton."""
     robot, at_rest = stack.robot, np.zeros(stack.robot.nv)
 
@@ -145,7 +147,7 @@ def _nearest(stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequen
     damping = 1.0
     W, F, phi, left = errors(q)
     if W.size > LARGEST_DAMPED:
-        return solve_positions(stack, snapshot, q, t, held)
+        return solve_positions(stack, snapshot, q, t, held, rank)
     for _ in range(MAX_TRIALS):
         if left <= ROUNDING or not np.isfinite(F).all():
             break
@@ -186,7 +188,12 @@ def _with(robot: Robot, q: Vector, given: Vector, held: Sequence[int]) -> Vector
 
 
 def solve_positions(
-    stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int] = ()
+    stack: Stack,
+    snapshot: Snapshot,
+    q: Vector,
+    t: float,
+    held: Sequence[int] = (),
+    rank: RankPolicy = RANK,
 ) -> Vector:
     """Return the configuration near ``q`` that meets the holonomic rows at time ``t``.
 
@@ -199,7 +206,7 @@ def solve_positions(
         phi = np.where(stack.holonomic, rows.phi, 0.0)
         if np.abs(phi).max(initial=0.0) <= TOLERANCE * _scale(q, rows.A):
             return q
-        step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic], held)
+        step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic], held, rank)
         length = np.abs(step).max()
         if not np.isfinite(length):
             break
@@ -208,12 +215,12 @@ def solve_positions(
     raise AssertionError  # _refuse always raises
 
 
-def _least_norm(A: Matrix, d: Vector, held: Sequence[int]) -> Vector:
+def _least_norm(A: Matrix, d: Vector, held: Sequence[int], rank: RankPolicy) -> Vector:
     if held:
         A = A.copy()
         A[:, held] = 0.0  # a column of zeros gets no part of the least-norm solution
     x: Vector = np.empty(A.shape[1])
-    least_norm_into(A, d, RANK.passive, x)
+    least_norm_into(A, d, rank.passive, x)
     return x
 
 
@@ -247,11 +254,11 @@ def _clash(A: Matrix, error: Vector) -> tuple[int, ...]:
     return tuple(np.flatnonzero(weight >= SHARE * weight.max(initial=0.0)).tolist())
 
 
-def _left(A: Matrix, error: Vector) -> Vector:
+def _left(A: Matrix, error: Vector, rank: RankPolicy) -> Vector:
     """Return what is left of errors after the best correction, least squares."""
     if not (np.isfinite(error).all() and np.isfinite(A).all()):
         return error
     U, sigma, _ = np.linalg.svd(A, full_matrices=False)
-    U = U[:, sigma > RANK.passive * sigma.max(initial=0.0)]
+    U = U[:, sigma > rank.passive * sigma.max(initial=0.0)]
     left: Vector = error - U @ (error @ U)
     return left

@@ -56,12 +56,11 @@ def integrable(servo: Stack, found: Integrability | None) -> list[bool | None]:
     ]
 
 
-def actuation(G: Matrix, mobility: int) -> Actuation:
+def actuation(dynamics: Dynamics, mobility: int) -> Actuation:
     """Return whether the motors reach all of the mobility, part of it, or all in several ways."""
-    reach = int(np.linalg.matrix_rank(G)) if G.size else 0
-    if reach < mobility:
+    if dynamics.reached().shape[1] < mobility:
         return "under"
-    return "redundantly" if G.shape[1] > mobility else "fully"
+    return "redundantly" if dynamics.robot.nu > mobility else "fully"
 
 
 def ranks(
@@ -170,13 +169,12 @@ def falling(loop: Loop, q: Vector) -> list[str]:
         return []
     truth, servo = loop.truth, loop.recorder.servo
     truth.move(loop.t0, q, np.zeros(loop.robot.nv))
-    A, G = servo.write(truth.snapshot).A.copy(), truth.G.copy()
+    A = servo.write(truth.snapshot).A.copy()
     gravity = truth.snapshot.gravity.copy()
     allowed = _free(truth.passive.rows.A.copy(), loop.robot.nv)
     inside = _free(A @ allowed, allowed.shape[1])
     free, mobility = allowed @ inside, allowed.shape[1]
-    motors = np.linalg.matrix_rank(G, rtol=DEPENDENT)
-    idle = motors > np.linalg.matrix_rank(A @ G, rtol=DEPENDENT)
+    idle = truth.reached().shape[1] > truth.servo_report(A, servo.names).rank
     if not free.size or not idle or np.abs(gravity @ free).max() <= AT_REST:
         return []
     try:

@@ -65,7 +65,7 @@ def _at_start(loop: Loop) -> tuple[AtStart, list[Verdict]]:
     servo_rank = uk.rank_report(rows.A, servo.names, scenario.rank.servo)
     passive_rank = truth.passive_report()
     mobility = loop.robot.nv - passive_rank.rank
-    actuation = at_start.actuation(truth.G, mobility)
+    actuation = at_start.actuation(truth, mobility)
     residual = uk.reach_residual(H, rows.b - rows.A @ truth.a_free, scenario.rank)
     velocity_rows, remarks = at_start.velocity_rows(truth.passive, servo)
     integrable = at_start.integrable(servo, velocity_rows)

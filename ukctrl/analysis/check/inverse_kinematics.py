@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import least_norm_into
-from ukctrl.core.algebra.rank_policy import RANK
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
 from ukctrl.core.extremes import first_largest
@@ -35,17 +35,18 @@ class Walk(NamedTuple):
     """When the rows can be kept no longer [s]; None where the walk has reached its goal."""
 
 
-def walk(stack: Stack, q: Vector, times: Vector) -> Walk:
+def walk(stack: Stack, q: Vector, times: Vector, rank: RankPolicy = RANK) -> Walk:
     """Follow holonomic rows from configuration to configuration, by the smallest joint motion.
 
     Args:
         stack: The rows of the task and the passive ones.
         q: Configuration near the first one, shape ``(nq,)``.
         times: When to stop by, evenly spaced, shape ``(n,)`` [s].
+        rank: When rows count as dependent.
     """
     robot, first = stack.robot, float(times[0])
     try:
-        here = solve_start(stack, q, np.zeros(robot.nv), first).q
+        here = solve_start(stack, q, np.zeros(robot.nv), first, rank=rank).q
     except StartError:
         return Walk(times[:0], np.zeros((0, robot.nq)), first)
     snapshot = robot.snapshot(here)
@@ -56,7 +57,7 @@ def walk(stack: Stack, q: Vector, times: Vector) -> Walk:
         while t < goal:
             target = min(t + step, goal)
             try:
-                ahead = solve_positions(stack, snapshot, here, target)
+                ahead = solve_positions(stack, snapshot, here, target, rank=rank)
                 leapt = float(np.abs(robot.difference(here, ahead)).max()) > LEAP
             except StartError:
                 leapt = True
@@ -70,7 +71,7 @@ def walk(stack: Stack, q: Vector, times: Vector) -> Walk:
     return Walk(times, np.array(found), None)
 
 
-def rates(stack: Stack, path: Walk) -> tuple[Matrix, Matrix]:
+def rates(stack: Stack, path: Walk, rank: RankPolicy = RANK) -> tuple[Matrix, Matrix]:
     r"""Return the velocities and accelerations of a walk, shape ``(k, nv)`` each.
 
     Near a knot $q(t) = q_k \oplus \xi(t)$, and there $v = \dot\xi$ and $a = \ddot\xi$ exactly,
@@ -86,10 +87,10 @@ def rates(stack: Stack, path: Walk) -> tuple[Matrix, Matrix]:
     for k, t in enumerate(path.t.tolist()):
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
-        v[k] -= _least_norm(rows.A, rows.beta)
+        v[k] -= _least_norm(rows.A, rows.beta, rank)
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
-        a[k] -= _least_norm(rows.A, rows.A @ a[k] - rows.b)
+        a[k] -= _least_norm(rows.A, rows.A @ a[k] - rows.b, rank)
     return v, a
 
 
@@ -118,9 +119,9 @@ def time_derivatives(t: Vector, values: Matrix) -> tuple[Matrix, Matrix]:
     return first, second
 
 
-def _least_norm(A: Matrix, d: Vector) -> Vector:
+def _least_norm(A: Matrix, d: Vector, rank: RankPolicy) -> Vector:
     x: Vector = np.empty(A.shape[1])
-    least_norm_into(A, d, RANK.passive, x)
+    least_norm_into(A, d, rank.passive, x)
     return x
 
 

@@ -55,7 +55,8 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
         )
         yield Verdict("note", "motion", text)
     weak = along.weak_grip
-    if weak is not None and weak.hold == "weak":
+    held = {row.name for row in rows if row.relative_degree in (1, 2)}  # of others it is told
+    if weak is not None and (weak.hold == "weak" or weak.row in held):
         level = grave if weak.weakest < THROUGH else _near(weak.weakest)
         yield Verdict(level if controller.needs_grip else "note", "grip", weak.text)
     if along.ranks is not None:

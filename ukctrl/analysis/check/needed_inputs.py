@@ -86,10 +86,8 @@ def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
 
 def _inverse(dynamics: Dynamics, a: Vector) -> tuple[Vector, float, int]:
     """Return the smallest input that gives an acceleration, what share it misses, and where."""
-    asked = a - dynamics.a_free
-    u: Vector = np.asarray(np.linalg.lstsq(dynamics.G, asked, rcond=1e-10)[0], dtype=np.float64)
-    left = asked - dynamics.G @ u
-    L = dynamics.L
+    u, L = dynamics.least_input(a), dynamics.L
+    left = a - dynamics.a_free - dynamics.G @ u
     whole = float(np.linalg.norm(L.T @ a) + np.linalg.norm(L.T @ dynamics.a_free)) + 1e-6
     return u, float(np.linalg.norm(L.T @ left)) / whole, first_largest(np.abs(L.T @ left))
 
@@ -154,7 +152,7 @@ def another_serves(loop: Loop, motion: Motion, needed: Matrix, low: Matrix, high
         dynamics = loop.truth_at(t)
         dynamics.move(t, motion.q[k], motion.v[k])
         L, asked = dynamics.L, motion.a[k] - dynamics.a_free
-        if np.linalg.matrix_rank(dynamics.G) == robot.nu or (low[k] >= high[k]).any():
+        if dynamics.reached().shape[1] == robot.nu or (low[k] >= high[k]).any():
             return False
         solved = lsq_linear(L.T @ dynamics.G, L.T @ asked, bounds=(low[k], high[k]), tol=1e-12)
         size = np.linalg.norm(L.T @ motion.a[k]) + np.linalg.norm(L.T @ dynamics.a_free) + 1e-6

@@ -141,11 +141,9 @@ class _Knots:
             A = A - (A @ held.T) @ held
         self.A[k] = A
         self.passive_rank[k] = dynamics.passive_rank
-        G = dynamics.L.T @ dynamics.G
-        if G.size:
-            U, sigma, _ = np.linalg.svd(G / (np.linalg.norm(G, axis=0) + 1e-300))
-            self.driven[k] = np.count_nonzero(sigma > 1e-9 * sigma.max(initial=0.0))
-            self.Q[k, :, : self.driven[k]] = U[:, : self.driven[k]]
+        reached = dynamics.reached()
+        self.driven[k] = reached.shape[1]
+        self.Q[k, :, : self.driven[k]] = reached
 
 
 def _held(dynamics: Dynamics) -> tuple[Matrix, Vector]:

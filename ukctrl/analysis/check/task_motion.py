@@ -32,6 +32,7 @@ from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.robot import links_alone
 from ukctrl.simulation.loop import Loop
+from ukctrl.uk import rank_report
 
 Kind = Literal["joint motion", "law", "plan", "path alone", "none"]
 
@@ -168,7 +169,7 @@ def _walked(task: Task, controller: Controller) -> Motion:
     for kept in range(len(levels), 0, -1):
         servo = [part for level in levels[:kept] for part in level]
         stack = Stack((*passive, *servo), robot)
-        reached = walk(stack, task.q, times)
+        reached = walk(stack, task.q, times, task.rank)
         if best is None or reached.end is None:
             best = stack, reached
         if reached.end is None:
@@ -187,7 +188,7 @@ def _walked(task: Task, controller: Controller) -> Motion:
     if not len(reached.t):
         none = _none(robot.nq, robot.nv, stop.text if stop else "")
         return dc.replace(none, stop=stop, yields=yields)
-    v, a = rates(stack, reached)
+    v, a = rates(stack, reached, task.rank)
     t, q = reached.t, reached.q
     return Motion(kind="joint motion", t=t, q=q, v=v, a=a, stop=stop, yields=yields)
 
@@ -234,7 +235,7 @@ def _undriven(task: Task, path: Motion) -> str:
     mobility = robot.nv - dynamics.passive_rank
     if robot.elastic is not None:
         mobility -= len(robot.elastic.motors)
-    driven = int(np.linalg.matrix_rank(dynamics.G)) if robot.nu else 0
+    driven = dynamics.reached().shape[1]
     if driven >= mobility:
         return ""
     return f"the task leaves freedoms open that no motor decides: {driven} of {mobility} are driven"
@@ -244,8 +245,8 @@ def _full_grip(loop: Loop) -> bool:
     truth, servo = loop.truth, loop.recorder.servo
     truth.move(loop.t0, loop.state.q, loop.state.v)
     A = servo.write(truth.snapshot).A
-    H = truth.servo_matrix(A)
-    return bool(np.linalg.matrix_rank(H) == np.linalg.matrix_rank(A))
+    names = servo.names
+    return truth.servo_report(A, names).rank == rank_report(A, names, truth.rank.servo).rank
 
 
 def _unit(A: Matrix) -> Matrix:

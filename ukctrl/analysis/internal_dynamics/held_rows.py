@@ -25,7 +25,7 @@ from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import FreeDirections, Linearizer
-from ukctrl.mechanics.start import solve_start
+from ukctrl.mechanics.start import Start, solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.plants_over_time import passive_gains
 from ukctrl.simulation.loop.start_state import start_state
@@ -95,7 +95,9 @@ class Held:
         self.positional = np.concatenate([passive_kept, self.servo.holonomic])
         self._ahead, self._near = Stack(scenario.servo, robot), robot.snapshot(robot.neutral)
         t = scenario.start.t
-        q, v, _ = start_state(scenario.start, robot, self.whole.constraints, scenario.seed)
+        q, v, _ = start_state(
+            scenario.start, robot, self.whole.constraints, scenario.seed, scenario.rank
+        )
         self.given = (q, v)
         """The start as the scenario has it."""
         task = Task(
@@ -122,7 +124,7 @@ class Held:
         Raises:
             StartError: No state near it keeps them.
         """
-        start = solve_start(self.whole, *self.given, self.scenario.start.t)
+        start = self.nearest(*self.given, self.scenario.start.t)
         return start.q, start.v
 
     def input(self, t: float, q: Vector, v: Vector) -> Vector:
@@ -175,6 +177,10 @@ class Held:
     def _at_rest(self, rows: Rows, v: Vector) -> Vector:
         slip: Vector = np.where(self.servo.holonomic, rows.A @ v, rows.beta)
         return slip
+
+    def nearest(self, q: Vector, v: Vector, t: float) -> Start:
+        """Return the state near one that keeps all rows."""
+        return solve_start(self.whole, q, v, t, rank=self.scenario.rank)
 
     def coordinates(self, t: float, q: Vector, v: Vector) -> Coordinates:
         """Return coordinates of the states that keep all rows, about one of them."""
@@ -232,11 +238,11 @@ class Held:
         dynamics.move(t, q, v)
         A = self.servo.write(dynamics.snapshot).A
         A_p = dynamics.passive.rows.A
-        rtol, servo = dynamics.rank.passive, dynamics.rank.servo
+        rtol = dynamics.rank.passive
         before = len(FreeDirections(dynamics.L, A_p, rtol).chosen)
         after = len(FreeDirections(dynamics.L, np.vstack([A_p, A]), rtol).chosen)
         held = dynamics.servo_report(A, self.servo.names).rank
-        motors = int(np.linalg.matrix_rank(dynamics.G, rtol=servo)) if dynamics.G.size else 0
+        motors = dynamics.reached().shape[1]
         return Grip(before - after, held, motors - held)
 
 

@@ -12,7 +12,6 @@ from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.extremes import first_largest
-from ukctrl.mechanics.start import solve_start
 
 PUSH = 1e-4
 """How far the start is moved beside the motion, in every internal coordinate [rad, m, per s]."""
@@ -91,7 +90,7 @@ def motion(held: Held, q: Vector, v: Vector, x: Coordinates, duration: float) ->
     beside = np.zeros((0, n + robot.nq))
     if x.size:
         try:
-            near = solve_start(held.whole, robot.integrate(q, step[:n]), v + step[n:], t0)
+            near = held.nearest(robot.integrate(q, step[:n]), v + step[n:], t0)
             beside, reason = follow(held, near.q, near.v, times)
             ended = ended or reason
         except UkctrlError as error:

@@ -19,7 +19,6 @@ from ukctrl.analysis.internal_dynamics.modes import Poles
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.mechanics.start import solve_start
 
 LOOKS = 512
 """At how many times the path is looked at for its period."""
@@ -109,7 +108,7 @@ def periodic(held: Held, q: Vector, v: Vector, period: float) -> Periodic | None
     robot, n, t0 = held.robot, held.robot.nv, held.scenario.start.t
 
     def later(x: Vector) -> Vector:
-        near = solve_start(held.whole, robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
+        near = held.nearest(robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
         states, ended = follow(held, near.q, near.v, np.array([t0, t0 + period]))
         if len(states) < 2:
             raise NoReturn(ended)
@@ -137,7 +136,7 @@ def periodic(held: Held, q: Vector, v: Vector, period: float) -> Periodic | None
                     multipliers=multipliers[order],
                 )
             x: Vector = np.asarray(np.linalg.lstsq(np.eye(own.size) - turned, off, rcond=1e-6)[0])
-            near = solve_start(held.whole, robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
+            near = held.nearest(robot.integrate(q, step(x)[:n]), v + step(x)[n:], t0)
             q, v = near.q, near.v
     except (UkctrlError, ArithmeticError, np.linalg.LinAlgError):
         return None

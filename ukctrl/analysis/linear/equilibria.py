@@ -161,7 +161,9 @@ class _Search:
         self._passive = Stack(passive, self.robot)
         self._servo = Stack(scenario.servo if on_task else (), self.robot)
         every = (*passive, *scenario.servo)
-        self.start, _, _ = start_state(scenario.start, self.robot, every, scenario.seed)
+        self.start, _, _ = start_state(
+            scenario.start, self.robot, every, scenario.seed, scenario.rank
+        )
         self._dynamics = Dynamics(self.robot, scenario.rank, Gains(0.0, 0.0))
         self._linearizer = Linearizer(self.robot, scenario.rank)
         self.freedoms = self.robot.nv

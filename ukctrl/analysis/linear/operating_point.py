@@ -75,9 +75,11 @@ def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
     t = scenario.start.t
     robot = plant_at(scenario, t)
     passive = passive_constraints(robot)
-    q, v, _ = start_state(scenario.start, robot, (*passive, *scenario.servo), scenario.seed)
+    q, v, _ = start_state(
+        scenario.start, robot, (*passive, *scenario.servo), scenario.seed, scenario.rank
+    )
     if passive:
-        q, v, *_ = solve_start(Stack(passive, robot), q, v, t)
+        q, v, *_ = solve_start(Stack(passive, robot), q, v, t, rank=scenario.rank)
     if not v.any():
         try:
             u = equilibrium(robot, q, t)

@@ -22,7 +22,7 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra import kernels, kernels_large
-from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.answer_checks import missed, raise_if_missed
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.fields import ByName, spec
@@ -244,8 +244,8 @@ class _Bounded(Allocator):
             raise GainError(SINGULAR)
         if rank_or_failure < len(demand) and self._levels is None:
             raise_if_missed(A, demand, a_free, miss, rank_or_failure, self._rank, self._names)
-        rounding = self._rank.reach * (1.0 + np.abs(demand).max(initial=0.0))
-        served = rank_or_failure == len(demand) or np.abs(miss).max() <= rounding
+        served = rank_or_failure == len(demand)
+        served = served or not missed(A, demand, a_free, miss, self._rank).any()
         if served and (u >= low).all() and (u <= high).all():
             self._account = _Account(1.0, self._none, miss)
             return u

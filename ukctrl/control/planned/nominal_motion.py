@@ -110,7 +110,7 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
     u = []
     for k, t in enumerate(times.tolist()):
         dynamics.move(t, q[k], v[k])
-        u_k = np.linalg.lstsq(dynamics.G, a[k] - dynamics.a_free, rcond=None)[0]
+        u_k = dynamics.least_input(a[k])
         u.append(u_k)
         miss = np.abs(dynamics.acceleration(u_k) - a[k])
         size = np.abs(a[k]).max() + np.abs(dynamics.a_free).max() + 1.0
@@ -198,7 +198,7 @@ def knots_by_law(
 
     robot = task.robot
     every = (*passive_constraints(robot), *task.servo)
-    begin = solve_start(Stack(every, robot), task.q, task.v, task.start)
+    begin = solve_start(Stack(every, robot), task.q, task.v, task.start, rank=task.rank)
     law = controller.start(task)
     if law.switches:
         raise InputError("controller.along must be a law without modes; this one switches.")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
-from ukctrl.core.arrays import Array, Matrix, Vector
+from ukctrl.core.arrays import Array, Flags, Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
@@ -20,6 +20,8 @@ from ukctrl.core.errors import (
     SingularMass,
 )
 
+DRIFT_ROUNDING = 1e-12
+"""Part of the motion without inputs that rounding leaves: of masses, closures and products."""
 CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
 """What rounding may make of forces that cancel, for each coordinate."""
 DEFINITE = 1e-13
@@ -118,7 +120,7 @@ def raise_if_conflicting(
     miss = np.abs(A @ a - b)
     bound = allowed
     if bound is None:  # a row that is only rounding beside the longest one holds by itself
-        bound = _tolerance(A, b, a, rank) + NOTHING * np.abs(A).max() * np.abs(a).sum()
+        bound = _allowed(A, b, np.abs(a), rank) + NOTHING * np.abs(A).max() * np.abs(a).sum()
     if load is not None and (miss > bound).any():
         bound = bound + _cancelled(*load, A)
     bad = np.flatnonzero(~(miss <= bound))  # NaN is bad too
@@ -152,7 +154,7 @@ def raise_if_missed(
     advice: str | None = None,
 ) -> None:
     """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
-    bad = np.flatnonzero(~(np.abs(miss) <= _tolerance(A, b, a_free, rank)))  # NaN is bad too
+    bad = np.flatnonzero(missed(A, b, a_free, miss, rank))
     if bad.size:
         names = row_names(rows, len(b))
         if advice is None and found < len(b) and unit_rank(A, rank.servo) <= found:
@@ -169,9 +171,19 @@ def unit_rank(A: Matrix, tolerance: float) -> int:
     return int(np.linalg.matrix_rank(unit, tol=tolerance)) if unit.size else 0
 
 
-def _tolerance(A: Matrix, b: Vector, a: Vector, rank: RankPolicy) -> Vector:
+def missed(A: Matrix, b: Vector, a_free: Vector, miss: Vector, rank: RankPolicy) -> Flags:
+    """Return which servo rows miss by more than what they ask for explains, shape ``(m,)``.
+
+    How fast the robot moves without inputs is no excuse: of that only rounding is allowed.
+    """
+    drift = DRIFT_ROUNDING / rank.reach * np.abs(a_free)
+    over: Flags = ~(np.abs(miss) <= _allowed(A, b, drift, rank))  # NaN is over too
+    return over
+
+
+def _allowed(A: Matrix, b: Vector, size: Vector, rank: RankPolicy) -> Vector:
     """Return how far each row may be missed: relative to its own terms, so that units cancel."""
-    return rank.reach * (np.abs(b) + np.abs(A) @ (np.abs(a) + SMALL_ACCELERATION))
+    return rank.reach * (np.abs(b) + np.abs(A) @ (size + SMALL_ACCELERATION))
 
 
 def row_names(rows: Sequence[str] | None, count: int) -> Sequence[str]:

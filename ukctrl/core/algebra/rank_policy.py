@@ -19,14 +19,16 @@ class RankPolicy:
 
     servo: Threshold = 1e-9
     """A servo row, scaled to unit length, is dependent when less than this is left of it outside
-    the span of the others; and without grip when ``|H_i|`` is less than this of ``|A_i| |G|``."""
+    the span of the others; and lost when ``|H_i|`` is less than this of what the motors could do
+    were the robot free, ``|A_i| |M^-1 B|`` in lengths measured by the mass matrix."""
     passive: Threshold = 1e-4
     """A direction that passive rows constrain counts as none when its singular value, of rows
     scaled to unit length in mass-weighted coordinates, is less than this; fully from ten times
     this on, and by a smooth weight between. It must sit well above the closure error that
     integration leaves, or a redundant row of a linkage is taken for an independent one."""
     reach: Threshold = 1e-8
-    """A row is missed by more than this fraction of its terms ``|b| + |A| |a|``."""
+    """A row is missed by more than this fraction of its terms: of ``|b|``, and of ``|A| |a|`` of a
+    passive one. How the robot moves without inputs does not loosen what servo rows are held to."""
 
 
 RUN_RANK = RankPolicy()

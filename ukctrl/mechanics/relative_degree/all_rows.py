@@ -229,7 +229,7 @@ def _nearby(
     z = NEARBY * rng.uniform(-1.0, 1.0, 2 * robot.nv + U.size)
     q, v, U = array.moved(q, v, U, z)
     if len(dynamics.passive):
-        solved = solve_start(dynamics.passive, q, v, t)
+        solved = solve_start(dynamics.passive, q, v, t, rank=dynamics.rank)
         q, v = solved.q, solved.v
     return q, v, U
 

@@ -221,7 +221,7 @@ def _neighbours(dynamics: Dynamics, t: float, q: Vector, v: Vector) -> list[tupl
         q_near, v_near = robot.integrate(q, step), v + push
         if len(dynamics.passive):
             try:
-                solved = solve_start(dynamics.passive, q_near, v_near, t)
+                solved = solve_start(dynamics.passive, q_near, v_near, t, rank=dynamics.rank)
             except UkctrlError:
                 continue
             q_near, v_near = solved.q, solved.v

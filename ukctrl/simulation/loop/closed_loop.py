@@ -133,7 +133,9 @@ class Loop:
         self.belief = self.truth if same else Dynamics(believed, rank, gains)
         servo = Stack(scenario.servo, self.robot)
         every = (*self.truth.passive.constraints, *scenario.servo)
-        q, v, self.moved = start_state(scenario.start, self.robot, every, scenario.seed)
+        q, v, self.moved = start_state(
+            scenario.start, self.robot, every, scenario.seed, scenario.rank
+        )
         task = Task(
             robot=believed,
             servo=scenario.servo,

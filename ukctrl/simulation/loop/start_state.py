@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.expression.units import constant
@@ -23,7 +24,11 @@ NOT_UNIT = 1e-3
 
 
 def start_state(
-    start: StartState, robot: Robot, constraints: Sequence[Constraint], seed: int = 0
+    start: StartState,
+    robot: Robot,
+    constraints: Sequence[Constraint],
+    seed: int = 0,
+    rank: RankPolicy = RANK,
 ) -> tuple[Vector, Vector, dict[str, float]]:
     """Return ``q``, ``v``, and how far they were moved onto the constraints, where asked for.
 
@@ -50,7 +55,7 @@ def start_state(
     with blaming("start.hold"):
         held = [dof_index(robot, name) for name in start.hold]
     stack = Stack(constraints, robot)
-    solved = solve_start(stack, q, v, start.t, held, home)
+    solved = solve_start(stack, q, v, start.t, held, home, rank)
     _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
     return solved.q, solved.v, solved.moved(robot)
 

@@ -223,7 +223,7 @@ class ServoDae(Inversion):
         require_plannable(task.duration, self.step, "along.step", self.stages)
         equations = Equations(task, self.kind)
         every = Stack((*passive_constraints(task.robot), *task.servo), task.robot)
-        near = solve_start(every, task.q, task.v, task.start)
+        near = solve_start(every, task.q, task.v, task.start, rank=task.rank)
         require_low(equations, task, near.q, near.v, self.kind)
         corners = breaks(task.servo, task.start, task.start + task.duration)
         step = dividing(self.step, [t - task.start for t in corners])
