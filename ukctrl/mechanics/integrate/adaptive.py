@@ -6,12 +6,13 @@ the integrator leaves of it is removed when the state is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.differences import state_jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import NotFinite
 from ukctrl.mechanics.integrate.integrator import (
@@ -26,6 +27,9 @@ from ukctrl.mechanics.integrate.integrator import (
 )
 from ukctrl.robot import Robot
 
+Slopes = Callable[[float, Vector, Vector, Vector], Matrix | None]
+"""Returns the Jacobian of the rates with ``(dq, v, memory)``, ``dq`` along the tangent, at
+``t, q, v, memory``; None where differences must do."""
 FIRST_STEP = 1e-6
 """First step where SciPy cannot choose one, as a fraction of the interval."""
 
@@ -61,8 +65,10 @@ class Adaptive(Integrator):
         atol: float,
         max_step: float,
         correction: Correction | None = None,
+        jacobian: Slopes | None = None,
     ) -> None:
         super().__init__(system, robot, correction)
+        self._jacobian = jacobian
         self._method, self._rtol, self._atol, self._max_step = method, rtol, atol, max_step
         self._nq, self._end = robot.nq, robot.nq + robot.nv
         # An explicit method survives a bad trial step: it is rejected and shortened.
@@ -96,6 +102,7 @@ class Adaptive(Integrator):
                 rtol=self._rtol,
                 atol=self._atol,
                 max_step=self._max_step,
+                **({} if self._forgiving else {"jac": self._slopes}),
             )
         if self._forgiving and not np.isfinite(solver.h_abs):
             # The trial that chooses the first step met a fault; SciPy would look for ever.
@@ -169,6 +176,45 @@ class Adaptive(Integrator):
         solver.f = self._rate(solver.t, solver.y)
         if self._fault is not None:
             raise self._fault
+
+    def _slopes(self, t: float, y: Vector) -> Matrix:
+        """Return the Jacobian of `_rate`, shape ``(n, n)``.
+
+        SciPy's own differences choose a step by how much it changes, and raise that of a column
+        which is always zero, as a cyclic coordinate has, tenfold each time until it is infinite.
+        """
+        nq, end = self._nq, self._end
+        known = None
+        if self._jacobian is not None:
+            q = self.robot.normalize(y[:nq])
+            known = self._jacobian(t, q, y[nq:end], y[end:])
+        if known is None:
+            J = state_jacobian(lambda x: self._rate(t, x), y, end)
+        else:
+            J = self._on_coordinates(known, q, y[nq:end])
+        if not np.isfinite(J).all():
+            raise self._fault or IntegrationFailed(
+                f"the equations of motion have no derivative at t = {t:.6g} s."
+            )
+        return J
+
+    def _on_coordinates(self, known: Matrix, q: Vector, v: Vector) -> Matrix:
+        r"""Return the Jacobian with the entries of ``q``, given that along its tangent.
+
+        $\dot q = N(q) v$, and $\delta q$ is the part of a change of ``q`` in the columns of $N$.
+        """
+        nq, n = self._nq, len(v)
+        rate = self.robot.coordinate_rate
+        J: Matrix = np.zeros((nq + len(known), nq + known.shape[1] - n))
+        J[nq:, nq:] = known[:, n:]
+        if self.flat:
+            J[:nq, nq : nq + n], J[nq:, :nq] = np.eye(n), known[:, :n]
+            return J
+        N = np.column_stack([rate(q, axis) for axis in np.eye(n)])
+        J[:nq, nq : nq + n] = N
+        J[:nq, :nq] = state_jacobian(lambda x: rate(self.robot.normalize(x), v), q, nq)
+        J[nq:, :nq] = known[:, :n] @ np.linalg.pinv(N)
+        return J
 
     def _split(self, y: Vector) -> State:
         q = y[: self._nq]
