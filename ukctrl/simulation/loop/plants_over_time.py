@@ -141,8 +141,9 @@ def integrator(
         jacobian: Of the rates, where it is known, for implicit methods.
     """
     chosen, robot = scenario.integrator, truth.robot
-    projected = scenario.stabilisation.kind == "projection" and len(truth.passive) > 0
-    correction = Projector(truth) if projected else None
+    projected = scenario.stabilisation.kind == "projection"
+    onto = Projector(truth) if len(truth.passive) else None
+    correction = onto if projected else None
     if chosen.step is not None:
         quick = None
         if held is not None and HeldStep.suits(truth):
@@ -157,6 +158,7 @@ def integrator(
         max_step=chosen.max_step or _longest_step(scenario),
         correction=correction,
         jacobian=jacobian,
+        onto=onto,
     )
 
 
