@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_stabilisation import PARALLEL, UNEQUAL, fall, five_bar, pendulum
 
 from ukctrl import Scenario, simulate
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 from ukctrl.mechanics.integrate.step_over import MOST_STUCK, StepOver
 from ukctrl.papers import parallelogram
-from ukctrl.simulation.scenario import Integrator
 
 CASE = Path(__file__).parent / "integrators" / "nfourbar.toml"
 SQUARE = 9.81 * (3 / 2 + 2) / (3 / 3 + 2)
@@ -39,30 +37,6 @@ def test_a_linkage_passes_its_singular_positions_as_one_pendulum(rtol, atol, kin
     assert np.ptp(exact) > 4.0 * np.pi  # aligned twice a turn
     off = np.abs(run["q"][:, 0] - (0.5 * np.pi - exact))
     assert off[-1] < atol, off[-1]
-
-
-@pytest.mark.parametrize(
-    ("bodies", "degrees", "rate"),
-    [
-        (UNEQUAL, -90, 10),
-        (UNEQUAL, -90, 11),
-        (PARALLEL, -90, 10),
-        pytest.param(UNEQUAL, -90, 9, marks=pytest.mark.slow),
-        pytest.param(UNEQUAL, -90, 12, marks=pytest.mark.slow),
-    ],
-)
-def test_true_rows_are_never_called_contradictory_at_the_default_tolerance(bodies, degrees, rate):
-    run = simulate(fall(degrees, rate, five_bar(*bodies)))
-    assert run.status == "completed", run.message
-    np.testing.assert_allclose(run["q"][-1, 2], pendulum(run, *bodies), rtol=0.0, atol=2e-5)
-
-
-@pytest.mark.parametrize("method", ["RK45", "DOP853"])
-def test_a_method_that_need_not_step_over_anything_has_the_bits_of_before(method, monkeypatch):
-    scenario = fall(-45, duration=2.0, integrator=Integrator(method=method))
-    watched = simulate(scenario)
-    monkeypatch.setattr(StepOver, "watch", lambda self, solver: (solver, False))
-    assert simulate(scenario).identical(watched)
 
 
 def test_a_method_that_finds_no_way_across_ends_and_says_where_and_what_to_do(monkeypatch):
