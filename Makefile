@@ -20,6 +20,8 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python3
 
 export MPLBACKEND ?= Agg
 export NO_MKDOCS_2_WARNING := 1
+# The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help demo test lint type fast slow portable fuzz kill docs bench peers clean
 

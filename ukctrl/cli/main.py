@@ -24,7 +24,7 @@ from ukctrl.cli.sweep import sweep
 from ukctrl.cli.terminal.lines import notice, write
 from ukctrl.cli.tune import tune
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.own_processes import out_of_the_folder
+from ukctrl.core.own_processes import collect_seldom, out_of_the_folder
 
 app = typer.Typer(
     name="ukctrl",
@@ -90,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     Args:
         arguments: What stands after ``ukctrl``; absent: the process's own arguments.
     """
+    collect_seldom()
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")

@@ -33,7 +33,13 @@ def little(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["scara-helix", "five-bar", "scara-helix-bench", "elastic-arm-middle"]
+    "name",
+    [
+        "scara-helix",
+        pytest.param("five-bar", marks=pytest.mark.slow),
+        "scara-helix-bench",
+        "elastic-arm-middle",
+    ],
 )
 def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, tmp_path):
     scenario = Scenario.load(name, SHORT)

@@ -16,7 +16,7 @@ from typing import Any, final
 
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.files.plugins import reload_files
-from ukctrl.core.own_processes import machine_failed
+from ukctrl.core.own_processes import collect_seldom, machine_failed
 from ukctrl.studies.batch.same_numbers import origin_here, refusal, this_process
 from ukctrl.studies.batch.task import Lost, Task, Watch, error_text
 
@@ -138,6 +138,7 @@ def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     """Make this process a worker, which ends when its owner does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_owner, daemon=True).start()
+    collect_seldom()
     warnings.simplefilter("ignore")  # what NumPy mutters of a run that diverges, its status says
     reload_files(files)
     _HERE.board = board
