@@ -5,15 +5,19 @@ Three cranks of a parallelogram linkage move as one pendulum, whose angle is kno
 
 from __future__ import annotations
 
+import dataclasses as dc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, simulate
+from ukctrl import Robot, Scenario, simulate
+from ukctrl.control import NoControl
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 from ukctrl.mechanics.integrate.step_over import MOST_STUCK, StepOver
 from ukctrl.papers import parallelogram
+from ukctrl.robot import Options
+from ukctrl.simulation.scenario import Integrator, StartState, Timing
 
 CASE = Path(__file__).parent / "integrators" / "nfourbar.toml"
 SQUARE = 9.81 * (3 / 2 + 2) / (3 / 3 + 2)
@@ -68,3 +72,47 @@ def test_so_many_steps_that_hardly_move_on_end_a_run():
     with pytest.raises(IntegrationFailed, match=r"closures, a = 0\.25, which"):
         over.watch(solver)
     np.testing.assert_allclose(solver.t, MOST_STUCK * 1e-12, rtol=1e-9)
+
+
+LIMIT = '<limit lower="-1e30" upper="1e30" effort="1e30" velocity="1e30"/>'
+
+
+def crank_and_rod():
+    """Two bars of 1 m and 1 kg, the end of the second on a rail through the pivot of the first."""
+    links = "".join(
+        f'<link name="{name}"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>'
+        '<inertia ixx="1e-3" iyy="0.08" izz="0.08" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        for name in "ab"
+    )
+    joints = "".join(
+        f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{x} 0 0"/><axis xyz="0 0 1"/>{LIMIT}</joint>'
+        for name, parent, child, x in (("crank", "ground", "a", 0), ("rod", "a", "b", 1))
+    )
+    robot = Robot.build(
+        f'<robot name="slider_crank"><link name="ground"/>{links}{joints}</robot>',
+        Options(gravity=(0.0, -9.81, 0.0), actuator=[]),
+    )
+    rail = {"kind": "expression", "phi": "sin(crank) + sin(crank + rod)", "name": "rail"}
+    return dc.replace(robot, passive=(rail,))
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-12])
+def test_a_crank_as_long_as_its_rod_passes_the_moment_when_both_are_upright(rtol):
+    """There the only row vanishes: the slider could stand still at the pivot while both turn."""
+    angle, rate = np.radians(80.0), 4.0
+    run = simulate(
+        Scenario(
+            title="slider-crank",
+            robot=crank_and_rod(),
+            servo=(),
+            controller=NoControl(),
+            start=StartState(q=(angle, -2.0 * angle), v=(rate, -2.0 * rate)),
+            timing=Timing(duration=3.0),
+            integrator=Integrator(rtol=rtol, atol=0.1 * rtol),
+        )
+    )
+    assert run.status == "completed", run.message
+    crank, rod = run["q"].T
+    np.testing.assert_allclose(rod, -2.0 * crank, rtol=0.0, atol=1e-4)  # it never folds
+    assert np.ptp(crank) > 4.0 * np.pi
