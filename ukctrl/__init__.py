@@ -63,10 +63,10 @@ if TYPE_CHECKING:
     from ukctrl.simulation.loop import Loop
     from ukctrl.simulation.result import metrics
     from ukctrl.simulation.result.result import Result
+    from ukctrl.simulation.result.verdicts import judge
     from ukctrl.simulation.scenario import Scenario
     from ukctrl.simulation.scenario.part_kinds import part_kinds
     from ukctrl.simulation.simulate import simulate
-    from ukctrl.simulation.verdicts import judge
     from ukctrl.studies import insight, tuning
     from ukctrl.studies.comparison.compare import compare
     from ukctrl.studies.comparison.comparison import Comparison
@@ -116,7 +116,7 @@ _NAMES = {
     "simulation.scenario": "Scenario",
     "simulation.scenario.part_kinds": "part_kinds",
     "simulation.simulate": "simulate",
-    "simulation.verdicts": "judge",
+    "simulation.result.verdicts": "judge",
     "studies.comparison.compare": "compare",
     "studies.comparison.comparison": "Comparison",
     "studies.comparison.comparison_page": "write_comparison",

@@ -192,7 +192,8 @@ def test_a_run_leaves_its_files(ukctrl, tmp_path):
     assert result.status == "completed"
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert list(summary) == [
-        "scenario", "robot", "controller", "status", "message", "metrics", "provenance",
+        "scenario", "robot", "controller", "status", "message", "verdict", "verdict_reasons",
+        "metrics", "provenance",
     ]  # fmt: skip
     assert (summary["scenario"], summary["robot"]) == ("scara-helix", "scara")
     assert summary["metrics"]["peak_phi"] < 1e-8

@@ -9,7 +9,7 @@ from ukctrl.control import Servo
 from ukctrl.control.allocation.null_space import Damping
 from ukctrl.core.errors import InputError
 from ukctrl.reports.run_page import html, pictures
-from ukctrl.simulation.verdicts import headline, judge
+from ukctrl.simulation.result.verdicts import headline, judge
 
 pytestmark = pytest.mark.portable
 

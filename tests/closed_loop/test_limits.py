@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario, simulate
-from ukctrl.simulation.verdicts import judge
-from ukctrl.simulation.verdicts.law_verdicts import concessions, spells
+from ukctrl.simulation.result.verdicts import judge
+from ukctrl.simulation.result.verdicts.law_verdicts import concessions, spells
 
 pytestmark = pytest.mark.portable
 

@@ -10,8 +10,8 @@ from ukctrl.control import NoControl
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Options
+from ukctrl.simulation.result.verdicts import judge
 from ukctrl.simulation.scenario import StartState, Timing
-from ukctrl.simulation.verdicts import judge
 
 pytestmark = pytest.mark.portable
 

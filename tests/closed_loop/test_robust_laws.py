@@ -5,7 +5,7 @@ import pytest
 
 from ukctrl import Scenario, simulate
 from ukctrl.reports import plot
-from ukctrl.simulation.verdicts.law_verdicts import concessions
+from ukctrl.simulation.result.verdicts.law_verdicts import concessions
 
 pytestmark = pytest.mark.portable
 

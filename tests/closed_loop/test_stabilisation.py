@@ -15,6 +15,7 @@ from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.control import NoControl
 from ukctrl.core.errors import ConflictingConstraints, InputError
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate.step_over import StepOver
 from ukctrl.robot import Options
 from ukctrl.robot.schema.robot_file import ExtraFrame
 from ukctrl.simulation.scenario import Integrator, Stabilisation, StartState, Timing
@@ -125,6 +126,30 @@ def test_the_linkage_keeps_its_energy_for_20_s_through_singular_positions(bodies
 )
 def test_so_it_does_from_every_start(bodies, degrees, rate):
     test_the_linkage_keeps_its_energy_for_20_s_through_singular_positions(bodies, degrees, rate)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "degrees", "rate"),
+    [
+        (UNEQUAL, -90, 10),
+        (UNEQUAL, -90, 11),
+        (PARALLEL, -90, 10),
+        pytest.param(UNEQUAL, -90, 9, marks=pytest.mark.slow),
+        pytest.param(UNEQUAL, -90, 12, marks=pytest.mark.slow),
+    ],
+)
+def test_true_rows_are_never_called_contradictory_at_the_default_tolerance(bodies, degrees, rate):
+    run = simulate(fall(degrees, rate, five_bar(*bodies)))
+    assert run.status == "completed", run.message
+    np.testing.assert_allclose(run["q"][-1, 2], pendulum(run, *bodies), rtol=0.0, atol=2e-5)
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853"])
+def test_a_method_that_need_not_step_over_anything_has_the_bits_of_before(method, monkeypatch):
+    scenario = fall(-45, duration=2.0, integrator=Integrator(method=method))
+    watched = simulate(scenario)
+    monkeypatch.setattr(StepOver, "watch", lambda self, solver: (solver, False))
+    assert simulate(scenario).identical(watched)
 
 
 def test_the_redundant_row_is_named_and_the_decision_recorded():

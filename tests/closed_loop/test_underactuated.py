@@ -12,7 +12,7 @@ from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.mechanics.constraints import EnergyFollows, JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
-from ukctrl.simulation.verdicts import judge
+from ukctrl.simulation.result.verdicts import judge
 
 pytestmark = pytest.mark.portable
 

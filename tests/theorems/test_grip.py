@@ -12,7 +12,7 @@ from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.verdicts.weak_grip import cost
+from ukctrl.simulation.result.verdicts.weak_grip import cost
 
 pytestmark = pytest.mark.portable
 

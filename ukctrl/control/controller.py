@@ -87,6 +87,13 @@ class Law(abc.ABC):
             InfeasibleConstraint: The task asks for what the actuators cannot give.
         """
 
+    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
+        """Return how ``(u, memory_rate)`` changes with ``(dq, v, memory)``, where that is known.
+
+        For implicit integrators; ``dq`` is along the tangent. None: by differences of `step`.
+        """
+        return None
+
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what is worth recording beside ``u``; called at output times only."""
         return {}
@@ -289,3 +296,6 @@ class _Idle(Law):
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         return self._command
+
+    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix:
+        return np.zeros((self.task.robot.nu, 2 * self.task.robot.nv))

@@ -160,7 +160,7 @@ class Dynamics:
         if kept < GRADUAL * rank.passive or rank_or_failure < self._regular:
             loose = GRADUAL * rank.passive  # near a singular position rows are met in part
         a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
-        if stabilisation.conflict(A, b, a, s.v, rate, error, rank.reach, loose, allowed):
+        if stabilisation.conflict(A, b, a, s.v, rate, error, rank.reach, loose, kept, allowed):
             raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
 
     def look(self, t: float, q: Vector, v: Vector) -> Rows:

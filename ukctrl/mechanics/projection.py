@@ -14,6 +14,9 @@ from ukctrl.mechanics.dynamics import Dynamics
 ON_MANIFOLD = 1e-15
 """Position error that rounding leaves, relative to 1 + |A| |q|."""
 MAX_PROJECTIONS = 4
+MOST_PER_ERROR = 1e6
+"""A change larger than this many times the error it removes is none: in a singular position some
+rows have no direction to be met in, and their rounding would move the state anywhere."""
 
 
 @final
@@ -47,9 +50,12 @@ class Projector:
             if not ON_MANIFOLD * scale < size < 0.5 * last:
                 break
             last = size
-            q = robot.integrate(q, -self._change(A, phi))
-        changed: Vector = v - self._change(rows.A, rows.beta)
-        return q, changed
+            change = self._change(A, phi)
+            if _beyond(change, phi):
+                break
+            q = robot.integrate(q, -change)
+        change = self._change(rows.A, rows.beta)
+        return q, v if _beyond(change, rows.beta) else v - change
 
     def _change(self, A: Matrix, d: Vector) -> Vector:
         dynamics = self._dynamics
@@ -59,3 +65,8 @@ class Projector:
         if rank_or_failure < 0:
             raise_if_singular(rank_or_failure)
         return self._step
+
+
+def _beyond(change: Vector, error: Vector) -> bool:
+    most = MOST_PER_ERROR * float(np.abs(error).max(initial=0.0))
+    return not float(np.abs(change).max(initial=0.0)) <= most

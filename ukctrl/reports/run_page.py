@@ -19,17 +19,15 @@ from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
 from ukctrl.reports.plot import panels
 from ukctrl.reports.table import Column, Table, meaning
-from ukctrl.simulation import verdicts
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.run_id import run_id_in
+from ukctrl.simulation.result.verdicts import headline
 
 REPLAY_POINTS = 600
 """Points of each path in the view that can be turned by hand."""
 
-STATUS_LEVELS: Mapping[str, Level] = {"completed": "good", "interrupted": "warning"}
-"""How good the news of a status is; any other is bad."""
 _AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
 
@@ -82,12 +80,13 @@ def html(result: Result, images: Sequence[web_page.Picture]) -> str:
         "title": result.title,
         "names": result.names,
         "status": result.status,
-        "status_level": STATUS_LEVELS.get(result.status, "bad"),
-        "headline": verdicts.headline(result),
+        "status_level": result.status_level,
+        "belief": result.belief,
+        "headline": headline(result),
         "source": str(result.scenario.get("source") or "").rstrip("."),
         "contents": contents,
         "tiles": _tiles(result),
-        "verdicts": verdicts.judge(result),
+        "verdicts": result.verdicts,
         "figures": images,
         "metrics": _metric_table(result),
         "blocks": _block_table(result),

@@ -2,9 +2,10 @@
 
 In order:
 
-1. ``result``: what a run leaves behind. ``effects``: what stands between law and robot.
+1. ``result``: what a run leaves behind, in numbers and in words. ``effects``: what stands between
+   law and robot.
 2. ``scenario``: one experiment, as its file has it. ``loop``: law and robot at a state.
-3. ``simulate``: one run. ``verdicts``: its result judged in words.
+3. ``simulate``: one run.
 4. ``handover``: from a designed controller to one's own control loop.
 
 The way of a scenario through these files, from ``ukctrl run`` to its page, is a table of

@@ -15,7 +15,7 @@ from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.samples import Signal
-from ukctrl.simulation.verdicts import judge
+from ukctrl.simulation.result.verdicts import judge
 
 pytestmark = pytest.mark.portable
 

@@ -61,7 +61,8 @@ def test_the_summary_is_strict_json_of_the_contract(helix, tmp_path):
     text = (tmp_path / "summary.json").read_text(encoding="utf-8")
     summary = json.loads(text, parse_constant=refuse_constants)
     assert list(summary) == [
-        "scenario", "robot", "controller", "status", "message", "metrics", "provenance"
+        "scenario", "robot", "controller", "status", "message", "verdict", "verdict_reasons",
+        "metrics", "provenance",
     ]  # fmt: skip
     assert summary["status"] == "interrupted"
     assert summary["metrics"]["rms_phi"] is None

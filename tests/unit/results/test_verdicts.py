@@ -10,7 +10,7 @@ import pytest
 from ukctrl import Scenario, simulate
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
-from ukctrl.simulation.verdicts import headline, judge
+from ukctrl.simulation.result.verdicts import headline, judge
 
 pytestmark = pytest.mark.portable
 
@@ -169,9 +169,7 @@ def test_a_closure_is_judged_by_how_far_it_opens(opening, level):
     assert verdict(result, "drift").level == level
 
 
-@pytest.mark.parametrize(
-    ("leak", "level"), [(1e-7, "good"), (1e-3, "note"), (1.0, "warning")], ids=str
-)
+@pytest.mark.parametrize(("leak", "level"), [(1e-7, "good"), (1e-3, "note"), (1.0, "bad")], ids=str)
 def test_the_energy_balance_is_judged_by_what_moved(leak, level):
     result = Result.build(
         time=T,

@@ -18,7 +18,7 @@ from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.errors import quoted
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.verdicts.scales import SLIPPERY
+from ukctrl.simulation.result.verdicts.scales import SLIPPERY
 
 NEAR, VERY_NEAR, THROUGH = 0.02, 1e-3, 1e-5
 """Singular values of unit rows that are worth a note, worth a warning, and that no integrator

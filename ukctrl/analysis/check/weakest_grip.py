@@ -14,7 +14,7 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest
 from ukctrl.mechanics.relative_degree import relative_degrees, solved_by
 from ukctrl.simulation.loop import Loop
-from ukctrl.simulation.verdicts.weak_grip import cost
+from ukctrl.simulation.result.verdicts.weak_grip import cost
 
 
 @dc.dataclass(frozen=True, kw_only=True)

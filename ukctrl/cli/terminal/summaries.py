@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ukctrl.cli.terminal.lines import (
+    LEVELS,
     Line,
     Part,
     clean,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 MOST_REACTIONS = 12
 """Reactions of more passive constraints than this are in the files alone."""
-STATUS_STYLE = {"completed": "bold green", "interrupted": "bold yellow"}
 
 
 def catalogue_lines(found: Mapping[str, Mapping[str, str]]) -> list[Line]:
@@ -46,11 +46,15 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     from ukctrl.reports.table import Column, Table
     from ukctrl.simulation.result.measures import reaction_peaks
     from ukctrl.simulation.result.metrics import unit_in
-    from ukctrl.simulation.verdicts.law_verdicts import concessions
+    from ukctrl.simulation.result.verdicts.law_verdicts import concessions
 
+    level, belief = result.status_level, result.belief
     names = result.names
-    status = Part(result.status, STATUS_STYLE.get(result.status, "bold red"))
-    lines: list[Line] = [[Part(clean(names["scenario"]) or "run", "bold"), ": ", status]]
+    status: list[Part | str] = [Part(result.status, LEVELS[level])]
+    told = [each for each in belief.reasons if each.subject != "outcome"]
+    if told and result.status == "completed":
+        status += [", ", Part(belief.verdict, LEVELS[belief.level])]
+    lines: list[Line] = [[Part(clean(names["scenario"]) or "run", "bold"), ": ", *status]]
     if result.message:
         lines += hanging("  ", result.message)
     actors = f"robot {names['robot']}, controller {names['controller']}"
@@ -58,8 +62,8 @@ def result_lines(result: Result, folder: Path) -> list[Line]:
     moved = moved_text(result.provenance.get("start_moved"))
     if moved:
         lines += hanging("  ", f"the start: {moved}")
-    for given in concessions(result):
-        lines += hanging("  ", f"{given.subject}: {given.text}")
+    for each in (*told, *(each for each in concessions(result) if each.level == "note")):
+        lines += hanging("  ", f"{each.subject}: {each.text}", text_style=LEVELS[each.level])
     rows = [
         (name, f"{value:.4g}", unit_text(unit_in(name, result.labels)))
         for name, value in result.metrics.items()

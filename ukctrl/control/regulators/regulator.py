@@ -90,6 +90,15 @@ class Regulation(Law):
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
 
+    def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
+        if len(self.memory) or not dynamics.robot.is_euclidean:
+            return None
+        n, linear = dynamics.robot.nv, self.linear
+        chosen = np.concatenate([linear.positions, n + linear.velocities])
+        slopes: Matrix = np.zeros((dynamics.robot.nu, 2 * n))
+        slopes[:, chosen] = -self.regulator.K
+        return slopes
+
     def error(self, dynamics: Dynamics) -> float:
         r"""Return the cost that is left, $x^\top S x$, in the units of the weights."""
         x = self.deviation(dynamics)

@@ -36,6 +36,33 @@ def rough_jacobian(values: Callable[[Vector], Vector], size: int) -> Matrix:
     return np.ascontiguousarray(np.array(columns).T)
 
 
+STATE_STEP = 2.0**-17
+"""Step along a state: near the cube root of rounding, and a number that adds without rounding."""
+
+
+def state_jacobian(values: Callable[[Vector], Vector], at: Vector, bounded: int) -> Matrix:
+    """Return the derivative of a function at a state to some nine digits, shape ``(k, n)``.
+
+    Central differences with a step of `STATE_STEP` for positions and velocities [SI], whatever
+    their value: an angle that has turned a thousand times is no coarser than one at zero, and a
+    column that is always zero needs no step of its own. Beyond these it grows with the entry.
+
+    Args:
+        values: The function, from shape ``(n,)`` to shape ``(k,)``.
+        at: The state.
+        bounded: How many of its entries are positions and velocities.
+    """
+    columns, x = [], at.copy()
+    for i, here in enumerate(at):
+        step = STATE_STEP if i < bounded else STATE_STEP * max(1.0, abs(here))
+        x[i] = here + step
+        ahead, width = np.array(values(x)), x[i]
+        x[i] = here - step
+        columns.append((ahead - values(x)) / (width - x[i]))
+        x[i] = here
+    return np.ascontiguousarray(np.array(columns).T)
+
+
 def jacobian(values: Callable[[Vector], Vector], size: int, step: float = STEP) -> Matrix:
     """Return the derivative of a function at zero, shape ``(k, size)``.
 

@@ -58,16 +58,19 @@ def conflict(
     error: Vector,
     reach: float,
     loose: float,
+    kept: float,
     allowed: Vector,
 ) -> int:
     r"""Count the rows that ``a`` misses by more than rounding and drift explain.
 
     Rows that agree on the exact manifold differ off it, in units of coordinates (each row over
     its length $|A_i|$) by some $|\varphi|(|a| + |v|^2) + |\beta||v|$. A few times that is allowed,
-    beside the fraction ``reach`` of the row's own terms and the fraction ``loose`` of $|a|$: the
-    singular values with which directions count as free, or only in part. The stabilisation of
-    the rows must be in neither ``b`` nor ``a``, or it would hide a conflict behind the drift that
-    the conflict itself causes. Writes what is ``allowed``.
+    over the smallest singular value ``kept`` (a row that depends on others is a sum of them with
+    weights up to its inverse, which is large near a singular position), beside the fraction
+    ``reach`` of the row's own terms and the fraction ``loose`` of $|a|$: the singular values with
+    which directions count as free, or only in part. The stabilisation of the rows must be in
+    neither ``b`` nor ``a``, or it would hide a conflict behind the drift that the conflict itself
+    causes. Writes what is ``allowed``.
     """
     m, n = A.shape
     length = np.empty(m)
@@ -88,7 +91,7 @@ def conflict(
         speed += v[c] * v[c]
         size += a[c] * a[c]
     size = np.sqrt(size)
-    drift = phi * (size + speed) + phi_dot * np.sqrt(speed)
+    drift = (phi * (size + speed) + phi_dot * np.sqrt(speed)) / min(max(kept, NOTHING), 1.0)
     bad = 0
     for i in range(m):
         miss, terms = -b[i], abs(b[i])

@@ -6,12 +6,13 @@ the integrator leaves of it is removed when the state is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.differences import state_jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import NotFinite
 from ukctrl.mechanics.integrate.integrator import (
@@ -24,8 +25,12 @@ from ukctrl.mechanics.integrate.integrator import (
     check_bounded,
     crossing,
 )
+from ukctrl.mechanics.integrate.step_over import Begin, StepOver
 from ukctrl.robot import Robot
 
+Slopes = Callable[[float, Vector, Vector, Vector], Matrix | None]
+"""Returns the Jacobian of the rates with ``(dq, v, memory)``, ``dq`` along the tangent, at
+``t, q, v, memory``; None where differences must do."""
 FIRST_STEP = 1e-6
 """First step where SciPy cannot choose one, as a fraction of the interval."""
 
@@ -61,12 +66,16 @@ class Adaptive(Integrator):
         atol: float,
         max_step: float,
         correction: Correction | None = None,
+        jacobian: Slopes | None = None,
+        onto: Correction | None = None,
     ) -> None:
         super().__init__(system, robot, correction)
+        self._jacobian = jacobian
         self._method, self._rtol, self._atol, self._max_step = method, rtol, atol, max_step
         self._nq, self._end = robot.nq, robot.nq + robot.nv
         # An explicit method survives a bad trial step: it is rejected and shortened.
         self._forgiving = method in ("DOP853", "RK45")
+        self._onto = onto if self._forgiving else None
         self._fault: Exception | None = None
         self._solver: Any = None
 
@@ -83,32 +92,24 @@ class Adaptive(Integrator):
         outputs: Sequence[float],
         guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
-        from scipy import integrate  # here, because it takes 0.2 s to import
-
-        start = np.concatenate(state)
         self._fault = None
-        with np.errstate(all="ignore"):
-            solver = getattr(integrate, self._method)(
-                self._rate,
-                t,
-                start,
-                stop,
-                rtol=self._rtol,
-                atol=self._atol,
-                max_step=self._max_step,
+        solver = self._begin(t, np.concatenate(state), stop)
+        over = None
+        if self._onto is not None and guard is None:
+            over = StepOver(
+                self._across(stop), self._projected, self.robot.coordinates, stop, self._max_step
             )
-        if self._forgiving and not np.isfinite(solver.h_abs):
-            # The trial that chooses the first step met a fault; SciPy would look for ever.
-            solver.h_abs = FIRST_STEP * (stop - t)
-        if self._forgiving:
-            # Without SciPy's two wrappers, which convert and count at every evaluation.
-            solver.fun = self._rate
         self._solver = solver
         times = np.asarray(outputs)
         done = 0
         while solver.status == "running":
             with np.errstate(all="ignore"):  # a fault comes as NaN, which the step size answers
                 message = solver.step()
+            crossed_over = False
+            if over is not None:
+                fault = self._fault
+                solver, crossed_over = over.watch(solver)
+                self._solver, self._fault = solver, None if crossed_over else fault
             if solver.status == "failed":
                 if self._fault is not None:
                     raise self._fault
@@ -133,6 +134,8 @@ class Adaptive(Integrator):
                     yield moment, at_time(moment)
                 yield end, at_time(end)
                 return
+            if crossed_over:  # from here on, for others like it may follow
+                self.correction = self._onto
             if self.correction is not None:
                 self._go_on_from(solver)
             if between is not None:
@@ -159,6 +162,48 @@ class Adaptive(Integrator):
         _horner(between.F, between.y_old, between.t_old, between.h, times, states)
         return states
 
+    def _begin(self, t: float, y: Vector, stop: float, looser: float = 1.0, **steps: float) -> Any:
+        """Return SciPy's solver, with errors so many times the tolerance."""
+        from scipy import integrate  # here, because it takes 0.2 s to import
+
+        steps = {"max_step": self._max_step, **steps}
+        with np.errstate(all="ignore"):
+            solver = getattr(integrate, self._method)(
+                self._rate,
+                t,
+                y,
+                stop,
+                rtol=looser * self._rtol,
+                atol=looser * self._atol,
+                **steps,
+                **({} if self._forgiving else {"jac": self._slopes}),
+            )
+        if self._forgiving and not np.isfinite(solver.h_abs):
+            # The trial that chooses the first step met a fault; SciPy would look for ever.
+            solver.h_abs = FIRST_STEP * (stop - t)
+        if self._forgiving:
+            # Without SciPy's two wrappers, which convert and count at every evaluation.
+            solver.fun = self._rate
+        return solver
+
+    def _across(self, stop: float) -> Begin:
+        """Return what makes solvers for one step of a given length."""
+
+        def begin(t: float, y: Vector, h: float, looser: float) -> Any:
+            solver = self._begin(t, y, stop, looser, first_step=h, max_step=h)
+            with np.errstate(all="ignore"):
+                solver.step()
+            solver.max_step, solver.rtol, solver.atol = self._max_step, self._rtol, self._atol
+            return solver
+
+        return begin
+
+    def _projected(self, t: float, y: Vector) -> Vector:
+        """Return a state on the closures."""
+        assert self._onto is not None
+        q, v, memory = self._split(y)
+        return np.concatenate([*self._onto(t, q, v), memory])
+
     def _go_on_from(self, solver: Any) -> None:
         """Correct the state that a one-step method has reached.
 
@@ -169,6 +214,45 @@ class Adaptive(Integrator):
         solver.f = self._rate(solver.t, solver.y)
         if self._fault is not None:
             raise self._fault
+
+    def _slopes(self, t: float, y: Vector) -> Matrix:
+        """Return the Jacobian of `_rate`, shape ``(n, n)``.
+
+        SciPy's own differences choose a step by how much it changes, and raise that of a column
+        which is always zero, as a cyclic coordinate has, tenfold each time until it is infinite.
+        """
+        nq, end = self._nq, self._end
+        known = None
+        if self._jacobian is not None:
+            q = self.robot.normalize(y[:nq])
+            known = self._jacobian(t, q, y[nq:end], y[end:])
+        if known is None:
+            J = state_jacobian(lambda x: self._rate(t, x), y, end)
+        else:
+            J = self._on_coordinates(known, q, y[nq:end])
+        if not np.isfinite(J).all():
+            raise self._fault or IntegrationFailed(
+                f"the equations of motion have no derivative at t = {t:.6g} s."
+            )
+        return J
+
+    def _on_coordinates(self, known: Matrix, q: Vector, v: Vector) -> Matrix:
+        r"""Return the Jacobian with the entries of ``q``, given that along its tangent.
+
+        $\dot q = N(q) v$, and $\delta q$ is the part of a change of ``q`` in the columns of $N$.
+        """
+        nq, n = self._nq, len(v)
+        rate = self.robot.coordinate_rate
+        J: Matrix = np.zeros((nq + len(known), nq + known.shape[1] - n))
+        J[nq:, nq:] = known[:, n:]
+        if self.flat:
+            J[:nq, nq : nq + n], J[nq:, :nq] = np.eye(n), known[:, :n]
+            return J
+        N = np.column_stack([rate(q, axis) for axis in np.eye(n)])
+        J[:nq, nq : nq + n] = N
+        J[:nq, :nq] = state_jacobian(lambda x: rate(self.robot.normalize(x), v), q, nq)
+        J[nq:, :nq] = known[:, :n] @ np.linalg.pinv(N)
+        return J
 
     def _split(self, y: Vector) -> State:
         q = y[: self._nq]

@@ -20,9 +20,11 @@ from ukctrl.mechanics.integrate.integrator import (
     check_bounded,
     crossing,
 )
+from ukctrl.mechanics.integrate.step_halving import StepHalving
 from ukctrl.robot import Robot
 
 Step = Callable[[float, State, float], State]
+ORDERS = {"RK4": 4, "semi_implicit_euler": 1}
 
 
 @final
@@ -52,6 +54,11 @@ class FixedStep(Integrator):
         self._length = step
         steps: dict[str, Step] = {"RK4": self._rk4, "semi_implicit_euler": self._euler}
         self._step = quick or steps[method]
+        self._halving = StepHalving(self._step, ORDERS[method])
+
+    @property
+    def halved(self) -> tuple[float, float]:
+        return self._halving.error, self._halving.path
 
     def advance(
         self,
@@ -66,7 +73,9 @@ class FixedStep(Integrator):
             h = (target - t) / count
             for k in range(count):
                 before, start = state, t + k * h
-                state = self.corrected(start + h, self._step(start, before, h))
+                stepped = self._step(start, before, h)
+                self._halving.look(start, before, h, stepped)
+                state = self.corrected(start + h, stepped)
                 check_bounded(start + h, state)
                 if guard is not None and not guard(start + h, state) > 0.0:
 

@@ -66,6 +66,13 @@ class Integrator(abc.ABC):
         """The step that it tries next [s]; None where it does not choose any."""
         return None
 
+    @property
+    def halved(self) -> tuple[float, float]:
+        """What halved steps change otherwise, and all that steps change, summed as `StepHalving`
+        does; nothing where a tolerance says how long steps are.
+        """
+        return 0.0, 0.0
+
     @abc.abstractmethod
     def advance(
         self,

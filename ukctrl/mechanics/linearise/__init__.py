@@ -4,7 +4,7 @@ Near a configuration, a velocity and an input, deviations obey $\dot x = A x + B
 order, with $x = (\delta q, \delta v)$ in the tangent space and $q = q_0 \oplus \delta q$.
 
 In order: ``equilibrium``, ``free_directions`` (what passive constraints
-leave); ``linearization``, which says how.
+leave), ``plant_slopes`` (what has derivatives in closed form); ``linearization``, which says how.
 """
 
 from ukctrl.mechanics.linearise.equilibrium import equilibrium

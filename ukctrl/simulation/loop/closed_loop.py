@@ -14,19 +14,21 @@ import numpy as np
 
 from ukctrl.control.controller import Command, Law, law_name
 from ukctrl.control.task import Task
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, NotFinite, ShapeError, UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
+from ukctrl.mechanics.linearise.plant_slopes import PlantSlopes
 from ukctrl.mechanics.start import Start
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
+from ukctrl.simulation.loop.rate_slopes import RateSlopes
 from ukctrl.simulation.loop.recorder import Recorder
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Monitor, Scenario
@@ -169,7 +171,9 @@ class Loop:
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
         alone = self._sampled and self._direct
-        self._plants.integrated_by(scenario, self, self._held_now if alone else None)
+        self._plants.integrated_by(
+            scenario, self, self._held_now if alone else None, self.rate_slopes
+        )
 
     def _held_now(self) -> Vector:
         """Return the input that a zero-order hold keeps."""
@@ -206,6 +210,25 @@ class Loop:
             raise self._answers.unusable(t, q, v, u) from None
         rate = self._answers.rate(t, q, v, command)
         return a, np.append(rate, truth.power(a, u)) if self._metered else rate
+
+    def rate_slopes(self, t: float, q: Vector, v: Vector, memory: Vector) -> Matrix | None:
+        """Return the Jacobian of `rates` with ``(dq, v, memory)``, where it is known.
+
+        None where effects stand between law and robot, or the robot has no closed form.
+        """
+        if not self._direct or self.conditions.senses or not PlantSlopes.suits(self.truth):
+            return None
+        slopes = RateSlopes(self.truth, self.belief, self.law)
+        if self.held is not None:
+            return slopes.held(t, q, v, self.held)
+        return None if self._metered else slopes.commanded(t, q, v, memory)
+
+    def step_halving(self) -> dict[str, Any]:
+        """Return what halved steps say of a fixed one, where there is one."""
+        share = self._plants.step_halving()
+        if share is None:
+            return {}
+        return {"step_halving": {"share": share, "method": self.scenario.integrator.method}}
 
     def truth_at(self, t: float) -> Dynamics:
         """Return the true robot of a time, as the effects on it have it then."""

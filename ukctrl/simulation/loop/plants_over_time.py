@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.integrate.adaptive import Adaptive
+from ukctrl.mechanics.integrate.adaptive import Adaptive, Slopes
 from ukctrl.mechanics.integrate.fixed_step import FixedStep
 from ukctrl.mechanics.integrate.held_step import Held, HeldStep
 from ukctrl.mechanics.integrate.integrator import Integrator, State, System
@@ -47,10 +47,12 @@ class Plants:
         self._integrators: tuple[Integrator, ...] = ()
         self._at = 0
 
-    def integrated_by(self, scenario: Scenario, system: System, held: Held | None) -> None:
-        """Make the integrators of a closed loop; ``held`` is as for `integrator`."""
+    def integrated_by(
+        self, scenario: Scenario, system: System, held: Held | None, jacobian: Slopes
+    ) -> None:
+        """Make the integrators of a closed loop; ``held`` and so on are as for `integrator`."""
         self._integrators = tuple(
-            integrator(scenario, system, each, held) for each in self._dynamics
+            integrator(scenario, system, each, held, jacobian) for each in self._dynamics
         )
 
     @property
@@ -62,6 +64,11 @@ class Plants:
     def integrator(self) -> Integrator:
         """What integrates its motion."""
         return self._integrators[self._at]
+
+    def step_halving(self) -> float | None:
+        """Return the share that `StepHalving` finds; None without fixed steps."""
+        error, path = np.sum([each.halved for each in self._integrators], axis=0).tolist()
+        return float(error / path) if path > 0.0 else None
 
     @property
     def since(self) -> float:
@@ -118,7 +125,11 @@ def passive_gains(stabilisation: Stabilisation, chosen: Integration) -> Gains:
 
 
 def integrator(
-    scenario: Scenario, system: System, truth: Dynamics, held: Held | None = None
+    scenario: Scenario,
+    system: System,
+    truth: Dynamics,
+    held: Held | None = None,
+    jacobian: Slopes | None = None,
 ) -> Integrator:
     """Return the integrator that a scenario asks for.
 
@@ -127,10 +138,12 @@ def integrator(
         system: The closed loop.
         truth: The plant.
         held: Where an input is held and nothing comes between it and the motors, what returns it.
+        jacobian: Of the rates, where it is known, for implicit methods.
     """
     chosen, robot = scenario.integrator, truth.robot
-    projected = scenario.stabilisation.kind == "projection" and len(truth.passive) > 0
-    correction = Projector(truth) if projected else None
+    projected = scenario.stabilisation.kind == "projection"
+    onto = Projector(truth) if len(truth.passive) else None
+    correction = onto if projected else None
     if chosen.step is not None:
         quick = None
         if held is not None and HeldStep.suits(truth):
@@ -144,6 +157,8 @@ def integrator(
         atol=chosen.atol or 1e-11,
         max_step=chosen.max_step or _longest_step(scenario),
         correction=correction,
+        jacobian=jacobian,
+        onto=onto,
     )
 
 

@@ -49,6 +49,7 @@ def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, A
         **({"switches": list(loop.switches)} if loop.switches else {}),
         **({"effects": effects} if effects else {}),
         **({"weak_grip": grip} if matters else {}),
+        **loop.step_halving(),
         "beyond_limits": beyond_limits(loop.robot, samples),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
         "timing": {

@@ -135,6 +135,18 @@ def energy_imbalance(samples: Samples) -> Array:
     return energy - energy[:1] - (supplied - supplied[:1])
 
 
+def power_sampling_error(samples: Samples) -> float:
+    r"""Return how much of `energy_imbalance` may come of samples of power far apart [J].
+
+    The largest difference that leaving out every other sample makes; zero where the run recorded
+    the integral itself.
+    """
+    if "supplied_energy" in samples or "power" not in samples or len(samples) < 5:
+        return 0.0
+    half = running_integral(samples.time[::2], samples["power"][::2])
+    return float(np.abs(running_integral(samples.time, samples["power"])[::2] - half).max())
+
+
 def at_limit(samples: Samples) -> NDArray[np.bool_]:
     """Return for every sample which inputs are at or beyond a limit, shape `(n, nu)`.
 

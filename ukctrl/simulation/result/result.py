@@ -10,53 +10,33 @@ import dataclasses as dc
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ukctrl.core.errors import unknown_name
+from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures, storage
-from ukctrl.simulation.result import metrics as _metrics
 from ukctrl.simulation.result.plain_files import finite_or_none, plain, writable
 from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.record import STATUSES, Record, Status
 from ukctrl.simulation.result.samples import Samples, Signal
+from ukctrl.simulation.result.verdicts import Belief, belief, judge
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["STATUSES", "Labels", "Result", "Signal", "Status"]
 
-Status = Literal["completed", "diverged", "infeasible", "drifted", "interrupted"]
-STATUSES: tuple[Status, ...] = get_args(Status)
-"""`completed`: reached the end. `diverged`: the state stopped being finite or bounded, or the
-controller answered with numbers that are not finite or too many or few. `infeasible`: the servo
-constraint asked for what no input gives. `drifted`: a passive constraint came apart.
-`interrupted`: stopped from outside, or by an error that a controller raised."""
 
-
+@final
 @dc.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Result:
+class Result(Record):
     """One finished, failed or interrupted run.
 
     Make one with [`Result.build`][ukctrl.Result.build] or read one back
     with [`Result.load`][ukctrl.Result.load].
     """
-
-    status: Status
-    """How the run ended; one of [`STATUSES`][ukctrl.simulation.result.result.STATUSES]."""
-    message: str
-    """Why it ended so, in a sentence; empty when there is nothing to say."""
-    scenario: Mapping[str, Any]
-    """The fully resolved scenario, as it would stand in a TOML file."""
-    provenance: Mapping[str, Any]
-    """Where the numbers come from: names, versions, seed, time stamps, timing, audit."""
-    samples: Samples
-    """The arrays."""
-
-    def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise unknown_name("status", str(self.status), STATUSES)
 
     @staticmethod
     def build(
@@ -117,66 +97,34 @@ class Result:
             samples=samples,
         )
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
-        """Return one variable as a read-only array, time first."""
-        return self.samples[name]
-
     def __repr__(self) -> str:
         n, names = len(self.samples), self.names
         span = f"{self.time[-1] - self.time[0]:g} s in {n} samples" if n else "no samples"
         return f"<Result {names['scenario'] or 'of a run'!r}: {self.status}, {span}>"
 
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """Sampling times, shape `(n,)` [s]."""
-        return self.samples.time
-
-    @property
-    def labels(self) -> Labels:
-        """The names and units along every axis."""
-        return self.samples.labels
-
-    @property
-    def switches(self) -> tuple[float, ...]:
-        """When the controller switched from one mode to another [s]; empty for one law."""
-        return tuple(float(t) for t in self.provenance.get("switches") or ())
-
-    @functools.cached_property
-    def metrics(self) -> dict[str, float]:
-        """Every metric by name; NaN where it does not exist for this run."""
-        timing = self.provenance.get("timing")
-        return _metrics.compute(self.samples, timing if isinstance(timing, Mapping) else None)
-
-    def metric(self, name: str) -> float:
-        """Return one metric, such as `"rms_phi"` or, for one servo block, `"rms_phi.tool"`.
-
-        Raises:
-            UnknownName: There is no such metric.
-        """
-        if name not in self.metrics:
-            raise unknown_name("metric", name, self.metrics, limit=40)
-        return self.metrics[name]
-
     @functools.cached_property
     def data(self) -> xr.Dataset:
         """The labelled dataset, as in `result.nc`."""
-        return storage.dataset(self._record())
+        return storage.dataset(self)
+
+    @functools.cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Every verdict that the recorded data allow, as [`judge`][ukctrl.judge] returns them."""
+        return judge(self)
+
+    @functools.cached_property
+    def belief(self) -> Belief:
+        """The verdict on the whole, with its reasons: whether the run is to be believed."""
+        return belief(self, self.verdicts)
 
     @property
-    def names(self) -> dict[str, str]:
-        """Names of the scenario, the robot and the controller; empty where unknown."""
-        return {
-            key: str(self.provenance.get(key) or "") or _name_in(self.scenario, key)
-            for key in ("scenario", "robot", "controller")
-        }
-
-    @property
-    def title(self) -> str:
-        """The scenario's title, or its name."""
-        return str(self.scenario.get("title") or "") or self.names["scenario"] or "A run"
+    def status_level(self) -> Level:
+        """How good the news of its status is: a run that is not to be believed is never good."""
+        ended = {"completed": self.belief.level, "interrupted": self.belief.level}
+        return ended.get(self.status, "bad")
 
     def summary(self) -> dict[str, Any]:
-        """Return what `summary.json` holds: names, status, metrics and provenance.
+        """Return what `summary.json` holds: names, status, verdict, metrics and provenance.
 
         Numbers that are not finite are None, as JSON has no NaN.
         """
@@ -184,6 +132,8 @@ class Result:
             **self.names,
             "status": self.status,
             "message": self.message,
+            "verdict": self.belief.verdict,
+            "verdict_reasons": [reason._asdict() for reason in self.belief.reasons],
             "metrics": {name: finite_or_none(value) for name, value in self.metrics.items()},
             **self._reactions(),
             "provenance": finite_or_none(self.provenance),
@@ -214,7 +164,7 @@ class Result:
         Returns:
             The directory, which is made when it does not exist.
         """
-        return storage.save(self._record(), self.summary(), Path(directory))
+        return storage.save(self, self.summary(), Path(directory))
 
     @staticmethod
     def load(path: str | Path) -> Result:
@@ -225,25 +175,6 @@ class Result:
         """
         return Result(**storage.load(Path(path)))
 
-    def _record(self) -> storage.Record:
-        return storage.Record(
-            samples=self.samples,
-            title=self.title,
-            status=self.status,
-            message=self.message,
-            scenario=self.scenario,
-            provenance=self.provenance,
-        )
-
 
 def _every_array(samples: Samples) -> dict[str, NDArray[np.float64]]:
     return {name: samples[name] for name in ("time", *samples.arrays, *samples.signals)}
-
-
-def _name_in(scenario: Mapping[str, Any], key: str) -> str:
-    """Return the best name the scenario itself has for its robot, its controller or itself."""
-    entry = scenario if key == "scenario" else scenario.get(key)
-    if isinstance(entry, Mapping):
-        keys = ("name", "title") if key == "scenario" else ("name", "use", "title", "kind")
-        return next((str(entry[k]) for k in keys if entry.get(k)), "")
-    return str(entry) if isinstance(entry, str) else ""

@@ -28,6 +28,7 @@ from ukctrl.simulation.result.plain_files import (
     write_atomically,
 )
 from ukctrl.simulation.result.quantities import AXIS_TEXTS, FIELDS, Labels, common_unit
+from ukctrl.simulation.result.record import Record
 from ukctrl.simulation.result.run_id import check_one_run, marked, remove_other_runs, run_id_in
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Samples, Signal
@@ -75,17 +76,6 @@ def variables(samples: Samples) -> dict[str, Variable]:
         }
         table[name] = Variable(dims, samples[name], attributes)
     return table
-
-
-class Record(NamedTuple):
-    """What the files hold of one run."""
-
-    samples: Samples
-    title: str
-    status: str
-    message: str
-    scenario: Mapping[str, Any]
-    provenance: Mapping[str, Any]
 
 
 def attributes(record: Record) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.robot import Robot
 from ukctrl.simulation.result import measures
-from ukctrl.simulation.result.result import Result, Status
+from ukctrl.simulation.result.record import Status
+from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.simulation.simulate import MACHINE_FAILED, STOPPED, simulate
 from ukctrl.studies.batch.task import Watch
@@ -80,6 +82,8 @@ class Outcome:
     reached: float
     """Time of the last sample since the start [s]."""
     metrics: Mapping[str, float]
+    belief: Belief = dc.field(default_factory=lambda: Belief("ok", ()))
+    """Whether it is to be believed."""
     random: bool = False
     """Whether a seed had a part in it."""
     curves: Curves | None = None
@@ -113,6 +117,7 @@ class Outcome:
             level=None,
             status=result.status,
             message=result.message,
+            belief=result.belief,
             reached=float(time[-1] - time[0]) if len(time) else 0.0,
             metrics=dict(result.metrics),
             random=bool(result.provenance.get("random")),

@@ -17,6 +17,7 @@ from ukctrl.reports.table import csv_text
 from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.verdicts import SEVERITY, Belief
 from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison import comparison_verdicts
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
@@ -90,6 +91,11 @@ class Comparison:
         longest = max(self.runs.values(), key=len)
         return tuple(run.seed for run in longest)
 
+    def belief(self, name: str) -> Belief:
+        """Return the worst that is said of a controller's runs."""
+        runs = self.runs[name] or (Outcome.of(self.results[name], name, keep=False),)
+        return max((run.belief for run in runs), key=lambda each: SEVERITY[each.verdict])
+
     @property
     def completed(self) -> tuple[str, ...]:
         """The controllers that are ranked: those whose every run completed."""
@@ -135,10 +141,11 @@ class Comparison:
     @functools.cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The comparison in plain words: the overall picture first, then metric by metric."""
-        words = comparison_verdicts
+        words, beliefs = comparison_verdicts, {name: self.belief(name) for name in self.completed}
         return (
-            words.overall(self.rows, self.runs),
+            words.overall(self.rows, self.runs, beliefs),
             *words.failures(self.runs),
+            *words.disbeliefs(beliefs),
             *words.cautions(self.conditions, self._done, self.facts, self.tunings),
             *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
             *(
@@ -187,6 +194,8 @@ class Comparison:
             "name": name,
             "status": run.status,
             "message": run.message,
+            "verdict": self.belief(name).verdict,
+            "verdict_reasons": [reason._asdict() for reason in self.belief(name).reasons],
             "gains": str(run.provenance.get("gains", "given")),
             "metrics": finite_or_none({row.metric: row.values[name] for row in rows}),
             "believed": run.scenario.get("believed"),

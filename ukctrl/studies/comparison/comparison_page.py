@@ -11,11 +11,10 @@ from ukctrl.core.number_text import number, plus_minus, unit_text
 from ukctrl.core.verdict import Level
 from ukctrl.reports import web_page
 from ukctrl.reports.plot import overlay
-from ukctrl.reports.run_page import STATUS_LEVELS
 from ukctrl.reports.table import Cell, Column, Table, meaning
 from ukctrl.simulation.result.metrics import METRICS
 from ukctrl.simulation.result.plain_files import toml_text
-from ukctrl.simulation.verdicts import headline
+from ukctrl.simulation.result.verdicts import headline
 from ukctrl.studies.comparison import comparison_figures as figures
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.comparison_verdicts import TEST
@@ -209,7 +208,11 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
     digits = 4 if short else 3
     blocks = not short and len(comparison.first.labels.blocks) > 1
     shown = [row for row in comparison.rows if row.known and (blocks or "." not in row.metric)]
-    rows = [[Cell("status"), Cell(""), *(_status(comparison, name) for name in comparison.results)]]
+    names = list(comparison.results)
+    rows = [[Cell("status"), Cell(""), *(_status(comparison, name) for name in names)]]
+    beliefs = [comparison.belief(name) for name in names]
+    if any(each.verdict != "ok" for each in beliefs):
+        rows.append([Cell("verdict"), Cell(""), *(Cell(b.verdict, b.level) for b in beliefs)])
     rows += [
         [
             Cell(row.metric, aside="median · worst" if spread else "", kind="name"),
@@ -219,7 +222,7 @@ def metric_table(comparison: Comparison, *, short: bool = False) -> Table:
         for row in shown
         for spread in (comparison.repeats > 1 and (not short or row.metric == comparison.error),)
     ]
-    meanings = ["", *(meaning(row.metric) for row in shown)]
+    meanings = [""] * (len(rows) - len(shown)) + [meaning(row.metric) for row in shown]
     return Table(_columns("metric", comparison), rows, meanings)
 
 
@@ -252,9 +255,9 @@ def _columns(head: str, comparison: Comparison) -> list[Column]:
 
 
 def _status(comparison: Comparison, name: str) -> Cell:
-    status = comparison.results[name].status
+    result = comparison.results[name]
     share = share_completed(comparison, name)
-    return Cell(status, STATUS_LEVELS.get(status, "bad"), share, aside_failed=bool(share))
+    return Cell(result.status, result.status_level, share, aside_failed=bool(share))
 
 
 def _cell(comparison: Comparison, row: Row, name: str, *, digits: int, spread: bool) -> Cell:

@@ -11,6 +11,7 @@ from ukctrl.core.extremes import first_smallest
 from ukctrl.core.number_text import number, prefixed, quantity, sentence, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.verdicts import Belief
 from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, belief_alone_differs
 from ukctrl.studies.comparison.ranking import TIE_RTOL, Robustness, Row, completed_names
@@ -22,8 +23,8 @@ TEST = "Student's paired t test over the repeats at 5 %, corrected by Holm for a
 """What decides about differences."""
 
 
-def overall(rows: Sequence[Row], runs: Runs) -> Verdict:
-    """Return the overall picture: error against effort."""
+def overall(rows: Sequence[Row], runs: Runs, beliefs: Mapping[str, Belief]) -> Verdict:
+    """Return the overall picture: error against effort, and whose runs are not to be believed."""
     ranked = completed_names(runs)
     if len(ranked) < 2:
         text = f"{len(ranked)} of {len(runs)} controllers completed: there is nothing to rank."
@@ -33,7 +34,11 @@ def overall(rows: Sequence[Row], runs: Runs) -> Verdict:
     smallest, least = (
         quoted(names) or "no clear difference" for names in (error, best.get("effort", ()))
     )
-    return Verdict("good", "overall", f"Smallest error: {smallest}; least effort: {least}.")
+    text = f"Smallest error: {smallest}; least effort: {least}."
+    disbelieved = [name for name, found in beliefs.items() if found.level == "bad"]
+    if disbelieved:
+        return Verdict("bad", "overall", f"{text} Not to be believed: {quoted(disbelieved)}.")
+    return Verdict("good", "overall", text)
 
 
 def failures(runs: Runs) -> Iterator[Verdict]:
@@ -54,6 +59,15 @@ def failures(runs: Runs) -> Iterator[Verdict]:
                 f"and is not ranked. With seed {first.seed}: {first.message}"
             )
         yield Verdict("bad", first.status, text.strip())
+
+
+def disbeliefs(beliefs: Mapping[str, Belief]) -> Iterator[Verdict]:
+    """Yield whose runs are not to be believed, and why."""
+    for name, found in beliefs.items():
+        for reason in found.reasons:
+            if reason.level == "bad" and reason.subject != "outcome":
+                text = f"'{name}' is not to be believed: {reason.text}"
+                yield Verdict("bad", reason.subject, text)
 
 
 def cautions(

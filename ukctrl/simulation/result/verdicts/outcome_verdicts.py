@@ -15,8 +15,8 @@ from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.metrics.metric_table import SETTLED_FLOOR, SETTLED_FRACTION
 from ukctrl.simulation.result.quantities import per_second
-from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, largest
+from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, largest
 
 MOST_NAMED_BLOCKS = 3
 """With more servo blocks than this, the headline gives their common norm."""
@@ -40,7 +40,7 @@ ENDINGS: dict[str, tuple[Level, str]] = {
 """What each ending means."""
 
 
-def headline(result: Result) -> str:
+def headline(result: Record) -> str:
     """Return the run in one sentence."""
     if not len(result.samples):
         return sentence(f"{result.status}: no sample was recorded. {sentence(result.message)}")
@@ -59,7 +59,7 @@ def headline(result: Result) -> str:
     return f"The run completed {span} of motion; its largest {what} is {_peaks(result, name)}."
 
 
-def _peaks(result: Result, name: str) -> str:
+def _peaks(result: Record, name: str) -> str:
     """Return the largest error, block by block where that is short."""
     labels, whole = result.labels, f"peak_{name}"
     parts = [block for block in labels.blocks if np.isfinite(result.metrics[f"{whole}.{block}"])]
@@ -72,13 +72,22 @@ def _peaks(result: Result, name: str) -> str:
     )
 
 
-def ending(result: Result) -> Verdict:
+def valid_so_far(result: Record) -> bool:
+    """Whether what ended the run early concerns its task alone, and no sample until then."""
+    return result.status == "infeasible" or (
+        result.status == "drifted" and not result.message.startswith("passive")
+    )
+
+
+def ending(result: Record) -> Verdict:
     """Say how the run ended."""
     level, text = ENDINGS[result.status]
+    if result.status == "drifted" and valid_so_far(result):
+        text = "The error of the task passed what the monitor allows."
     return Verdict(level, "outcome", f"{text} {sentence(result.message)}".strip())
 
 
-def switches(result: Result) -> Verdict | None:
+def switches(result: Record) -> Verdict | None:
     """Say when the controller switched its mode."""
     times = [quantity(time, "s", 4) for time in result.switches]
     if not times:
@@ -92,7 +101,7 @@ def switches(result: Result) -> Verdict | None:
     return Verdict("note", "switching", text)
 
 
-def effects(result: Result) -> Verdict | None:
+def effects(result: Record) -> Verdict | None:
     """Say what stood between the ideal loop and the bench, and what never did."""
     effects = result.provenance.get("effects")
     if not isinstance(effects, list | tuple) or not effects:
@@ -108,7 +117,7 @@ GROWTH = 2.0
 """An error grows when its maximum rises from quarter to quarter of the run, by this in all."""
 
 
-def error(result: Result) -> Verdict | None:
+def error(result: Record) -> Verdict | None:
     """Judge the error of the rows, of position where there is one."""
     name = "phi" if np.isfinite(result.metric("peak_phi")) else "beta"
     norm = measures.error_norm(result.samples, name)
@@ -130,7 +139,7 @@ def error(result: Result) -> Verdict | None:
     return Verdict("note", "task", f"{text}it does not settle within the run.")
 
 
-def _why_it_grows(result: Result) -> str:
+def _why_it_grows(result: Record) -> str:
     controller = result.scenario.get("controller", {})
     feedback = controller.get("feedback", {}) if isinstance(controller, Mapping) else {}
     if isinstance(feedback, Mapping) and feedback.get("kind") == "exact":
@@ -146,7 +155,7 @@ def _grows(norm: NDArray[np.float64]) -> bool:
     return rising and peaks[-1] > max(GROWTH * peaks[0], NEGLIGIBLE)
 
 
-def velocity(result: Result) -> Verdict | None:
+def velocity(result: Record) -> Verdict | None:
     """Judge the rows without a position level where other rows have one."""
     samples, labels = result.samples, result.labels
     with_phi = measures.holonomic(samples)

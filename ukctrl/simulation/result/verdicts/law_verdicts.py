@@ -18,7 +18,7 @@ from ukctrl.core.extremes import first_largest
 from ukctrl.core.number_text import number, quantity, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
-from ukctrl.simulation.result.result import Result
+from ukctrl.simulation.result.record import Record
 
 MOST_SPELLS = 3
 """More intervals at a limit than this are counted, not named."""
@@ -44,7 +44,7 @@ class Spell(NamedTuple):
         return f"'{self.actuator}' at its {limit} limit, {self.start:.2f} s to {self.stop:.2f} s"
 
 
-def spells(result: Result) -> tuple[Spell, ...]:
+def spells(result: Record) -> tuple[Spell, ...]:
     """Return when which motor was at a limit that changed the input, in order of time."""
     if "binding" not in result.samples:
         return ()
@@ -58,7 +58,7 @@ def spells(result: Result) -> tuple[Spell, ...]:
     return tuple(sorted(spells, key=lambda spell: spell.start))
 
 
-def concessions(result: Result) -> tuple[Verdict, ...]:
+def concessions(result: Record) -> tuple[Verdict, ...]:
     """Return what the allocation gave up, and whether the feedback kept its promise.
 
     A warning where the task was missed for it, else a note.
@@ -70,7 +70,7 @@ def concessions(result: Result) -> tuple[Verdict, ...]:
     return tuple(verdict for verdict in verdicts if verdict is not None)
 
 
-def _bound(result: Result) -> Verdict | None:
+def _bound(result: Record) -> Verdict | None:
     """Judge motors at their limits."""
     every = spells(result)
     if not every:
@@ -93,7 +93,7 @@ def _bound(result: Result) -> Verdict | None:
     return Verdict("warning", "motors", f"{text}; {_error(result, during)}.")
 
 
-def _damped(result: Result) -> Verdict | None:
+def _damped(result: Record) -> Verdict | None:
     """Judge singular poses that damping was needed in."""
     if "miss_bound" not in result.samples:
         return None
@@ -111,7 +111,7 @@ def _damped(result: Result) -> Verdict | None:
     return Verdict("warning", "damping", f"{text}; {_error(result, during)}.")
 
 
-def _ordered(result: Result) -> Verdict | None:
+def _ordered(result: Record) -> Verdict | None:
     """Judge levels that higher ones left too little."""
     if "level_miss" not in result.samples:
         return None
@@ -126,7 +126,7 @@ def _ordered(result: Result) -> Verdict | None:
     return Verdict("warning", "priorities", f"{text}; {_error(result, during)}.")
 
 
-def _promised(result: Result) -> Verdict | None:
+def _promised(result: Record) -> Verdict | None:
     """Judge whether errors stayed within the bounds that the feedback promises."""
     signals, verdict = result.samples.signals, None
     for level in ("surface", "position"):
@@ -157,7 +157,7 @@ def _promised(result: Result) -> Verdict | None:
     return verdict
 
 
-def _error(result: Result, during: NDArray[np.bool_]) -> str:
+def _error(result: Record, during: NDArray[np.bool_]) -> str:
     """Return the largest error of every block from the first concession on."""
     labels, sizes = result.labels, {}
     for block in labels.blocks:

@@ -9,18 +9,22 @@ import numpy as np
 from ukctrl.core.number_text import percent, quantity, si
 from ukctrl.core.verdict import Verdict
 from ukctrl.simulation.result import measures, metrics
-from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, graded
+from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, graded
 
 LOOSE_PASSIVE = 1e-3
 """A passive constraint that opens by more than this [m, rad] is not closed."""
 ENERGY_RTOL, ENERGY_LOOSE = 1e-4, 1e-2
-"""Unaccounted energy, relative to the energy that moved: fine below, doubtful above."""
+"""Unaccounted energy, relative to the energy that moved: fine below, not to be believed above."""
+STEP_SHARES = {"RK4": (1e-4, 1e-3, 1e-2), "semi_implicit_euler": (1e-2, 3e-2, 1e-1)}
+"""Of all that velocities change, what halved steps change otherwise: fine, noted, warned of.
+The error of RK4 adds up from turn to turn of a motion, that of the other is a shift by half a
+step."""
 ENERGY_FLOOR = 1e-12
 """Less energy than this is none [J]."""
 
 
-def joints(result: Result) -> Verdict | None:
+def joints(result: Record) -> Verdict | None:
     """Warn of joints that left their range, which nothing stops."""
     beyond = result.provenance.get("beyond_limits")
     if not isinstance(beyond, list | tuple) or not beyond:
@@ -30,7 +34,7 @@ def joints(result: Result) -> Verdict | None:
     return Verdict("warning", "joints", text)
 
 
-def drift(result: Result) -> Verdict | None:
+def drift(result: Record) -> Verdict | None:
     """Judge how far the passive constraints opened."""
     peak = result.metric("peak_passive_phi")
     if not np.isfinite(peak):
@@ -46,7 +50,7 @@ def drift(result: Result) -> Verdict | None:
     return Verdict(level, "drift", text)
 
 
-def _held_by(result: Result) -> str:
+def _held_by(result: Record) -> str:
     """Return what kept the passive constraints together, in words."""
     chosen = result.provenance.get("stabilisation")
     if not isinstance(chosen, Mapping):
@@ -57,7 +61,7 @@ def _held_by(result: Result) -> str:
     return f", held by gains of {alpha} and {beta}"
 
 
-def reactions(result: Result) -> Verdict | None:
+def reactions(result: Record) -> Verdict | None:
     """Judge the virtual power of the reactions: none outside the rows, none on drift."""
     residual, work = result.metric("reaction_residual"), result.metric("reaction_work")
     if not np.isfinite(residual) or not np.isfinite(work):
@@ -79,7 +83,7 @@ def reactions(result: Result) -> Verdict | None:
     return Verdict(level, "reactions", text)
 
 
-def balance(result: Result) -> Verdict | None:
+def balance(result: Record) -> Verdict | None:
     """Judge the energy that neither inputs nor friction account for."""
     unaccounted = result.metric("energy_drift")
     if not np.isfinite(unaccounted):
@@ -90,11 +94,14 @@ def balance(result: Result) -> Verdict | None:
     if moved <= ENERGY_FLOOR:
         return Verdict("good", "energy", "No energy moved.")
     share = unaccounted / moved
-    level = graded(share, ENERGY_RTOL, ENERGY_LOOSE)
+    coarse = measures.power_sampling_error(result.samples) > unaccounted
+    level = graded(share, ENERGY_RTOL, ENERGY_LOOSE, "warning" if coarse else "bad")
     meaning = {
         "good": ".",
         "note": "; a shorter step or sample interval lowers that.",
-        "warning": ": the integration is too coarse to be believed.",
+        "warning": ": too far between the samples to tell more; shorten timing.sample.",
+        "bad": ": the integration is too coarse to be believed. Shorten the step, or tighten the "
+        "tolerance.",
     }[level]
     text = (
         f"{si(unaccounted, 'J')} is unaccounted for at worst, {percent(share)} of the "
@@ -103,7 +110,27 @@ def balance(result: Result) -> Verdict | None:
     return Verdict(level, "energy", text)
 
 
-def _exchanged(result: Result) -> float:
+def step_halving(result: Record) -> Verdict | None:
+    """Judge a fixed step by what halved steps make of the motion."""
+    found = result.provenance.get("step_halving")
+    if not isinstance(found, Mapping) or not isinstance(found.get("share"), int | float):
+        return None
+    share, method = float(found["share"]), str(found.get("method"))
+    fine, noted, warned = STEP_SHARES.get(method, STEP_SHARES["RK4"])
+    level = graded(share, fine, noted, "warning" if share <= warned else "bad")
+    meaning = {
+        "good": ".",
+        "note": "; a shorter integrator.step lowers that.",
+        "warning": ": the step is long for this motion. Shorten integrator.step.",
+        "bad": ": the step is too long to be believed. Shorten integrator.step, or use an adaptive "
+        "method.",
+    }[level]
+    changed = percent(share) if share > 0.0 else "no digit"
+    text = f"Halved steps change {changed} of what the velocities change by{meaning}"
+    return Verdict(level, "step", text)
+
+
+def _exchanged(result: Record) -> float:
     """Return the energy that went from height or springs to motion and back [J]."""
     if "kinetic_energy" not in result.samples:
         return 0.0

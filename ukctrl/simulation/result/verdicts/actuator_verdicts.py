@@ -13,15 +13,17 @@ from ukctrl.core.number_text import number, percent, quantity, sentence, unit_te
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.quantities import FIELDS
-from ukctrl.simulation.result.result import Result
-from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, SLIPPERY, largest, smallest
-from ukctrl.simulation.verdicts.weak_grip import cost
+from ukctrl.simulation.result.record import Record
+from ukctrl.simulation.result.verdicts.scales import NEGLIGIBLE, SLIPPERY, largest, smallest
+from ukctrl.simulation.result.verdicts.weak_grip import cost
 
+FAR_BEYOND = 2.0
+"""An input beyond this many times its limit is none that the motor could come near."""
 NEAR_SINGULAR = 1e-3
 """Fraction of its largest value at which a smallest singular value is called small."""
 
 
-def grip(result: Result) -> Verdict | None:
+def grip(result: Record) -> Verdict | None:
     """Judge the rank of the servo rows, and how near it is to falling."""
     count = len(result.labels.rows)
     if count == 0 or "rank" not in result.samples or not np.isfinite(result["rank"]).any():
@@ -55,7 +57,7 @@ def grip(result: Result) -> Verdict | None:
     return Verdict(level, "grip", text)
 
 
-def _weak(result: Result, weak: Mapping[str, Any]) -> tuple[Level, str]:
+def _weak(result: Record, weak: Mapping[str, Any]) -> tuple[Level, str]:
     """Judge a grip that was weak, or lost, at its worst; a law that asks nothing of rows may."""
     text = f"{said(weak['hold'], weak['row'], weak['weakest'])} (t = {weak['at']:.4g} s)"
     labels, u = result.labels, result["u"]
@@ -69,7 +71,7 @@ def _weak(result: Result, weak: Mapping[str, Any]) -> tuple[Level, str]:
     return "warning" if asked else "note", sentence(text)
 
 
-def reach(result: Result) -> Verdict | None:
+def reach(result: Record) -> Verdict | None:
     """Judge what the task asked for and no input gives."""
     if "reach" not in result.samples or not np.isfinite(result["reach"]).any():
         return None
@@ -94,13 +96,13 @@ def reach(result: Result) -> Verdict | None:
     return Verdict("note" if why else "warning", "reach", f"{text}{why}")
 
 
-def _first_level_kept(result: Result) -> bool:
+def _first_level_kept(result: Record) -> bool:
     """Tell whether the law gives up rows by design, and only those."""
     missed = result.samples.signals.get("level_miss")
     return missed is not None and bool(np.all(result["level_miss"][:, 0] <= NEGLIGIBLE))
 
 
-def limits(result: Result) -> Verdict | None:
+def limits(result: Record) -> Verdict | None:
     """Judge how near the inputs came to their limits."""
     labels, u = result.labels, result["u"]
     if not u.any():
@@ -125,6 +127,15 @@ def limits(result: Result) -> Verdict | None:
         use = np.array(peaks) / limit[limited]
     k = first_largest(use)
     nearest = f"'{labels.actuators[limited[k]]}' comes nearest, at {percent(float(use[k]))} of its"
+    if use[k] > FAR_BEYOND:
+        name, times = labels.actuators[limited[k]], number(float(use[k]), 2)
+        unit = labels.actuator_units[limited[k]]
+        text = (
+            f"'{name}' gives {quantity(float(peaks[k]), unit)} where its limit is "
+            f"{quantity(float(limit[limited[k]]), unit)}, {times} times as much: this robot cannot "
+            "move so. Let the effect 'saturation' keep the limits, or ask for less"
+        )
+        return Verdict("bad", "limits", f"{text}.")
     if share > 0.0:
         text = f"Some input is at or beyond its limit during {percent(share)} of the run"
         return Verdict("warning", "limits", f"{text}; {nearest} own.")
@@ -135,7 +146,7 @@ PULLED = 1e-9
 """A pull smaller than this fraction of the largest force is rounding."""
 
 
-def ground(result: Result) -> Verdict | None:
+def ground(result: Record) -> Verdict | None:
     """Say where a real ground would let go of a contact, and how much friction the others need."""
     forces = measures.ground_forces(result.samples)
     if not forces or not all(np.isfinite(force.normal).all() for force in forces):
@@ -162,7 +173,7 @@ def ground(result: Result) -> Verdict | None:
     return Verdict(level, "ground", f"{text}.")
 
 
-def _pull(result: Result, forces: tuple[measures.GroundForce, ...]) -> str:
+def _pull(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
     """Return which contacts would lift off and when; empty where all of them push."""
     most = max(float(np.abs(force.normal).max()) for force in forces)
     pulled = {force.block: force.normal < -PULLED * most for force in forces}

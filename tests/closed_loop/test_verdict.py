@@ -1,0 +1,213 @@
+"""A run may reach its end and be wrong: its verdict stands beside its status."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ukctrl import Comparison, Scenario, simulate
+from ukctrl.cli.terminal.studies_text import comparison_lines
+from ukctrl.cli.terminal.summaries import result_lines
+from ukctrl.mechanics.integrate.step_halving import StepHalving
+from ukctrl.reports import run_page
+from ukctrl.simulation.result.result import Result
+from ukctrl.studies.comparison.comparison_page import metric_table
+
+SPRING = {
+    "coordinates": {"x1": "m", "x2": "m"},
+    "kinetic": "m1/2*v.x1**2 + m2/2*v.x2**2",
+    "potential": "k/2*(x2 - x1 - l)**2",
+    "parameters": {"m1": 1.0, "m2": 2.0, "k": 1e6, "l": 0.5},
+    "inputs": {"F": {"x1": 1.0}},
+}
+"""Two masses on a line, with a spring that swings at 1225 rad/s."""
+WRONG = "not to be believed"
+
+
+def scenario(toml, **tables):
+    """Return a scenario from text and inline tables."""
+    return Scenario.from_toml(toml + "\n".join(f"{key} = {table}" for key, table in tables.items()))
+
+
+def swinging(integrator, robot="{ use = 'two_mass_spring', lagrangian = %s }"):
+    inline = json.dumps(SPRING).replace('": ', '" = ')
+    return simulate(
+        scenario(
+            'title = "Two masses"\n',
+            robot=robot % inline,
+            start="{ q = { x1 = 0.0, x2 = 0.6 } }",
+            timing="{ duration = 0.5 }",
+            integrator=integrator,
+        )
+    )
+
+
+def styles(lines):
+    """Return the style of every part of some lines, by its text."""
+    parts = [part for line in lines for part in line if not isinstance(part, str)]
+    return {part.text: part.style for part in parts}
+
+
+@pytest.fixture(scope="module")
+def half_true():
+    """The case of the issue: 1 ms is one radian of this motion."""
+    return swinging("{ method = 'RK4', step = 1e-3 }")
+
+
+@pytest.mark.parametrize(
+    ("integrator", "verdict"),
+    [
+        ("{ method = 'RK4', step = 2e-4 }", "ok"),
+        ("{ method = 'semi_implicit_euler', step = 1e-3 }", WRONG),
+        ("{ method = 'semi_implicit_euler', step = 1e-4 }", "warning"),
+        ("{ method = 'semi_implicit_euler', step = 1e-5 }", "ok"),
+        ("{ method = 'DOP853' }", "ok"),
+    ],
+)
+def test_a_step_that_is_too_long_for_the_motion_is_not_believed(integrator, verdict):
+    run = swinging(integrator)
+    assert (run.status, run.belief.verdict) == ("completed", verdict)
+
+
+def test_both_energy_and_halved_steps_speak_against_half_the_true_motion(half_true):
+    assert half_true.status == "completed"
+    assert half_true.belief.verdict == WRONG
+    assert {"energy", "step"} <= {reason.subject for reason in half_true.belief.reasons}
+
+
+def test_halved_steps_speak_where_nobody_knows_the_energy(half_true):
+    kept = {k: v for k, v in half_true.samples.arrays.items() if k not in ("power", "energy")}
+    unknown = Result.build(
+        time=half_true.time,
+        samples=kept,
+        labels=half_true.labels,
+        status="completed",
+        provenance=half_true.provenance,
+    )
+    assert [reason.subject for reason in unknown.belief.reasons] == ["step"]
+    assert unknown.belief.verdict == WRONG
+
+
+def test_the_terminal_the_page_and_the_summary_say_so_and_none_in_green(half_true, tmp_path):
+    lines = result_lines(half_true, tmp_path)
+    looks = styles(lines)
+    assert looks["completed"] == looks[WRONG] == "bold red"
+    printed = "\n".join("".join(map(str, (getattr(p, "text", p) for p in line))) for line in lines)
+    assert "completed, not to be believed" in printed
+    assert "the integration is too coarse" in printed
+    page = run_page.html(half_true, [])
+    assert '<span class="badge bad">completed</span>' in page
+    assert '<span class="badge bad">not to be believed</span>' in page
+    half_true.save(tmp_path)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["status"], summary["verdict"]) == ("completed", WRONG)
+    assert {"level", "subject", "text"} == set(summary["verdict_reasons"][0])
+    assert Result.load(tmp_path).belief == half_true.belief
+
+
+def test_a_good_run_is_green_without_a_word_more(tmp_path):
+    run = simulate(Scenario.load("scara-helix", {"timing.duration": 0.5}))
+    assert run.summary()["verdict"] == "ok"
+    assert run.summary()["verdict_reasons"] == []
+    assert styles(result_lines(run, tmp_path))["completed"] == "bold green"
+
+
+def test_looking_at_halved_steps_changes_no_bit(monkeypatch):
+    for name in ("panda-pose-sampled", "n-four-bar"):
+        given = Scenario.load(name, {"timing.duration": 0.1})
+        looked = simulate(given)
+        assert "step_halving" in looked.provenance
+        with monkeypatch.context() as without:
+            without.setattr(StepHalving, "look", lambda *_: None)
+            assert simulate(given).identical(looked)
+
+
+def test_a_fault_in_the_halves_of_a_step_does_not_end_a_run_whose_steps_pass():
+    def step(t, state, h):
+        if h < 1.0:
+            raise ArithmeticError("only whole steps")
+        return state
+
+    halving = StepHalving(step, 4)
+    halving.look(0.0, None, 1.0, None)
+    assert (halving.error, halving.path) == (0.0, 0.0)
+
+
+def test_samples_far_apart_are_not_taken_for_a_wrong_integration():
+    changes = {"timing.duration": 6.0, "timing.sample": 1.0}
+    run = simulate(Scenario.load("two-mass-spring", changes))
+    found = {verdict.subject: verdict for verdict in run.verdicts}
+    assert run.belief.verdict in ("ok", "warning")
+    assert "too coarse" not in found["energy"].text
+
+
+def helix_limits(peak, limit=20.0):
+    from ukctrl.simulation.result.quantities import Labels
+
+    t = np.linspace(0.0, 1.0, 101)
+    labels = Labels(
+        coordinates=["j"],
+        coordinate_units=["rad"],
+        dofs=["j"],
+        dof_units=["rad/s"],
+        actuators=["m"],
+        actuator_units=["N m"],
+        effort_limit=[limit],
+    )
+    u = np.where(np.arange(101) == 50, peak, 1.0)[:, None]
+    return Result.build(time=t, samples={"u": u}, labels=labels, status="completed")
+
+
+@pytest.mark.parametrize(
+    ("peak", "verdict"),
+    [
+        (15.0, "ok"),
+        (25.0, "warning"),
+        (41.0, WRONG),
+        (15138.0, WRONG),
+    ],
+)
+def test_a_motor_far_beyond_its_limit_is_no_motion_of_this_robot(peak, verdict):
+    assert helix_limits(peak).belief.verdict == verdict
+
+
+def test_a_comparison_says_whose_run_is_not_to_be_believed(tmp_path):
+    comparison = Comparison.of({"calm": helix_limits(15.0), "wild": helix_limits(15138.0)})
+    overall = comparison.verdicts[0]
+    assert overall.level == "bad"
+    assert "Not to be believed: 'wild'." in overall.text
+    status, verdict = metric_table(comparison).rows[:2]
+    assert [cell.mark for cell in status[2:]] == ["good", "bad"]
+    assert [cell.text for cell in verdict[2:]] == ["ok", WRONG]
+    shown = [
+        {k: entry[k] for k in ("name", "verdict")} for entry in comparison.to_dict()["controllers"]
+    ]
+    assert shown == [
+        {"name": "calm", "verdict": "ok"},
+        {"name": "wild", "verdict": WRONG},
+    ]
+    looks = styles(comparison_lines(comparison, tmp_path))
+    assert any("'wild' is not to be believed" in text for text in looks)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "verdict"),
+    [
+        ("infeasible", "rows out of reach.", "warning"),
+        ("drifted", "phi reached 3.", "warning"),
+        ("drifted", "passive_phi reached 3.", WRONG),
+        ("diverged", "grew.", WRONG),
+        ("interrupted", "stopped.", "warning"),
+    ],
+)
+def test_what_ends_a_run_for_its_task_alone_takes_nothing_from_its_samples(
+    status, message, verdict
+):
+    t = np.linspace(0.0, 1.0, 11)
+    run = Result.build(
+        time=t, samples={}, labels=helix_limits(1.0).labels, status=status, message=message
+    )
+    assert run.belief.verdict == verdict
+    assert run.status_level != "good"

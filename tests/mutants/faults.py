@@ -1,0 +1,241 @@
+"""Faults that a programmer could make, drawn by a seed over the whole library.
+
+A fault changes one expression or statement where it stands: the rest of the file keeps its text and
+its line numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+LEAST = 12
+"""A package gets at least so many faults of 200."""
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Div, ast.Mod: ast.Mult,
+}  # fmt: skip
+FUNCTIONS = {
+    "min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax", "argmax": "argmin",
+    "sin": "cos", "cos": "sin", "floor": "ceil", "ceil": "floor", "minimum": "maximum",
+    "maximum": "minimum", "nanmax": "nanmin", "nanmin": "nanmax", "append": "extend",
+}  # fmt: skip
+WORDS = {
+    "not": "", "no": "any", "largest": "smallest", "smallest": "largest", "first": "last",
+    "last": "first", "above": "below", "below": "above", "more": "less", "less": "more",
+    "before": "after", "after": "before", "can": "cannot", "cannot": "can", "lower": "upper",
+    "upper": "lower", "least": "most", "most": "least",
+}  # fmt: skip
+"""What turns a sentence into a wrong one."""
+WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")
+
+
+class Fault(NamedTuple):
+    """One change of one file."""
+
+    file: str
+    """Path in the repository."""
+    line: int
+    """Where what it changes begins, from 1."""
+    kind: str
+    """What sort of mistake it is."""
+    begin: int
+    """First byte of what it replaces."""
+    end: int
+    """Byte after what it replaces."""
+    text: str
+    """What comes instead."""
+
+    @property
+    def package(self) -> str:
+        """The package that it is in; ``ukctrl`` for the files beside the packages."""
+        parts = Path(self.file).parts
+        return parts[1] if len(parts) > 2 else parts[0]
+
+    def put_into(self, source: bytes) -> bytes:
+        """Return the file with it."""
+        return source[: self.begin] + self.text.encode() + source[self.end :]
+
+    def told(self, source: bytes) -> str:
+        """Return what it changes, in one line."""
+        was = " ".join(source[self.begin : self.end].decode().split())
+        now = " ".join(self.text.split())
+        return f"{self.file}:{self.line} {self.kind}: {was[:70]} -> {now[:70] or '(nothing)'}"
+
+
+def faults_of(file: str, source: bytes) -> list[Fault]:
+    """Return every fault that could be put into a file, a few of which Python may not read."""
+    tree = ast.parse(source)
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    found = []
+    for node, kind, new in _changes(tree):
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        if source[begin:end].decode() != new:
+            found.append(Fault(file, node.lineno, kind, begin, end, new))
+    return found
+
+
+def draw(root: Path, count: int, seed: int) -> list[Fault]:
+    """Draw faults over all packages: by their size, but no package too few."""
+    of: dict[str, list[Fault]] = {}
+    for path in sorted((root / "ukctrl").rglob("*.py")):
+        for fault in faults_of(str(path.relative_to(root)), path.read_bytes()):
+            of.setdefault(fault.package, []).append(fault)
+    total = sum(map(len, of.values()))
+    least = max(1, LEAST * count // 200)
+    few = {name for name, faults in of.items() if count * len(faults) < least * total}
+    rest = count - least * len(few)
+    large = sum(len(faults) for name, faults in of.items() if name not in few)
+    drawn = []
+    for name, faults in sorted(of.items()):
+        share = least if name in few else round(rest * len(faults) / large)
+        Random(f"{seed}:{name}").shuffle(faults)
+        drawn += list(islice((fault for fault in faults if _is_read(root, fault)), share))
+    return drawn
+
+
+def _is_read(root: Path, fault: Fault) -> bool:
+    try:
+        ast.parse(fault.put_into((root / fault.file).read_bytes()))
+    except SyntaxError:
+        return False
+    return True
+
+
+def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
+    """Yield what can be changed, the sort of mistake, and the new text."""
+    for node in _executed(tree):
+        if isinstance(node, ast.stmt):
+            yield from _of_statement(node)
+        elif isinstance(node, ast.expr):
+            for kind, new in _of_expression(node):
+                yield (
+                    node,
+                    kind,
+                    f"({ast.unparse(new)})" if _is_operation(node) else ast.unparse(new),
+                )
+
+
+def _is_operation(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp)
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what runs: neither annotations, decorators, type parameters nor documentation, and
+    nothing that stands for type checkers alone.
+    """
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "bases"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or _for_readers(child):
+                continue
+            yield child
+            if not isinstance(
+                child, ast.JoinedStr
+            ):  # Python 3.11 does not know where its parts are
+                yield from _executed(child)
+
+
+def _for_readers(node: ast.AST) -> bool:
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return True
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return isinstance(target, ast.Name) and target.id == "__all__"
+
+
+def _of_statement(node: ast.stmt) -> Iterator[tuple[ast.stmt | ast.expr, str, str]]:
+    if isinstance(node, ast.Raise):
+        yield node, "raise removed", "pass"
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield node, "call removed", "pass"
+    elif isinstance(node, ast.Continue):
+        yield node, "loop", "break"
+    elif isinstance(node, ast.Break):
+        yield node, "loop", "continue"
+    elif isinstance(node, ast.AugAssign) and type(node.op) in OPERATORS:
+        changed = copy.copy(node)
+        changed.op = OPERATORS[type(node.op)]()
+        yield node, "operator", ast.unparse(changed)
+    elif isinstance(node, ast.If | ast.While) and not isinstance(node.test, ast.Compare):
+        yield node.test, "condition", f"(not ({ast.unparse(node.test)}))"
+
+
+def _of_expression(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    changed = copy.copy(node)
+    if isinstance(changed, ast.Compare) and type(changed.ops[0]) in COMPARISONS:
+        changed.ops = [COMPARISONS[type(changed.ops[0])](), *changed.ops[1:]]
+        yield "comparison", changed
+    elif isinstance(changed, ast.BoolOp):
+        changed.op = ast.Or() if isinstance(changed.op, ast.And) else ast.And()
+        yield "and/or", changed
+    elif isinstance(changed, ast.BinOp) and type(changed.op) in OPERATORS:
+        changed.op = OPERATORS[type(changed.op)]()
+        yield "operator", changed
+    elif isinstance(changed, ast.UnaryOp) and isinstance(changed.op, ast.USub | ast.Not):
+        yield "sign" if isinstance(changed.op, ast.USub) else "condition", changed.operand
+    elif isinstance(changed, ast.IfExp):
+        changed.body, changed.orelse = changed.orelse, changed.body
+        yield "branches swapped", changed
+    elif isinstance(changed, ast.Constant):
+        yield from _of_constant(changed)
+    elif isinstance(changed, ast.JoinedStr):
+        yield from _of_sentence(changed)
+    elif isinstance(changed, ast.Call):
+        yield from _of_call(changed)
+
+
+def _of_constant(node: ast.Constant) -> Iterator[tuple[str, ast.expr]]:
+    value = node.value
+    if isinstance(value, bool):
+        yield "constant", ast.Constant(not value)
+    elif isinstance(value, int):
+        yield "constant", ast.Constant(value + 1)
+    elif isinstance(value, float):
+        yield "constant", ast.Constant(2.0 * value if value else 1.0)
+    elif isinstance(value, str) and " " in value.strip() and WORD.search(value):
+        yield "sentence", ast.Constant(WORD.sub(lambda match: WORDS[match[1]], value, count=1))
+
+
+def _of_sentence(node: ast.JoinedStr) -> Iterator[tuple[str, ast.expr]]:
+    for k, part in enumerate(node.values):
+        if isinstance(part, ast.Constant):
+            for kind, new in _of_constant(part):
+                node.values = [*node.values[:k], new, *node.values[k + 1 :]]
+                yield kind, node
+                return
+
+
+def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    name = node.func
+    if isinstance(name, ast.Name) and name.id in FUNCTIONS:
+        node.func = ast.Name(FUNCTIONS[name.id])
+        yield "function", node
+    elif isinstance(name, ast.Attribute) and name.attr in FUNCTIONS:
+        node.func = ast.Attribute(name.value, FUNCTIONS[name.attr])
+        yield "function", node
+    elif isinstance(name, ast.Name) and name.id in ("abs", "sorted", "reversed") and node.args:
+        yield "function", node.args[0]
+    elif node.keywords and node.keywords[-1].arg:
+        node.keywords = node.keywords[:-1]
+        yield "argument dropped", node
+    elif len(node.args) == 2 and not any(isinstance(one, ast.Starred) for one in node.args):
+        node.args = node.args[::-1]
+        yield "arguments swapped", node

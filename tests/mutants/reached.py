@@ -1,0 +1,178 @@
+"""Which tests reach a line of the library: those that can notice a fault there.
+
+Compiled functions run unseen: of those the tests count that reach a line which names them.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import coverage
+
+from tests.mutants.recorder import LABEL, TIMES
+
+HERE = Path(__file__).parent
+SETTINGS = """
+[run]
+source = {root}/ukctrl
+data_file = {folder}/lines
+parallel = true
+context = ${{{label}-}}
+patch = subprocess
+disable_warnings = no-data-collected, module-not-measured, module-not-imported
+"""
+
+
+class Function(NamedTuple):
+    """One function of the library."""
+
+    file: str
+    name: str
+    first: int
+    last: int
+    compiled: bool
+    names: dict[str, int]
+    """What it names, with a line where it does."""
+
+
+def record(root: Path, folder: Path, jobs: int, which: Iterable[str]) -> None:
+    """Run the tests once, and keep in a folder which lines each reaches and how long it takes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "settings.ini"
+    settings.write_text(SETTINGS.format(root=root, folder=folder, label=LABEL), encoding="utf-8")
+    given = {TIMES: str(folder), "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": ""}
+    words = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest"]
+    words += ["--quiet", "-p", "tests.mutants.recorder", "-p", "no:cacheprovider", "-m", "not slow"]
+    words += ["--numprocesses", str(jobs), "--dist", "worksteal"] if jobs > 1 else []
+    subprocess.run([*words, *which], cwd=root, env=os.environ | given, check=False)
+    tool = [sys.executable, "-m", "coverage", "combine", f"--rcfile={settings}", "--quiet"]
+    subprocess.run(tool, cwd=root, check=True)
+
+
+class Reached:
+    """Which tests reach which lines, as they were recorded in a folder."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self._root = root
+        self._lines = coverage.CoverageData(str(folder / "lines"))
+        self._lines.read()
+        self._of_file: dict[str, dict[int, set[str]]] = {}
+        self._names = {Path(name).relative_to(root).as_posix(): name for name in self._measured}
+        self.seconds: dict[str, float] = {}
+        """How long each test took [s]."""
+        for path in folder.glob("*.jsonl"):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                test, seconds = json.loads(line)
+                self.seconds[test] = seconds
+
+    @property
+    def _measured(self) -> list[str]:
+        root = str(self._root)
+        return [name for name in self._lines.measured_files() if name.startswith(root)]
+
+    def by(self, file: str, line: int) -> list[str]:
+        """Return the tests that reach a line, those that reach it soonest first.
+
+        A line that only runs when its file is loaded is reached by whoever runs something of the
+        file.
+        """
+        function = self._around(file, line)
+        if function is None:
+            lines = self._of(file)
+            inside = {n for one in self._functions if one.file == file for n in _body(one)}
+            found = {test for n in inside for test in lines.get(n, ())}
+            found |= {test for one in self._compiled_in(file) for test in self._through(one)}
+        elif function.compiled:
+            found = self._through(function)
+        else:
+            lines, spread = self._of(file), self._statement(file, line)
+            found = {test for n in spread for test in lines.get(n, ())}
+        return sorted(found & self.seconds.keys(), key=self.seconds.__getitem__)
+
+    def _statement(self, file: str, line: int) -> range:
+        """Return the lines of the statement that a line is in, of a block those of its head."""
+        around = [
+            node
+            for node in ast.walk(self._trees[file])
+            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+        ]
+        inner = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)))
+        body = getattr(inner, "body", None)
+        return range(inner.lineno, body[0].lineno if body else (inner.end_lineno or 0) + 1)
+
+    def _through(self, function: Function, seen: frozenset[str] = frozenset()) -> set[str]:
+        """Return the tests that reach a line which names a compiled function, or one that does."""
+        found: set[str] = set()
+        for one in self._functions:
+            line = one.names.get(function.name)
+            if line is None or one.name in seen or one.name == function.name:
+                continue
+            if one.compiled:
+                found |= self._through(one, seen | {function.name})
+            else:
+                found |= self._of(one.file).get(line, set())
+        return found
+
+    def _compiled_in(self, file: str) -> list[Function]:
+        return [one for one in self._functions if one.file == file and one.compiled]
+
+    def _around(self, file: str, line: int) -> Function | None:
+        """Return the innermost function that a line is in."""
+        around = [one for one in self._functions if one.file == file and line in _body(one)]
+        compiled = [one for one in around if one.compiled]
+        return (compiled or around[-1:] or [None])[0]
+
+    def _of(self, file: str) -> dict[int, set[str]]:
+        if file not in self._of_file:
+            name = self._names.get(file)
+            told = self._lines.contexts_by_lineno(name) if name else {}
+            self._of_file[file] = {
+                line: {test for context in contexts for test in context.split("|") if test}
+                for line, contexts in told.items()
+            }
+        return self._of_file[file]
+
+    @cached_property
+    def _trees(self) -> dict[str, ast.Module]:
+        paths = sorted((self._root / "ukctrl").rglob("*.py"))
+        return {
+            path.relative_to(self._root).as_posix(): ast.parse(path.read_bytes()) for path in paths
+        }
+
+    @cached_property
+    def _functions(self) -> list[Function]:
+        found = []
+        for file, tree in self._trees.items():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef):
+                    compiled = any("compiled" in ast.unparse(one) for one in node.decorator_list)
+                    found.append(
+                        Function(
+                            file, node.name, node.body[0].lineno, node.end_lineno or 0, compiled,
+                            _names_in(node),
+                        )
+                    )  # fmt: skip
+        return found
+
+
+def _body(function: Function) -> range:
+    return range(function.first, function.last + 1)
+
+
+def _names_in(function: ast.FunctionDef) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for part in function.body:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name):
+                names.setdefault(node.id, node.lineno)
+            elif isinstance(node, ast.Attribute):
+                names.setdefault(node.attr, node.lineno)
+    return names

@@ -1,0 +1,132 @@
+"""Singular positions of linkages: an adaptive method steps over them, or ends and says where.
+
+In such a position rows of closures become dependent or vanish, as where all bars of a parallelogram
+are in line. The motion is smooth there, its equations are rounding over rounding: error control
+shortens the steps until some error of 1e-16 decides which branch the linkage follows. So the method
+goes back to the last long step, moves that state onto the closures, and takes a step of such a
+length across: its stages lie far enough from the position for the estimate of its error to hold.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Vector
+from ukctrl.mechanics.integrate.integrator import IntegrationFailed
+
+RECENT = 400
+"""Steps that are remembered."""
+SHORT_STEPS = 12
+"""So many steps in a row that are short make a crawl."""
+SHORT = 1e-3
+"""A step is short below this fraction of the longest remembered."""
+LONG = 0.3
+"""It is worth going back to above this fraction."""
+LENGTHS = tuple(np.geomspace(0.2, 2.0, 12).tolist())
+"""Steps that are tried across, in steps of the longest remembered."""
+LOOSER = (1.0, 10.0, 100.0, 1000.0)
+"""By how much the error of the step across may exceed the tolerance, the least that will do."""
+STUCK = 1e-7
+"""A step below this fraction of the longest allowed hardly moves on."""
+MOST_STUCK = 1000
+"""So many of them in a row end the run."""
+MOST_NAMED = 6
+"""Coordinates that are named."""
+
+
+class Taken(NamedTuple):
+    """A step: where it began, and how long it was."""
+
+    t: float
+    y: Vector
+    h: float
+
+
+Begin = Callable[[float, Vector, float, float], Any]
+"""Returns a solver after one step from ``t, y``, tried with ``h`` and errors so many times the
+tolerance."""
+
+
+@final
+class StepOver:
+    """Watches the steps of an explicit method, and replaces its solver by one beyond the position.
+
+    Args:
+        begin: Makes solvers.
+        onto: Moves a state onto the closures.
+        coordinates: Names of the first entries of a state.
+        stop: The end of the span [s].
+        longest: The longest step [s].
+    """
+
+    def __init__(
+        self,
+        begin: Begin,
+        onto: Callable[[float, Vector], Vector],
+        coordinates: Sequence[str],
+        stop: float,
+        longest: float,
+    ) -> None:
+        self._begin, self._onto, self._stop, self._longest = begin, onto, stop, longest
+        self._coordinates = coordinates
+        self._taken: deque[Taken] = deque(maxlen=RECENT)
+        self._short = self._stuck = 0
+        self._tried = False
+
+    def watch(self, solver: Any) -> tuple[Any, bool]:
+        """Return the solver to go on with after a step, and whether it has stepped across.
+
+        Raises:
+            IntegrationFailed: It hardly moves on, and found no way across.
+        """
+        failed = solver.status == "failed"
+        if not failed:
+            h = solver.t - solver.t_old
+            self._taken.append(Taken(solver.t_old, solver.y_old, h))
+            longest = max(each.h for each in self._taken)
+            self._short = self._short + 1 if h < SHORT * longest else 0
+            self._tried = self._tried and self._short > 0
+            self._stuck = self._stuck + 1 if h < STUCK * self._longest else 0
+        if (failed or self._short == SHORT_STEPS) and not self._tried and self._taken:
+            self._tried = True
+            beyond = self._across(solver.t)
+            if beyond is not None:
+                self._taken.clear()
+                self._short = self._stuck = 0
+                return beyond, True
+        if self._stuck >= MOST_STUCK:
+            raise IntegrationFailed(
+                f"the integrator is down to steps of {solver.t - solver.t_old:.0e} s at t = "
+                f"{solver.t:.9g} s, and took {MOST_STUCK} of them, near a singular position of the "
+                f"closures, {self._place(solver.y)}, which no longer step crosses within its "
+                "tolerance. Use method = 'RK4' with step = 1e-3 and stabilisation.kind = "
+                "'projection', or start elsewhere."
+            )
+        return solver, False
+
+    def _place(self, y: Vector) -> str:
+        """Return where a state is, as far as a sentence can."""
+        named = zip(self._coordinates[:MOST_NAMED], y, strict=False)
+        more = ", ..." if len(self._coordinates) > MOST_NAMED else ""
+        return ", ".join(f"{name} = {value:.6g}" for name, value in named) + more
+
+    def _across(self, trouble: float) -> Any:
+        """Return a solver that has stepped across the moment of the trouble; None: none does."""
+        taken = list(self._taken)
+        longest = max(each.h for each in taken)
+        last = max(k for k, each in enumerate(taken) if each.h >= LONG * longest)
+        starts = [(each.t, self._onto(each.t, each.y)) for each in taken[last : last + 2]]
+        for looser in LOOSER:
+            for t, y in reversed(starts):
+                for length in LENGTHS:
+                    h = min(length * longest, self._longest, self._stop - t)
+                    if t + h <= trouble + 0.1 * h and t + h < self._stop:
+                        continue
+                    solver = self._begin(t, y, h, looser)
+                    if solver.status != "failed" and solver.t - t >= (1.0 - 1e-9) * h:
+                        return solver
+        return None
