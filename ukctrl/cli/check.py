@@ -43,6 +43,9 @@ def check(
             help="Write check.png, internal.png and check.json there, too.",
         ),
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", "-a", help="Show also what follows from each cause.")
+    ] = False,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -68,7 +71,7 @@ def check(
     folder = None if out is None else folder_of(out)
     if folder is not None:
         _write(outcome, folder)
-    answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder))
+    answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder, whole))
     raise typer.Exit(0 if outcome.ok else 1)
 
 
