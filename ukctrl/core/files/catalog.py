@@ -19,6 +19,9 @@ KINDS: tuple[Kind, ...] = ("robots", "controllers", "scenarios")
 FILE_ENDINGS = (".toml", ".urdf", ".xml", ".mjcf", ".sdf")
 """A reference with one of these endings is a path, not a name."""
 
+PLANTS = ("model", "part", "lagrangian", "functions", "linkage", "particles")
+"""What a robot may be made of: one of these keys stands in every ``robot.toml``."""
+
 
 def root() -> Path:
     """Return the folder that holds the shipped robots, controllers and scenarios.
