@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, card_of, folder_of, ranges_of, scenario_of
+from ukctrl.cli.arguments import about, card_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -88,8 +88,8 @@ def compare(
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     from ukctrl.simulation.simulate import Simulation
 
-    with stoppable(Simulation.run.__code__) as stop:
-        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
+    place = out or Path("out") / f"{file_name(base.name)}-compare"
+    with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
         journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
         shown = progress_bar(base.title, quiet or as_json, "runs")
         try:

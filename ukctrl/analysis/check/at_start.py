@@ -14,6 +14,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.start_state import bare_angles
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
@@ -111,6 +112,15 @@ def beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
         elif u < low:
             said[name] = f"input '{name}' starts at {u:.4g}, below its limit {low:.4g}."
     return said
+
+
+def turned(loop: Loop) -> list[str]:
+    """Say which angles the start gives more than a turn, as degrees would be."""
+    return [
+        f"the start has '{name}' at {value:g} rad, {abs(value) / (2.0 * np.pi):.3g} turns; if that "
+        f'is meant in degrees, write "{value:g}*deg".'
+        for name, value in bare_angles(loop.scenario.start, loop.robot)
+    ]
 
 
 def shared(sharing: tuple[str, ...]) -> list[str]:

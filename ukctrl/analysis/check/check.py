@@ -104,6 +104,7 @@ def _at_start(loop: Loop) -> tuple[AtStart, list[Judgement]]:
     beyond = at_start.beyond_limits(inputs, truth)
     sharing = truth.sharing() if len(truth.passive) else ()
     said += [Judgement("note", "first input", text, loop.t0) for text in beyond.values()]
+    said += [Judgement("warning", "turned", text) for text in at_start.turned(loop)]
     said += [Judgement("note", "off", text) for text in at_start.consistency(row_checks)]
     said += [Judgement("note", "start", text) for text in at_start.shared(sharing)]
     broken = at_start.broken_closures(truth.passive, scenario.monitor)

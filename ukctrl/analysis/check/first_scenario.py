@@ -12,15 +12,13 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import StartError, UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
-from ukctrl.mechanics.start import solve_start
+from ukctrl.mechanics.start import met_elsewhere, solve_start
 from ukctrl.robot import Robot
 from ukctrl.robot.layout import Block
 from ukctrl.simulation.scenario import Scenario
 
 STEP = {"rad/s": 0.2, "m/s": 0.05}
 """How far the first motion goes [rad or m], by the unit of the velocity."""
-DRAWS = 20
-"""Configurations from which closed chains are tried to be closed."""
 SIZES = (1.0, 0.1)
 """The parts of that which are tried: a closed chain may have little room."""
 
@@ -39,15 +37,14 @@ def home(robot: Robot) -> Vector:
 
 def closed(robot: Robot, q: Vector) -> Vector:
     """Return the nearest configuration that keeps the passive constraints; where none is near, one
-    that was drawn, and at last the given one.
+    from elsewhere, and at last the given one.
     """
-    stack, rng = Stack(passive_constraints(robot), robot), np.random.default_rng(0)
-    for guess in (q, *(robot.random(rng) for _ in range(DRAWS))):
-        try:
-            return solve_start(stack, guess, np.zeros(robot.nv), 0.0).q
-        except StartError:
-            continue
-    return q
+    stack = Stack(passive_constraints(robot), robot)
+    try:
+        return solve_start(stack, q, np.zeros(robot.nv)).q
+    except StartError:
+        other = met_elsewhere(stack)
+        return q if other is None else other
 
 
 def first_scenario(robot: Robot, reference: str, q: Vector, dynamics: Dynamics) -> str:

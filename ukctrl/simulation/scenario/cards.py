@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
+from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller
 from ukctrl.control.feedback.feedback import Feedback
@@ -115,6 +116,7 @@ def _load_trusted_robot(table: Table, path: Path, label: str) -> None:
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
     controller = table.get("controller")
     if isinstance(controller, dict):
+        _refuse_card_as_kind(controller, path, label)
         table["controller"] = _resolve_modes(resolve_card(controller, path, label), path, label)
     elif controller is not None and not isinstance(controller, Controller):
         use = controller if isinstance(controller, str) else "servo-baumgarte"
@@ -122,6 +124,15 @@ def _resolve_controller(table: Table, path: Path, label: str) -> None:
             f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
             f"got {written(controller)}."
         )
+
+
+def _refuse_card_as_kind(controller: Table, path: Path, label: str) -> None:
+    """Refuse the name of a card where a kind of law belongs."""
+    kind = controller.get("kind")
+    cards = catalog.names("controllers", path)
+    kinds = {law.kind for law in get_args(get_args(AnyController)[0])}
+    if isinstance(kind, str) and kind in cards and kind not in kinds:
+        raise InputError(f"{label}: controller.kind: '{kind}' is a card; write use = '{kind}'.")
 
 
 def _resolve_modes(controller: Table, path: Path, label: str) -> Table:
