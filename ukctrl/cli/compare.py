@@ -64,7 +64,7 @@ Jobs = Annotated[
 def compare(
     scenario: ScenarioName,
     *,
-    controllers: Cards,
+    controllers: Cards = None,
     changes: Set = None,
     repeats: Repeats = None,
     mismatch: Mismatch = None,
@@ -84,7 +84,7 @@ def compare(
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.tuning import Journal
 
-    entries = [_entry(text, scenario) for text in controllers]
+    entries = [_entry(text, scenario) for text in controllers or []]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     from ukctrl.simulation.simulate import Simulation
 

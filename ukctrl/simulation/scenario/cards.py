@@ -8,7 +8,7 @@ tables, so that ``--set``, `Scenario.replace` and a study's columns share one pa
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -59,6 +59,8 @@ def completed(
         else:
             with blaming(label):
                 table = set_path(table, key, value)
+                for earlier, what in _said_before(changes, key):
+                    table = set_path(table, earlier, what)
     _resolve_controller(table, path, label)  # a change may have named another card
     controller = table.get("controller")
     if isinstance(controller, dict):
@@ -75,6 +77,16 @@ def completed(
     if trust:
         _load_trusted_robot(table, path, label)
     return table
+
+
+def _said_before(changes: Mapping[str, object], key: str) -> Iterator[tuple[str, object]]:
+    """Yield the changes before one of a ``kind`` that reach into the table that it replaces."""
+    table, _, last = key.rpartition(".")
+    for earlier, value in changes.items():
+        if earlier == key or last != "kind":
+            return
+        if earlier.startswith(f"{table}."):
+            yield earlier, value
 
 
 def _open_robots(table: Table, changes: Mapping[str, object]) -> None:

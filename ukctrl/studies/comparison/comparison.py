@@ -140,6 +140,7 @@ class Comparison:
             words.overall(self.rows, self.runs),
             *words.failures(self.runs),
             *words.cautions(self.conditions, self._done, self.facts, self.tunings),
+            *words.about_dropped(self.conditions.dropped),
             *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
             *(
                 words.about(row, self.runs)
