@@ -75,7 +75,8 @@ def test_the_page_and_the_terminal_tell_what_was_dropped(tmp_path, capsys):
     assert "own settings" in [verdict["subject"] for verdict in data["verdicts"]]
 
 
-def test_a_scenario_without_a_controller_has_nothing_of_its_own_to_compare():
+def test_a_scenario_without_a_task_is_compared_with_no_card():
+    assert suited(Scenario.load("projectile")) == ["own"]
     with pytest.raises(InputError, match="at least one controller"):
         compare(Scenario.load("projectile"), [])
 

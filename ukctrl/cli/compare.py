@@ -81,10 +81,13 @@ def compare(
     base = scenario_of(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
+    from ukctrl.studies.comparison.compare import suited
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.tuning import Journal
 
-    entries = [_entry(text, scenario) for text in controllers or []]
+    if not controllers:
+        controllers = suited(base, beside=catalog.find("scenarios", scenario), trust=trust)
+    entries = [_entry(text, scenario) for text in controllers]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     from ukctrl.simulation.simulate import Simulation
 

@@ -34,7 +34,7 @@ MOST_REPEATS = 100_000
 
 def compare(
     scenario: Scenario,
-    controllers: Sequence[str | Controller | Entry] = (),
+    controllers: Sequence[str | Controller | Entry] | None = None,
     *,
     repeats: int | None = None,
     mismatch: Sequence[float] = (),
@@ -52,7 +52,7 @@ def compare(
         scenario: What all of them run.
         controllers: Names of cards, controllers, or entries with a name and a belief of their own,
             also as text: ``"light=servo-baumgarte{believed.mass_scale=0.8}"``; ``"own"`` is the
-            scenario's own. None: that, and the cards of `suited`.
+            scenario's own. Absent: that, and the cards of `suited`.
         repeats: Runs of each; the first has the scenario's seed, the others seeds made of it, the
             same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
@@ -78,7 +78,7 @@ def compare(
         MachineFailure: The machine failed twice at some runs before there was anything to compare.
             Afterwards `conditions` of the comparison tell, which is of the other runs.
     """
-    if not controllers and scenario.servo:
+    if controllers is None:
         controllers = suited(scenario, beside=beside, trust=trust)
     asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
@@ -161,7 +161,7 @@ MOST_CARDS = 3
 def suited(scenario: Scenario, *, beside: Path | None = None, trust: bool = False) -> list[str]:
     """Return ``own`` and the cards that can take a first step of a scenario, another law each."""
     names = [AS_WRITTEN]
-    for card in CARDS:
+    for card in CARDS if scenario.servo else ():
         if len(names) > MOST_CARDS:
             break
         try:
