@@ -14,26 +14,30 @@ module knows nothing of Pinocchio, files or time; the arithmetic is in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.core.algebra import grip as firmness
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import (
     expect,
     matrix,
     raise_if_conflicting,
+    raise_if_indefinite,
     raise_if_missed,
     raise_if_singular,
     row_names,
     symmetric,
     vector,
 )
-from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.algebra.factorisation import cholesky, independent_rows
+from ukctrl.core.algebra.grip import Grip
+from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import GainError, ShapeError
+from ukctrl.core.errors import ShapeError
 
 NO_METRIC: Matrix = np.zeros((0, 0))
 """Stands for the identity metric in the kernels."""
@@ -120,7 +124,7 @@ def affine_answer(
     else:
         rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
     raise_if_singular(rank_or_failure)
-    raise_if_conflicting(A_, b_, a_free, rank, rows)
+    raise_if_conflicting(A_, b_, a_free, rank, rows, load=(M_, Q_))
     return AffineAnswer(a_free, G)
 
 
@@ -139,12 +143,11 @@ def reaction(
     ``Q`` must include the motors, ``f - nle + B u``: the reaction moves with the input.
     Arguments and errors are those of `affine_answer`.
     """
-    M_, Q_ = symmetric("M", M), vector("Q", Q)
-    A_, b_ = _rows(A_p, b_p, len(Q_), "A_p", "b_p")
-    force = constraint_force(M_, Q_, A_, b_, rank, rows)
-    lam: Vector = np.asarray(np.linalg.lstsq(A_.T, force, rcond=rank.passive)[0], dtype=np.float64)
-    independent = independent_rows(A_, rank.passive, np.empty(len(b_), dtype=np.int64))
-    return Reaction(force, lam, independent)
+    M_ = symmetric("M", M)
+    force, A_, found = _constraint_force(M_, Q, (A_p, b_p), rank, rows)
+    L = np.empty(M_.shape)
+    cholesky(M_, L)
+    return Reaction(force, multipliers(L, A_, force, found), found)
 
 
 def constraint_force(
@@ -181,15 +184,27 @@ def constraint_force(
     References:
         Udwadia & Kalaba 1992; Xu & Liu 2017, eq (7).
     """
-    M_, Q_ = symmetric("M", M), vector("Q", Q)
+    return _constraint_force(symmetric("M", M), Q, (A, b), rank, rows)[0]
+
+
+def _constraint_force(
+    M: Matrix,
+    Q: ArrayLike,
+    given: tuple[ArrayLike, ArrayLike],
+    rank: RankPolicy,
+    rows: Sequence[str] | None,
+) -> tuple[Vector, Matrix, int]:
+    """Return the force, the rows as a matrix, and how many directions they constrain."""
+    Q_ = vector("Q", Q)
     n = len(Q_)
-    expect("M", M_.shape, (n, n))
-    A_, b_ = _rows(A, b, n, "A", "b")
+    expect("M", M.shape, (n, n))
+    A, b = _rows(*given, n, "A", "b")
     force = np.empty(n)
-    raise_if_singular(kernels.constraint_force(M_, Q_, A_, b_, rank.passive, force))
-    a = np.asarray(np.linalg.solve(M_, Q_ + force), dtype=np.float64)
-    raise_if_conflicting(A_, b_, a, rank, rows)
-    return force
+    rank_or_failure = kernels.constraint_force(M, Q_, A, b, rank.passive, force)
+    raise_if_singular(rank_or_failure)
+    a = np.asarray(np.linalg.solve(M, Q_ + force), dtype=np.float64)
+    raise_if_conflicting(A, b, a, rank, rows, load=(M, Q_))
+    return force, A, rank_or_failure
 
 
 def servo_input(
@@ -202,6 +217,8 @@ def servo_input(
     u0: ArrayLike | None = None,
     rank: RankPolicy = RANK,
     rows: Sequence[str] | None = None,
+    M: ArrayLike | None = None,
+    B: ArrayLike | None = None,
 ) -> Vector:
     r"""Return the input of least norm that makes the robot obey ``A a = b``.
 
@@ -219,15 +236,17 @@ def servo_input(
         G: Acceleration per unit input, shape ``(nv, nu)``.
         R: Input metric, symmetric positive definite, shape ``(nu, nu)``; absent: identity.
         u0: Null-space input, shape ``(nu,)``: what the motors do where the task leaves them free.
-        rank: Rank policy.
+        rank: Rank policy; a row is lost whose `grip` is not above its ``servo`` threshold.
         rows: Names of the rows, for messages.
+        M: Mass matrix, shape ``(nv, nv)``; with ``B``, what `grip` is compared with.
+        B: Actuation matrix, shape ``(nv, nu)``; absent: ``G`` itself, as in `grip`.
 
     Returns:
         Input ``u``, shape ``(nu,)`` [N m or N].
 
     Raises:
         ShapeError: The arguments disagree on their sizes.
-        GainError: ``R`` is not positive definite.
+        GainError: ``R`` is not positive definite, or only by rounding.
         InfeasibleConstraint: Some row asks for what no input can give; it is named.
 
     References:
@@ -240,32 +259,133 @@ def servo_input(
     R_ = NO_METRIC if R is None else matrix("R", R)
     if R is not None:
         expect("R", R_.shape, (nu, nu))
+        raise_if_indefinite(R_)
     u0_ = np.zeros(nu) if u0 is None else vector("u0", u0)
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
-    rank_or_failure = kernels.servo_input(A_, b_, a_, G_, R_, u0_, rank.servo, u, miss)
-    if rank_or_failure < 0:
-        raise GainError("metric R must be symmetric positive definite; it is not.")
+    L, B_ = _measure(G_, M, B)
+    rank_or_failure = kernels.servo_input(A_, b_, a_, G_, L, B_, R_, u0_, rank.servo, u, miss)
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
 
 
-def servo_matrix(A: Matrix, G: Matrix, rank: RankPolicy = RANK) -> Matrix:
-    """Return ``H = A G``, with rows that are only rounding set to zero.
+def input_metric(
+    name: Literal["gauss", "resolved_acceleration"], M: ArrayLike, B: ArrayLike, G: ArrayLike
+) -> Matrix:
+    r"""Return the input metric ``R`` that measures inputs by what they do, for `servo_input`.
 
-    A row without grip comes out of the product as some 1e-17, which any rank taken relative to
-    ``H`` itself would mistake for grip. It is compared with what it could be, ``|A_i| |G|``.
+    $$ R = G^\top M G = B^\top W B \ \text{(gauss)}, \qquad
+       R = G^\top G = B^\top W^2 B \ \text{(resolved acceleration)} . $$
+
+    With it, $a$ is the nearest to $a_\mathrm{free} + G u_0$ of all accelerations that the motors
+    and the passive constraints allow and that keep the task: in Gauss's sense, $\Delta a^\top M
+    \Delta a$, or in the plain one, $|\Delta a|$. Where several inputs give it, because motors
+    repeat each other or press a closed chain against itself, it is the least of them: what moves
+    nothing costs a little in ``R``, which else were singular.
 
     Args:
-        A: Constraint matrix, shape ``(..., m, nv)``.
-        G: Acceleration per unit input, shape ``(..., nv, nu)``.
-        rank: Rank policy; its ``servo`` threshold counts.
+        name: Which of the two.
+        M: Mass matrix, shape ``(nv, nv)``.
+        B: Actuation matrix, shape ``(nv, nu)``.
+        G: Acceleration per unit input, from `affine_answer`, shape ``(nv, nu)``.
+
+    Returns:
+        Symmetric positive definite, shape ``(nu, nu)``.
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        SingularMass: ``M`` is not positive definite.
+
+    References:
+        Udwadia & Kalaba 1992; Peters et al. 2008, sections 3 and 4.
     """
-    H: Matrix = A @ G
-    could = np.linalg.norm(A, axis=-1) * np.linalg.norm(G, axis=(-2, -1))[..., None]
-    H[np.linalg.norm(H, axis=-1) <= rank.servo * could] = 0.0
+    M_, B_, G_ = symmetric("M", M), matrix("B", B), matrix("G", G)
+    n, nu = B_.shape
+    expect("M", M_.shape, (n, n))
+    expect("G", G_.shape, (n, nu))
+    L, R = np.empty((n, n)), np.empty((nu, nu))
+    raise_if_singular(-cholesky(M_, L))
+    gauss = name == "gauss"
+    alone = np.linalg.solve(L if gauss else M_, B_)
+    X = np.ascontiguousarray(L.T @ G_ if gauss else G_)
+    kernels.motor_metric(X, np.linalg.norm(alone, axis=0), True, R)
+    return R
+
+
+def grip(
+    A: ArrayLike,
+    G: ArrayLike,
+    M: ArrayLike | None = None,
+    B: ArrayLike | None = None,
+    *,
+    rank: RankPolicy = RANK,
+    rows: Sequence[str] | None = None,
+) -> Grip:
+    r"""Return how firmly the motors hold rows: what they do to them, of what they could.
+
+    In lengths measured by the mass matrix, $|A_i|^2 = A_i M^{-1} A_i^\top$ and
+    $|M^{-1} B_k|^2 = B_k^\top M^{-1} B_k$,
+
+    $$ N_{ik} = \frac{A_i\, G_k}{|A_i|\, |M^{-1} B_k|} $$
+
+    knows no units and no masses. Passive rows count in ``G = W B``, and not in what it is compared
+    with: what the motors could do were the robot free.
+
+    Args:
+        A: Constraint matrix, shape ``(m, nv)``.
+        G: Acceleration per unit input, shape ``(nv, nu)``.
+        M: Mass matrix, shape ``(nv, nv)``; absent: unit masses.
+        B: Actuation matrix, shape ``(nv, nu)``; absent: what ``G`` itself does, which cannot tell
+            where a reaction leaves only rounding of a motor.
+        rank: Rank policy; its ``servo`` threshold says what is lost.
+        rows: Names of the rows; absent: ``row 0``, ``row 1``, ...
+
+    Raises:
+        ShapeError: The arguments disagree on their sizes.
+        SingularMass: ``M`` is not positive definite.
+    """
+    A_, G_ = matrix("A", A), matrix("G", G)
+    expect("A", A_.shape, (len(A_), len(G_)))
+    L, B_ = _measure(G_, M, B)
+    return firmness.grip(
+        L, A_, G_, firmness.lengths(L, A_, B_), rank.servo, row_names(rows, len(A_))
+    )
+
+
+def servo_matrix(
+    A: ArrayLike,
+    G: ArrayLike,
+    rank: RankPolicy = RANK,
+    M: ArrayLike | None = None,
+    B: ArrayLike | None = None,
+) -> Matrix:
+    """Return ``H = A G``, with the rows set to zero of which the motors have lost their `grip`.
+
+    Such a row comes out of the product as some 1e-17, which any rank taken relative to ``H``
+    itself would mistake for grip. Arguments and errors are those of `grip`.
+    """
+    A_, G_ = matrix("A", A), matrix("G", G)
+    expect("A", A_.shape, (len(A_), len(G_)))
+    H: Matrix = A_ @ G_
+    L, B_ = _measure(G_, M, B)
+    firmness.drop_lost(H, firmness.lengths(L, A_, B_), rank.servo)
     return H
+
+
+def _measure(G: Matrix, M: ArrayLike | None, B: ArrayLike | None) -> tuple[Matrix, Matrix]:
+    """Return the factor of the mass matrix and ``B``, with which grip is measured."""
+    n, nu = G.shape
+    if M is None:
+        if B is not None:
+            raise ShapeError("M and B must be given together or not at all.")
+        return np.eye(n), G
+    M_, L = symmetric("M", M), np.empty((n, n))
+    expect("M", M_.shape, (n, n))
+    raise_if_singular(-cholesky(M_, L))
+    B_ = M_ @ G if B is None else matrix("B", B)
+    expect("B", B_.shape, (n, nu))
+    return L, B_
 
 
 def reach_residual(H: ArrayLike, d: ArrayLike, rank: RankPolicy = RANK) -> Vector:
@@ -306,19 +426,25 @@ def least_squares_input(
 
 
 def rank_report(
-    H: ArrayLike, rows: Sequence[str] | None = None, rtol: float = RANK.servo
+    H: ArrayLike,
+    rows: Sequence[str] | None = None,
+    rtol: float = RANK.servo,
+    floors: ArrayLike | None = None,
 ) -> RankReport:
     """Return the rank of ``H`` and the names of its independent and dependent rows.
 
     Args:
         H: Any matrix of rows, shape ``(m, n)``.
         rows: Names of the rows; absent: ``row 0``, ``row 1``, ...
-        rtol: Fraction of the largest row below which a remainder counts as zero.
+        rtol: Fraction of a row below which its remainder counts as zero.
+        floors: The same row by row where one is less exact than others, shape ``(m,)``.
     """
     H_ = matrix("H", H)
+    floors_ = np.zeros(len(H_)) if floors is None else vector("floors", floors)
+    expect("floors", floors_.shape, (len(H_),))
     names = row_names(rows, len(H_))
     order = np.empty(len(H_), dtype=np.int64)
-    rank = independent_rows(H_, rtol, order)
+    rank = independent_rows(H_, rtol, order, floors_)
     kept, dropped = sorted(order[:rank].tolist()), sorted(order[rank:].tolist())
     sigma = np.linalg.svd(H_, compute_uv=False) if H_.size else np.zeros(0)
     scale = sigma[0] if sigma.size and sigma[0] > 0.0 else 1.0

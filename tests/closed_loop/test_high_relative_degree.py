@@ -383,3 +383,52 @@ def test_a_run_on_rows_with_grip_is_that_of_the_servo_law(name):
     assert one.status == other.status == "completed"
     rounding = 1e-9
     np.testing.assert_allclose(one["u"], other["u"], rtol=rounding, atol=rounding)
+
+
+ELASTIC = """
+title = "links behind springs"
+robot = "flexible_joint_arm"
+start = {{ q = {{}}, springs = "loaded" }}
+controller.use = "{card}"
+timing = {{ duration = 0.4, sample = 0.01 }}
+[[servo]]
+kind = "joint_follows"
+joints = ["q2", "q4"]
+path = {{ kind = "rest_to_rest", points = [[0.0, 0.0], [0.4, -0.2]], duration = 0.4, still = 5 }}
+"""
+
+
+@pytest.fixture
+def elastic(tmp_path):
+    """Links behind springs, under a card."""
+
+    def of(card):
+        path = tmp_path / "elastic.toml"
+        path.write_text(ELASTIC.format(card=card), encoding="utf-8")
+        return Scenario.load(path)
+
+    return of
+
+
+def test_links_behind_springs_are_flat_outputs_and_planning_tells_how_far_it_is(elastic):
+    told = []
+    run = simulate(elastic("feedforward-flat"), planning=lambda *reached: told.append(reached))
+    assert run.status == "completed"
+    assert np.abs(run["phi"]).max() < 1e-6  # nothing brings an error back
+    assert {whole for _, whole in told} == {0.4}
+    assert told[-1][0] == pytest.approx(0.4)
+    assert len({reached for reached, _ in told}) > 10
+
+
+def test_planning_can_be_stopped(elastic):
+    def stop(reached, duration):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(elastic("feedforward-flat"), planning=stop)
+
+
+def test_links_behind_springs_are_followed_by_the_law_for_any_degree(elastic):
+    run = simulate(elastic("io-linearisation"))
+    assert run.status == "completed"
+    assert np.abs(run["phi"]).max() < 1e-8

@@ -7,8 +7,8 @@ import pytest
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.control import NoControl
+from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.reactions import multipliers, sharing
 from ukctrl.robot import Options
 from ukctrl.simulation.scenario import StartState, Timing
 from ukctrl.simulation.verdicts import judge

@@ -293,6 +293,73 @@ def test_the_least_acceleration_is_given_when_asked_for(rng, form):
         motion.solve(M, Q + N[:, 0], A, b, form, undetermined="least_norm")
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("form", [name for name, card in FORMS.items() if card.least_norm])
+def test_a_loose_coordinate_on_which_nothing_acts_stays_where_it_is(rng, form, size):
+    """Its force is exactly zero, and rounding is not weighed against rounding."""
+    M, A = np.zeros((6, 6)), np.zeros((2, 6))
+    at = rng.permutation(6)[:4]  # the other two are loose
+    M[np.ix_(at, at)] = draw_mass(rng, 4)
+    A[:, at] = draw_rows(rng, 4, 2)[0]
+    Q, b = np.zeros(6), rng.standard_normal(2)
+    Q[at] = size * rng.standard_normal(4)
+    found = motion.solve(M, Q, A, b, form, undetermined="least_norm").a
+    alone = motion.solve(M[np.ix_(at, at)], Q[at], A[:, at], b).a
+    scale = 1.0 + np.abs(alone).max()
+    np.testing.assert_allclose(found[at] / scale, alone / scale, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(np.delete(found, at) / scale, 0.0, rtol=0.0, atol=1e-12)
+    Q[np.delete(np.arange(6), at)] = 1e-6 * size
+    with pytest.raises(UndeterminedMotion, match="A force acts along them"):
+        motion.solve(M, Q, A, b, form, undetermined="least_norm")
+
+
+@pytest.mark.parametrize("form", [name for name, card in FORMS.items() if card.least_norm])
+def test_an_unforced_direction_is_told_from_one_with_hardly_any_mass(rng, form):
+    """Rounding turns the massless direction towards the light one, on which a force acts."""
+    light, axes = 1e-6, np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    M = (axes * [0.0, light, 1.0, 1.0, 1.0]) @ axes.T
+    Q, A = axes[:, 1:] @ rng.standard_normal(4), np.zeros((0, 5))
+    found = motion.solve(M, Q, A, np.zeros(0), form, undetermined="least_norm")
+    expected = axes[:, 1:] @ ((axes[:, 1:].T @ Q) / [light, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(found.a, expected, rtol=0.0, atol=1e-2)  # of 1e6
+    with pytest.raises(UndeterminedMotion, match="A force acts along them"):
+        motion.solve(M, Q + 1e-3 * axes[:, 0], A, np.zeros(0), form, undetermined="least_norm")
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-9])
+def test_multipliers_do_not_depend_on_the_units_of_rows(rng, unit):
+    """A row in millimetres beside one in megametres transmits what it did."""
+    M, Q = draw_mass(rng, 6), rng.standard_normal(6)
+    A, b = draw_rows(rng, 6, 3)
+    units = np.array([1.0, unit, 1.0])
+    lam = np.linalg.lstsq(A.T, M @ motion.acceleration(M, Q, A, b) - Q, rcond=None)[0]
+    scaled, right = units[:, None] * A, units * b
+    found = motion.solve(M, Q, scaled, right).lam, uk.reaction(M, Q, scaled, right).lam
+    for each in found:
+        np.testing.assert_allclose(each * units, lam, rtol=0.0, atol=1e-7)
+
+
+def test_out_of_plane_rows_that_are_only_rounding_transmit_nothing(rng):
+    """A hinge of a planar mechanism, as a closure in space gives it."""
+    M, Q = draw_mass(rng, 4), rng.standard_normal(4)
+    plane, b = draw_rows(rng, 4, 2)
+    rows, right = np.vstack([plane, 1e-17 * rng.standard_normal((3, 4))]), np.append(b, np.zeros(3))
+    found = uk.reaction(M, Q, rows, right)
+    assert found.rank == 2
+    np.testing.assert_allclose(found.force, uk.constraint_force(M, Q, plane, b), **EXACT)
+    np.testing.assert_allclose(found.lam[2:], 0.0, **EXACT)
+
+
+@pytest.mark.parametrize("load", [1.0, 1e6, 1e12])
+def test_a_structure_without_freedoms_stands_still_under_any_load(rng, load):
+    """What rounding leaves of a load that reactions cancel is no contradiction."""
+    M, A = draw_mass(rng, 4), rng.standard_normal((6, 4))
+    Q = load * rng.standard_normal(4)
+    found = uk.reaction(M, Q, A, np.zeros(6))
+    np.testing.assert_allclose(found.force / load, -Q / load, rtol=0.0, atol=1e-12)
+    uk.affine_answer(M, Q, np.eye(4), A, np.zeros(6))
+
+
 @pytest.mark.parametrize("form", [name for name, card in FORMS.items() if card.definite])
 def test_a_singular_mass_matrix_is_refused_by_forms_that_cannot_take_it(form):
     with pytest.raises(SingularMass, match=f"'{form}' needs a positive definite.* along 'y'"):

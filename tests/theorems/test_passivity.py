@@ -9,7 +9,7 @@ from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.mechanics.constraints import Expression as Rows
 from ukctrl.mechanics.reference import Expression
-from ukctrl.robot import Payload, Perturbation
+from ukctrl.robot import Functions, Lagrangian, Payload, Perturbation
 
 SKEW = {"rtol": 0.0, "atol": 1e-9}  # differences of the mass matrix
 EXACT = {"rtol": 0.0, "atol": 1e-10}
@@ -70,6 +70,125 @@ def test_the_coriolis_matrix_does_no_work_beyond_the_change_of_the_mass_matrix(n
     X = rate.reshape(n, n) - 2.0 * s.coriolis()
     np.testing.assert_allclose(X + X.T, 0.0, **SKEW)
     np.testing.assert_allclose(s.coriolis() @ v, s.nle - s.gravity, **EXACT)
+
+
+# A double pendulum of point masses, as its Lagrangian and as bodies.
+FORMULAS = Robot.build(
+    Lagrangian(
+        coordinates=["shoulder", "elbow"],
+        kinetic=[
+            "m1/2*(l1*v.shoulder)**2",
+            "m2/2*(l1**2*v.shoulder**2 + l2**2*(v.shoulder + v.elbow)**2)",
+            "m2*l1*l2*cos(elbow)*v.shoulder*(v.shoulder + v.elbow)",
+        ],
+        potential="m1*g*l1*sin(shoulder) + m2*g*(l1*sin(shoulder) + l2*sin(shoulder + elbow))",
+        parameters={"m1": 2.0, "m2": 1.5, "l1": 0.5, "l2": 0.4, "g": 9.81},
+    ),
+    name="pendulum",
+)
+LINK = """<link name="{0}"><inertial><origin xyz="{1} 0 0"/><mass value="{2}"/>
+<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>"""
+JOINT = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>
+<origin xyz="{3} 0 0"/><axis xyz="0 -1 0"/>
+<limit lower="-9" upper="9" effort="1000" velocity="100"/></joint>"""
+BODIES = Robot.build(
+    "".join(
+        (
+            '<robot name="pendulum"><link name="base"/>',
+            LINK.format("upper", 0.5, 2.0),
+            LINK.format("lower", 0.4, 1.5),
+            JOINT.format("shoulder", "base", "upper", 0.0),
+            JOINT.format("elbow", "upper", "lower", 0.5),
+            "</robot>",
+        )
+    )
+)
+
+
+class Pendulum:
+    """The same as functions, of which one holds friction."""
+
+    @staticmethod
+    def M(q):
+        return FORMULAS.snapshot(q, np.zeros(2)).M.copy()
+
+    @staticmethod
+    def nle(q, v):
+        return FORMULAS.snapshot(q, v).nle + 0.3 * np.tanh(5.0 * v)
+
+
+FUNCTIONS = Robot.build(
+    Functions(coordinates=["shoulder", "elbow"], M=Pendulum.M, nle=Pendulum.nle), name="pendulum"
+)
+# Degree two, one and zero in the velocities, and a mass that grows.
+MOVING = Robot.build(
+    Lagrangian(
+        coordinates={"x": "m", "th": "rad"},
+        kinetic="m/2*(1 + 0.3*t)*(v.x + 0.3*cos(2*t))**2 + m/2*(l*v.th + w*sin(x)*v.x + x)**2",
+        potential="m*g*l*cos(th)*(1 + 0.1*sin(t))",
+        dissipation="c/2*(v.x - l*v.th)**2",
+        parameters={"m": 1.3, "l": 0.7, "w": 0.9, "g": 9.81, "c": 0.2},
+    )
+)
+PLANTS = {
+    "formulas": FORMULAS,
+    "functions": FUNCTIONS,
+    "moving": MOVING,
+    **{name: Robot.load(name) for name in ("crane_spatial", "flexible_joint_arm")},
+}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("name", PLANTS)
+def test_so_it_is_of_a_plant_of_formulas(name, seed):
+    """Also where the kinetic energy has terms linear in the velocities, or contains the time."""
+    robot, rng, n = PLANTS[name], np.random.default_rng(seed), PLANTS[name].nv
+    q, v, t = rng.uniform(0.3, 1.5, n), rng.standard_normal(n), 0.4
+    rate = jacobian(lambda h: robot.snapshot(q + h[0] * v, v, t + h[0]).M.ravel().copy(), 1)
+    X = rate.reshape(n, n) - 2.0 * robot.snapshot(q, v, t).coriolis()
+    np.testing.assert_allclose(X + X.T, 0.0, **SKEW)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_formulas_and_bodies_have_the_same_coriolis_matrix(seed):
+    rng = np.random.default_rng(seed)
+    q, v = rng.uniform(-3.0, 3.0, 2), rng.standard_normal(2)
+    formulas, bodies = FORMULAS.snapshot(q, v), BODIES.snapshot(q, v)
+    np.testing.assert_allclose(formulas.coriolis(), bodies.coriolis(), **EXACT)
+    np.testing.assert_allclose(formulas.coriolis() @ v, formulas.nle - formulas.gravity, **EXACT)
+    np.testing.assert_allclose(FUNCTIONS.snapshot(q, v).coriolis(), bodies.coriolis(), **SKEW)
+
+
+@pytest.mark.parametrize("believed", [None, {"mass": 0.7}], ids=["right", "wrong"])
+def test_a_double_pendulum_of_formulas_moves_as_the_one_of_bodies(believed):
+    law, runs = SlotineLi(kappa=KAPPA, kd=KD, path=PATH), []
+    wrong = {"bodies": {"mass_scale": 0.7}, "formulas": {"parameters": {"m1": 1.4, "m2": 1.05}}}
+    for name, robot in (("bodies", BODIES), ("formulas", FORMULAS)):
+        runs.append(run(law, 2.0, believed and wrong[name], robot))
+    one, other = runs
+    assert one.status == other.status == "completed"
+    np.testing.assert_allclose(other["q"], one["q"], rtol=0.0, atol=1e-7)  # of 1e-10 a step
+    np.testing.assert_allclose(other["lyapunov"], one["lyapunov"], rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["functions", "moving"])
+def test_lyapunovs_function_falls_on_any_plant_with_the_structure(name):
+    robot = PLANTS[name]
+    rows = [f"{joint} - {0.4 + 0.3 * i}*sin(1.3*t)" for i, joint in enumerate(robot.coordinates)]
+    path = Expression(components=("0.4*sin(1.3*t)", "0.7*sin(1.3*t)"))
+    result = simulate(
+        Scenario(
+            title="swing", robot=robot, servo=(Rows(phi=tuple(rows)),),
+            controller=SlotineLi(kappa=KAPPA, kd=KD, path=path),
+            start={"q": dict.fromkeys(robot.coordinates, 0.2)},
+            timing={"duration": 2.0, "sample": 0.02},
+            integrator={"method": "DOP853", "rtol": 1e-10, "atol": 1e-12},
+        )
+    )  # fmt: skip
+    assert result.status == "completed"
+    V = result["lyapunov"]
+    assert np.diff(V).max() <= RISE * V[0]
+    assert V[-1] < 1e-2 * V[0]
 
 
 @pytest.mark.parametrize("name", ["scara", "panda"])
@@ -146,7 +265,7 @@ def refused(robot, controller, q=None):
 @pytest.mark.parametrize(
     ("make", "path", "error", "said"),
     [
-        ("flexible_joint_arm", None, ModelError, 'quadratic in the velocities.*use kind = "servo"'),
+        ("flexible_joint_arm", None, InputError, "must have a motor for each of its 4 freedoms"),
         ("n_four_bar", None, InputError, 'must be an open chain.*it has \'.*kind = "servo"'),
         ("floating_arm", None, InputError, "joints of one freedom only.*'root' is not"),
     ],
@@ -158,6 +277,12 @@ def test_robots_without_the_structure_it_needs_are_refused(make, path, error, sa
     ):
         with pytest.raises(error, match=said):
             refused(Robot.load(make), law)
+
+
+def test_a_plant_without_bodies_has_nothing_to_estimate():
+    law = SlotineLiAdaptive(kappa=1.0, kd=1.0, gamma=1.0, path=PATH)
+    with pytest.raises(ModelError, match="no bodies whose masses and inertias"):
+        refused(FORMULAS, law)
 
 
 def test_joints_left_out_and_unknown_rates_are_refused():

@@ -6,9 +6,9 @@ import pytest
 
 from ukctrl import Robot, Task
 from ukctrl.control import Damping, OperationalSpace, Posture, ResolvedAcceleration, SelfMotion
-from ukctrl.core.errors import GainError, InfeasibleConstraint
-from ukctrl.mechanics.constraints import PointFollows
-from ukctrl.mechanics.reference import Expression
+from ukctrl.core.errors import InfeasibleConstraint
+from ukctrl.mechanics.constraints import JointFollows, PointFollows
+from ukctrl.mechanics.reference import Constant, Expression
 
 TEXTBOOK = {"rtol": 0.0, "atol": 1e-9}  # inverses of matrices of condition 1e3
 KP, KD = 80.0, 15.0
@@ -89,14 +89,23 @@ def test_resolved_acceleration_is_that_of_luh_and_hsu(state, kp):
     np.testing.assert_allclose(u, M @ a + nle - friction, **TEXTBOOK)
 
 
-def test_motors_that_repeat_each_other_are_refused():
-    motors = [{"kind": "joint", "joint": "elbow"}, {"kind": "joint", "joint": "elbow", "name": "b"}]
-    motors.append({"kind": "joint", "joint": "shoulder"})
-    robot = Robot.load("two_link", override={"actuator": motors})
-    task = Task(robot=robot, servo=(), q=robot.neutral, v=np.zeros(2))
-    for law in (OperationalSpace(kp=1.0, kd=1.0), ResolvedAcceleration(kp=1.0, kd=1.0)):
-        with pytest.raises(GainError, match="motors that do not repeat each other"):
-            law.start(task)
+@pytest.mark.parametrize("law", [OperationalSpace, ResolvedAcceleration])
+def test_motors_that_repeat_each_other_share_what_one_would_give(law):
+    """Two motors on one joint give together what one would, each by its gear."""
+    motors = [
+        {"kind": "joint", "joint": "shoulder"},
+        {"kind": "joint", "joint": "elbow"},
+        {"kind": "joint", "joint": "elbow", "name": "b", "gear": 2.0},
+    ]
+    row = (JointFollows(joints=("shoulder",), path=Constant(value=(0.3,))),)
+    q, v = np.array([0.2, 0.9]), np.array([0.5, -0.3])
+    answers = []
+    for some in (motors[:2], motors):
+        robot = Robot.load("two_link", override={"actuator": some})
+        task = Task(robot=robot, servo=row, q=q, v=v)
+        answers.append(law(kp=KP, kd=KD, null_space=None).start(task).command(0.0, q, v).u)
+    one, two = answers
+    np.testing.assert_allclose(two, [one[0], one[1] / 5.0, one[1] * 2.0 / 5.0], **TEXTBOOK)
 
 
 def test_a_task_out_of_reach_is_refused_by_its_row():

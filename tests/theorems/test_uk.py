@@ -228,7 +228,7 @@ def test_a_singular_mass_matrix_is_an_error():
 
 
 def test_a_metric_that_is_not_positive_definite_is_an_error():
-    with pytest.raises(GainError, match="metric R must be symmetric positive definite"):
+    with pytest.raises(GainError, match="metric must be symmetric positive definite"):
         uk.servo_input(np.eye(2), np.ones(2), np.zeros(2), np.eye(2), R=np.diag([1.0, -1.0]))
 
 

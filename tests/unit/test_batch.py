@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import errno
 import os
+import pickle
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +15,35 @@ import numpy as np
 import pytest
 
 from ukctrl import Scenario
-from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.core.errors import (
+    ConflictingConstraints,
+    DependentRows,
+    InfeasibleConstraint,
+    InputError,
+    MachineFailure,
+    UndeterminedMotion,
+)
 from ukctrl.studies.batch.crew import Crew, _Queue
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed, training_seed
 from ukctrl.studies.batch.task import Care, Delivery, Lost, Shared
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("no"),
+        MachineFailure("full"),
+        ConflictingConstraints(["a", "b"], [0.1, 0.2]),
+        InfeasibleConstraint(["a"], [1.0], 0, 1, "Drop it."),
+        DependentRows("schur", ["a"], ["kkt"]),
+        UndeterminedMotion(["x"], 1, "Hold it."),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_comes_out_of_another_process_as_it_was(error):
+    same = pickle.loads(pickle.dumps(error))
+    assert type(same) is type(error)
+    assert (str(same), vars(same)) == (str(error), vars(error))
 
 
 @dc.dataclass(frozen=True)

@@ -40,7 +40,8 @@ def test_a_mass_matrix_that_is_not_positive_definite_is_found():
 def inputs(module, A, b, G, R, u0):
     u, miss = np.empty(G.shape[1]), np.empty(len(b))
     a_free = np.linspace(-1.0, 1.0, A.shape[1])
-    return module.servo_input(A, b, a_free, G, R, u0, 1e-9, u, miss), u, miss
+    L = np.eye(A.shape[1])
+    return module.servo_input(A, b, a_free, G, L, G, R, u0, 1e-9, u, miss), u, miss
 
 
 @pytest.mark.parametrize("metric", [False, True])

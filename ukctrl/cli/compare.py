@@ -94,7 +94,7 @@ def compare(
     place = out or Path("out") / f"{file_name(base.name)}-compare"
     with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
         journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
-        shown = progress_bar(base.title, quiet or as_json, "runs")
+        shown = progress_bar(base.title, quiet or as_json)
         try:
             with about(scenario), shown as progress:
                 comparison = compare_controllers(

@@ -10,7 +10,7 @@ import typer
 from ukctrl.cli.arguments import about, output_folder, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.lines import answer
-from ukctrl.cli.terminal.progress_bars import progress_bar
+from ukctrl.cli.terminal.progress_bars import run_progress
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import export_data, export_lines
 from ukctrl.core.errors import InputError
@@ -58,8 +58,9 @@ def export(
 
     place = out or Path("out") / f"{file_name(chosen.name)}-export"
     with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
-        with about(scenario), progress_bar(chosen.title, quiet or as_json) as progress:
-            result = simulate(chosen, progress=stop.watch(progress))
+        with about(scenario), run_progress(chosen.title, quiet or as_json) as told:
+            progress, planning = map(stop.watch, told)
+            result = simulate(chosen, progress=progress, planning=planning)
         stop.hold()
         with about(scenario):
             done = hand_over(chosen, result, folder, points=every, trust=trust)

@@ -70,7 +70,7 @@ def report(
         from ukctrl.studies.sweep import Study
 
         limits, pairs, home = limits_of(require), pairs_of(maps), folder_of(out or folder)
-        with progress_bar("replay", quiet or as_json, "runs") as progress:
+        with progress_bar("replay", quiet or as_json) as progress:
             report_files = write_study_report(
                 Study.load(folder),
                 home,

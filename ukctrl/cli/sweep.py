@@ -141,7 +141,7 @@ def sweep(
             insight = Insight.of(study, trust=trust)
         else:
             # What the user has stopped is reported as far as it is, without further runs.
-            replaying = progress_bar("replay", quiet or as_json, "runs")
+            replaying = progress_bar("replay", quiet or as_json)
             with replaying as replayed:
                 _, insight, replays = write_study_report(
                     study, folder, again=study.finished, trust=trust, progress=replayed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,3 +57,11 @@ class Task:
     planned: bool = False
     """Whether the run begins on the law's own motion, wherever that is; ``q`` and ``v`` are then
     where its search begins."""
+    planning: Callable[[float, float], None] | None = None
+    """Called while a motion is worked out before the run, with how far it is and the duration
+    [s]."""
+
+    def reached(self, t: float) -> None:
+        """Tell who wants to know how far the motion is that is being worked out."""
+        if self.planning is not None and math.isfinite(self.duration):
+            self.planning(min(max(t - self.start, 0.0), self.duration), self.duration)

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class UkctrlError(Exception):
     """Base class: ``except UkctrlError`` catches all that ukctrl raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come from another process as it was, whatever its constructor asks for."""
+        return UkctrlError.__new__, (type(self), *self.args), self.__dict__
 
 
 class InputError(UkctrlError, ValueError):

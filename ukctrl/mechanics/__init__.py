@@ -1,7 +1,7 @@
 """How does a robot move under constraints?
 
 In order:
-``reference`` (paths over time), ``reactions`` and ``pseudoinverse``;
+``reference`` (paths over time), ``pseudoinverse``;
 ``constraints`` (rows ``A a = b``) and ``motion`` (forms of the equation of motion, on arrays);
 ``integrability``, ``nonideal`` and ``start`` (a state that satisfies the rows);
 ``dynamics`` (``a = a_free + G u``); ``derivatives``, ``integrate``, ``linearise``, ``projection``;

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.algebra import kernels, kernels_large, stabilisation
+from ukctrl.core.algebra import grip, kernels, kernels_large, stabilisation
 from ukctrl.core.algebra.answer_checks import raise_if_conflicting, raise_if_singular
 from ukctrl.core.algebra.factorisation import independent_rows
+from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
-from ukctrl.mechanics.reactions import multipliers, sharing
 from ukctrl.robot import Robot
-from ukctrl.uk import RankReport
+from ukctrl.uk import RankReport, rank_report
 
 
 class Gains(NamedTuple):
@@ -107,6 +108,7 @@ class Dynamics:
         self._inputs = robot.nu
         size = kernels_large if n >= kernels_large.SIZE else kernels
         self._answer, self._passive_answer = size.plain_answer, size.passive_answer
+        self._lengths = kernels_large.lengths if size is kernels_large else grip.lengths
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
@@ -190,7 +192,7 @@ class Dynamics:
             return RankReport(0, (), (), 0.0, 0.0)
         weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
         order = np.empty(self._count, dtype=np.int64)
-        independent_rows(weighted, self.rank.passive, order)
+        independent_rows(weighted, self.rank.passive, order, np.zeros(self._count))
         count = self.passive_rank
         kept, dropped = sorted(order[:count].tolist()), sorted(order[count:].tolist())
         return RankReport(
@@ -200,6 +202,38 @@ class Dynamics:
             smallest_kept=float(self.margins[0]),
             largest_dropped=float(self.margins[1]),
         )
+
+    def lengths(self, A: Matrix) -> grip.Lengths:
+        """Return what the grip of rows is compared with: what motors do to the free robot.
+
+        Args:
+            A: Rows at the current state, shape ``(m, nv)``.
+        """
+        return self._lengths(self.L, A, self.snapshot.B)
+
+    def grip(self, A: Matrix, names: Sequence[str]) -> grip.Grip:
+        """Return how firmly the motors hold rows at the current state; see `ukctrl.uk.grip`."""
+        return grip.grip(self.L, A, self.G, self.lengths(A), self.rank.servo, names)
+
+    def firm(self, A: Matrix, grips: Vector) -> bool:
+        """Return whether the motors' grip of rows is firm, and write that of each, ``(m,)``."""
+        if self._lengths is kernels_large.lengths:
+            found = self.grip(A, [""] * len(A))
+            grips[:] = found.rows
+            return found.hold == "held"
+        return grip.firm(self.L, A, self.G, self.snapshot.B, self.rank.servo, grips)
+
+    def servo_report(self, A: Matrix, names: Sequence[str]) -> RankReport:
+        """Return of which rows the motors have grip, each beside the others, and by how much."""
+        H: Matrix = A @ self.G
+        floors = grip.drop_lost(H, self.lengths(A), self.rank.servo)
+        return rank_report(H, names, self.rank.servo, floors)
+
+    def servo_matrix(self, A: Matrix) -> Matrix:
+        """Return ``H = A G``, shape ``(m, nu)``; rows of which the grip is lost are zero."""
+        H: Matrix = A @ self.G
+        grip.drop_lost(H, self.lengths(A), self.rank.servo)
+        return H
 
     def acceleration(self, u: Vector) -> Vector:
         """Return ``a_free + G u``, shape ``(nv,)``.

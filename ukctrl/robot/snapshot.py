@@ -158,13 +158,12 @@ class Snapshot(abc.ABC):
 
     @abc.abstractmethod
     def coriolis(self) -> Matrix:
-        r"""Return $C(q, v)$ of $\mathrm{nle} = C v + g$, shape ``(nv, nv)``.
+        r"""Return a $C(q, v)$ that makes $\dot M - 2 C$ skew-symmetric, shape ``(nv, nv)``.
 
-        The one that makes $\dot M - 2 C$ skew-symmetric; for joints of one freedom it is that of
-        Christoffel's symbols.
-
-        Raises:
-            ModelError: The plant does not say which part of ``nle`` is quadratic in ``v``.
+        For joints of one freedom it is that of Christoffel's symbols, and $\mathrm{nle} = C v + g$
+        with the `gravity` $g$. A plant of formulas or functions may have more in ``nle``: friction,
+        or half of $\partial M/\partial t\, v$ where its mass matrix contains the time. A
+        Lagrangian's is exact, that of functions of differences of ``M``.
         """
 
     @abc.abstractmethod

@@ -40,7 +40,11 @@ MACHINE_FAILED = "the machine failed"
 
 @one_blas_thread()
 def simulate(
-    scenario: Scenario, *, progress: Progress | None = None, robot: Robot | None = None
+    scenario: Scenario,
+    *,
+    progress: Progress | None = None,
+    planning: Progress | None = None,
+    robot: Robot | None = None,
 ) -> Result:
     """Run a scenario in closed loop.
 
@@ -50,12 +54,13 @@ def simulate(
     Args:
         scenario: What to run.
         progress: Called with the time reached and the duration [s] at every sample.
+        planning: Called in the same way while the controller works out a motion before the run.
         robot: The scenario's robot, where it has been loaded before.
 
     Raises:
         InputError: The scenario does not fit its robot, such as an unknown frame.
     """
-    loop = Simulation(scenario, robot)
+    loop = Simulation(scenario, robot, planning)
     recorder, began = loop.recorder, time.perf_counter()
     status, message = loop.run(progress or _silent)
     arrays = recorder.samples()

@@ -86,7 +86,7 @@ def test_a_simulated_small_deviation_goes_as_the_sampled_loop_says(plants, effec
 def test_a_delay_of_part_of_a_period_splits_the_hold_as_in_the_textbook():
     # Astrom & Wittenmark, example 2.4: a double integrator, h = 1, delay 0.5
     block = sampled_plant(
-        np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), ("x", "v"), ("u",), 1.0, 0.5
+        np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), ("x", "v"), ("u",), 1.0, [0.5]
     )
     wanted = [[1.0, 1.0, 0.375], [0.0, 1.0, 0.5], [0.0, 0.0, 0.0]]
     np.testing.assert_allclose(block.A, wanted, **CLOSED)

@@ -24,18 +24,18 @@ AT_END = 0.05
 GRAVITY: dict[Level, int] = {"bad": 0, "warning": 1, "note": 2, "good": 3}
 """Levels, the gravest first."""
 
-_NO_GRIP = ("closures", "degree", "held", "missed", "ranks", "grip")
+_NO_GRIP = ("closures", "degree", "held", "weak", "missed", "ranks", "grip")
 _DEMANDING = (*_NO_GRIP, "motion", "internal")
 CAUSED_BY = {
     "degree": ("closures",),
     "held": ("closures", "degree"),
     "missed": ("closures", "degree", "held", "ranks", "grip"),
     "ranks": ("motion",),
-    "grip": ("degree", "held", "ranks", "motion"),
+    "grip": ("degree", "held", "weak", "ranks", "motion"),
     "law": (*_NO_GRIP, "motion"),
     "lost": (*_NO_GRIP, "law", "motion", "period", "off"),
     "motion": ("closures", "degree", "held"),
-    "approach": ("degree", "held", "period", "off"),
+    "approach": ("degree", "held", "weak", "period", "off"),
     "first input": ("approach", "limits", "elsewhere", "off", *_NO_GRIP),
     "limits": _DEMANDING,
     "speed": ("motion", "ranks", "internal"),
@@ -46,7 +46,7 @@ CAUSED_BY = {
 """Of each subject those that may bring it about, the deepest first."""
 
 
-HARMLESS = ("degree", "held", "missed")
+HARMLESS = ("degree", "held", "weak", "missed")
 """What brings nothing about where it is no more than a note: the law does without."""
 
 

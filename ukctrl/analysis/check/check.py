@@ -19,6 +19,7 @@ from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgemen
 from ukctrl.analysis.check.judgement import judge
 from ukctrl.analysis.check.ranks_along import ranks_along
 from ukctrl.analysis.check.task_motion import motion_of
+from ukctrl.analysis.check.weakest_grip import weakest_grip
 from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
@@ -37,7 +38,7 @@ def check(scenario: Scenario) -> Check:
     """
     loop = Loop(scenario)
     start, judgements = _at_start(loop)
-    motion = _along_motion(loop)
+    motion = _along_motion(loop, start.inputs)
     problems = [said.text for said in judgements if said.level == "bad"]
     judgements += [
         said
@@ -64,8 +65,8 @@ def _at_start(loop: Loop) -> tuple[AtStart, list[Judgement]]:
     scenario, truth, servo, (q, v, _) = loop.scenario, loop.truth, loop.recorder.servo, loop.state
     truth.move(loop.t0, q, v)
     rows = servo.write(truth.snapshot)
-    H = uk.servo_matrix(rows.A, truth.G, scenario.rank)
-    grip = uk.rank_report(H, servo.names, scenario.rank.servo)
+    H = truth.servo_matrix(rows.A)
+    grip = truth.servo_report(rows.A, servo.names)
     servo_rank = uk.rank_report(rows.A, servo.names, scenario.rank.servo)
     passive_rank = truth.passive_report()
     mobility = loop.robot.nv - passive_rank.rank
@@ -139,7 +140,7 @@ def _first_input(loop: Loop) -> tuple[dict[str, float], list[str]]:
     return dict(zip(loop.robot.actuators, command.u.tolist(), strict=True)), []
 
 
-def _along_motion(loop: Loop) -> AlongMotion:
+def _along_motion(loop: Loop, inputs: dict[str, float]) -> AlongMotion:
     """Return what the motion that the task asks for tells."""
     motion = motion_of(loop)
     ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
@@ -162,6 +163,7 @@ def _along_motion(loop: Loop) -> AlongMotion:
         ranks=ranks,
         feasibility=demands,
         sampling=sampling(loop),
+        weak_grip=weakest_grip(loop, motion, loads, inputs),
         curves=curves,
         loads=loads,
     )

@@ -102,7 +102,7 @@ def held_matrix(error: ErrorPolynomial, period: float, late: float = 0.0) -> Mat
     r = len(error.gains)
     first = 1 if error.integral else 0  # the integral is advanced by the law, not by the plant
     n = r - first
-    chain = sampled_plant(np.eye(n, k=1), np.eye(n, 1, 1 - n), (), ("w",), period, late * period)
+    chain = sampled_plant(np.eye(n, k=1), np.eye(n, 1, 1 - n), (), ("w",), period, [late * period])
     step = np.zeros((first + len(chain.A), first + len(chain.A)))
     step[first:, first:] = chain.A
     if error.integral:

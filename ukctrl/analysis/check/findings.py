@@ -10,6 +10,7 @@ from ukctrl.analysis.check.feasibility import Feasibility, Loads
 from ukctrl.analysis.check.inverse_kinematics import Stop
 from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
+from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.core.verdict import Level
 from ukctrl.mechanics.integrability.classify import Integrability
@@ -112,6 +113,8 @@ class AlongMotion:
     """What the motion takes of motors, joints and ground; None without one."""
     sampling: Sampling | None
     """The control period against the error dynamics; None where the law's error is not linear."""
+    weak_grip: WeakGrip | None = None
+    """Where the motors' grip of the rows is weakest, the start included; None where it is firm."""
     curves: Curves | None = None
     """Singular values along the motion, for figures."""
     loads: Loads | None = None

@@ -16,6 +16,7 @@ from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import AlongMotion, Judgement, RowCheck
 from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.ranks_along import Ranks
+from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.errors import quoted
 from ukctrl.core.number_text import percent
 from ukctrl.core.verdict import Level
@@ -73,6 +74,10 @@ def judge(loop: Loop, rows: tuple[RowCheck, ...], along: AlongMotion) -> Iterato
             "them as nearly as it can."
         )
         yield Judgement("note", "motion", text)
+    weak = along.weak_grip
+    if weak is not None and weak.hold == "weak":
+        level = grave if weak.weakest < THROUGH else _near(weak.weakest)
+        yield Judgement(level if controller.needs_grip else "note", "weak", weak.text)
     if along.ranks is not None:
         off = [row.name for row in rows if row.name in along.ranks.unmoved and abs(row.phi) > OFF]
         if off:
@@ -120,7 +125,7 @@ def _of_ranks(
             f"they hold {grip.lowest} of {servo.highest} independent rows there."
         )
         yield Judgement(grave if needs_grip else "note", "grip", text, grip.lowest_at)
-    elif grip.highest and grip.worst < NEAR <= servo.worst:
+    elif grip.highest and WEAK <= grip.worst < NEAR <= servo.worst:
         text = (
             f"the motors come near losing their grip of row '{grip.worst_row}' at t = "
             f"{grip.worst_at:.4g} s: the smallest singular value falls to {grip.worst:.2g}."

@@ -33,7 +33,8 @@ from ukctrl.simulation.loop import Loop
 Realisation = Literal["orthogonal", "mixed", "tangential"]
 
 LOST = 1e-6
-"""A singular value below this counts as zero: a motion is known no better."""
+"""A singular value of rows below this counts as zero: a motion is known no better. That of their
+grip does not depend on how well: it counts as none where the loop has it so, `RankPolicy.servo`."""
 NO_ROW = 1e-9
 """A row shorter than this fraction of what it would be without projection is none."""
 
@@ -168,10 +169,11 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     A = knots.A / np.where(none, np.inf, most)[None, :, None]
     names = knots.stack.names
     H = A @ knots.Q
-    servo, servo_sigma = _rank(A, motion.t, names)
-    grip, grip_sigma = _rank(H, motion.t, names)
+    lost = loop.scenario.rank.servo
+    servo, servo_sigma = _rank(A, motion.t, names, LOST)
+    grip, grip_sigma = _rank(H, motion.t, names, lost)
     ranks_A = (servo_sigma > LOST).sum(axis=1)
-    ranks_H = (grip_sigma > LOST).sum(axis=1)
+    ranks_H = np.minimum((grip_sigma > lost).sum(axis=1), ranks_A)
     deficit = ranks_A - ranks_H
     at = int(np.argmax(deficit))
     mobility = loop.robot.nv - knots.passive_rank
@@ -189,9 +191,9 @@ def ranks_along(loop: Loop, motion: Motion) -> tuple[Ranks, Curves]:
     return ranks, curves
 
 
-def _rank(A: Matrix, t: Vector, names: tuple[str, ...]) -> tuple[RankAlong, Matrix]:
+def _rank(A: Matrix, t: Vector, names: tuple[str, ...], lost: float) -> tuple[RankAlong, Matrix]:
     U, sigma, _ = np.linalg.svd(A, full_matrices=False)
-    ranks = (sigma > LOST).sum(axis=1)
+    ranks = (sigma > lost).sum(axis=1)
     highest = int(ranks.max(initial=0))
     at, row = 0, ""
     if highest:

@@ -32,7 +32,6 @@ from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.robot import links_alone
 from ukctrl.simulation.loop import Loop
-from ukctrl.uk import servo_matrix
 
 Kind = Literal["joint motion", "law", "plan", "path alone", "none"]
 
@@ -245,7 +244,7 @@ def _full_grip(loop: Loop) -> bool:
     truth, servo = loop.truth, loop.recorder.servo
     truth.move(loop.t0, loop.state.q, loop.state.v)
     A = servo.write(truth.snapshot).A
-    H = servo_matrix(A, truth.G, loop.scenario.rank)
+    H = truth.servo_matrix(A)
     return bool(np.linalg.matrix_rank(H) == np.linalg.matrix_rank(A))
 
 

@@ -16,7 +16,6 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl import uk
 from ukctrl.analysis.linear.operating_point import plant_at
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
@@ -236,7 +235,7 @@ class Held:
         rtol, servo = dynamics.rank.passive, dynamics.rank.servo
         before = len(FreeDirections(dynamics.L, A_p, rtol).chosen)
         after = len(FreeDirections(dynamics.L, np.vstack([A_p, A]), rtol).chosen)
-        held = uk.rank_report(uk.servo_matrix(A, dynamics.G, dynamics.rank), None, servo).rank
+        held = dynamics.servo_report(A, self.servo.names).rank
         motors = int(np.linalg.matrix_rank(dynamics.G, rtol=servo)) if dynamics.G.size else 0
         return Grip(before - after, held, motors - held)
 

@@ -11,7 +11,7 @@ In order:
 2. ``zeros``, with hidden modes, ``sampling``: numbers and ticks of any linear system.
    ``python_control``: how that library takes one.
 3. ``linear_plant``, ``linear_law``, ``linear_loop``: what is there. ``iosystem``: not linearised.
-4. ``response``, ``margins``: numbers of a loop.
+4. ``response``, ``crossings``, ``delay_margin``, ``margins``: numbers of a loop.
 5. ``design``: gains for a settling time; the longest period.
 6. ``analysis``: all of it for one scenario. ``linear_figures``, ``linear_page``: shown.
 """

@@ -145,7 +145,9 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
     together: tuple[float, float] | None = None
     if loop is not None and growth(loop) <= 0.0:
         margins = tuple(margins_at(loop, motor) for motor in range(len(loop.inputs)))
-        if len(loop.inputs) <= MOST_MOTORS:
+        if any(each.disk == 0.0 for each in margins):
+            together = 0.0, math.nan
+        elif len(loop.inputs) <= MOST_MOTORS:
             together = disk_margin(loop)
     zeros = plant.zeros() if plant.inputs and plant.outputs else np.zeros(0, np.complex128)
     return LinearAnalysis(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import as_rates, growth, growth_of, linear_loop
-from ukctrl.analysis.linear.margins import margins_at
+from ukctrl.analysis.linear.margins import disk_at
 from ukctrl.analysis.linear.operating_point import At, OperatingPoint, operating_point
 from ukctrl.control.controller import law_name
 from ukctrl.control.error_dynamics import SETTLED, natural_frequency
@@ -190,7 +190,7 @@ def largest_period(
         if growth(loop) > 0.0:
             return False
         motors = range(len(loop.inputs)) if disk > 0.0 else ()
-        return all(margins_at(loop, motor).disk >= disk for motor in motors)
+        return all(disk_at(loop, motor)[0] >= disk for motor in motors)
 
     rates = linear_loop(scenario, point).rates()
     quickest = float(np.abs(rates[np.isfinite(rates)]).max(initial=0.0))

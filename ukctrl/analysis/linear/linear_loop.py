@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -39,18 +40,63 @@ class LinearLoop:
     plant: LinearPlant
     period: float | None
     """Period of the hold [s]; None under continuous control."""
-    delay: float
-    """By how much inputs arrive late [s]."""
-    A: Matrix
-    """Of the open loop, shape ``(n, n)``: of rates, or of the next tick where there is a hold."""
-    B: Matrix
-    """From the applied inputs, shape ``(n, nu)``."""
-    C: Matrix
-    """To the commanded inputs, shape ``(nu, n)``."""
-    states: tuple[str, ...]
-    """Names of the states: the plant's, those of sensors and delays, the law's memory."""
+    delays: tuple[float, ...]
+    """By how much each input arrives late [s]; zeros without a hold."""
+    commands: Block
+    """Sensors and law, from the plant's states, at the ticks of a hold, to the commands."""
     notes: tuple[str, ...]
     """What the linear system leaves out."""
+
+    @cached_property
+    def _open(self) -> Block:
+        plant = self.plant
+        if self.period is None:
+            straight = np.eye(len(plant.A)), np.zeros(plant.B.shape)
+            body = Block(plant.A, plant.B, *straight, plant.states)
+        else:
+            body = sampled_plant(
+                plant.A, plant.B, plant.states, plant.inputs, self.period, self.delays
+            )
+        return series(body, self.commands)
+
+    @property
+    def A(self) -> Matrix:
+        """Of the open loop, shape ``(n, n)``: to rates, or to the next tick of a hold."""
+        return self._open.A
+
+    @property
+    def B(self) -> Matrix:
+        """From the applied inputs, shape ``(n, nu)``."""
+        return self._open.B
+
+    @property
+    def C(self) -> Matrix:
+        """To the commanded inputs, shape ``(nu, n)``."""
+        return self._open.C
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the states: the plant's, those of delays and sensors, the law's memory."""
+        return self._open.states
+
+    @property
+    def delay(self) -> float:
+        """By how much inputs arrive late, those that do least [s]."""
+        return min(self.delays, default=0.0)
+
+    def later(self, motor: int, extra: float) -> LinearLoop:
+        """Return the loop of a hold with the input of one motor late by so much more [s].
+
+        The delay may be any length: one that ends between ticks changes the input there.
+
+        Raises:
+            InputError: The loop has no hold; a delay then has no finite number of states.
+        """
+        if self.period is None:
+            raise InputError("a loop must have a hold to have states with a delay; it has none.")
+        delays = list(self.delays)
+        delays[motor] += extra
+        return dc.replace(self, delays=tuple(delays))
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -117,7 +163,7 @@ def as_rates(poles: NDArray[np.complex128], period: float | None) -> NDArray[np.
     return rates
 
 
-NOISE, MIDDLE = 1e-10, 1e-6
+NOISE, MIDDLE = 1e-10, 1e-9
 """What scatters multiple poles at zero, and how near to it their mean stays all the same."""
 LONGEST_CHAIN = 4
 """Poles at zero that hang on each other; more come in several chains."""
@@ -143,6 +189,14 @@ def growth_of(rates: NDArray[np.complex128]) -> float:
     others = np.where(np.abs(others) <= MIDDLE * scale, 0.0, others)
     most = float(others.max(initial=-math.inf))
     return max(most, 0.0) if still else most
+
+
+def without_rounding(rates: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return rates of which those are zero that are so but for rounding, and are then the first."""
+    order, still, _ = _still(rates)
+    every: NDArray[np.complex128] = np.concatenate([order, rates[~np.isfinite(rates)]])
+    every[:still] = 0.0
+    return every
 
 
 def _still(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, float]:
@@ -201,22 +255,16 @@ def loop_of(scenario: Scenario, loop: Loop, point: OperatingPoint) -> LinearLoop
     linear = linear_law(loop.law, loop.belief, seen, sensors.full)
     names = tuple(f"memory {k + 1}" for k in range(len(linear.F_m)))
     K, K_m, F, F_m = linear.K, linear.K_m, linear.F, linear.F_m
-    delay = loop.conditions.delay
     if period is None:
-        body = Block(plant.A, plant.B, np.eye(len(plant.A)), np.zeros(plant.B.shape), plant.states)
-        whole = series(body, Block(F_m, F, K_m, K, names))
+        commands = Block(F_m, F, K_m, K, names)
     else:
-        body = sampled_plant(plant.A, plant.B, plant.states, plant.inputs, period, delay)
         law = Block(np.eye(len(F_m)) + period * F_m, period * F, K_m, K, names)
-        whole = series(series(body, sensors.block), law)
+        commands = series(sensors.block, law)
     return LinearLoop(
         plant=plant,
         period=period,
-        delay=delay,
-        A=whole.A,
-        B=whole.B,
-        C=whole.C,
-        states=whole.states,
+        delays=(loop.conditions.delay,) * len(plant.inputs),
+        commands=commands,
         notes=tuple(_notes(scenario, bench, loop.law, linear.rough)),
     )
 

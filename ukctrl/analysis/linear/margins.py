@@ -1,9 +1,10 @@
 r"""Margins of a loop at one of its motors.
 
-With the loop transfer function $L$ and a closed loop that is stable, the *gain margin* is the range
-of factors $k$ of the loop's gain, the *phase margin* the least lag, for which it stays stable, and
-the *delay margin* the shortest delay that it does not stand. The *disk margin* asks for both at
-once: with $S = 1/(1 + L)$ and $T = 1 - S$,
+With the loop transfer function $L$, of $s$ or under a hold of $z$, and a closed loop that is
+stable, the *gain margin* is the range of factors $k$ of the loop's gain for which it stays stable,
+the *phase margin* the least $\lvert\varphi\rvert$ with which $e^{-j\varphi} L$ does not, and the
+*delay margin* the shortest delay that it does not stand (see `delay_margin`). The *disk margin*
+asks for gain and phase at once: with $S = 1/(1 + L)$ and $T = 1 - S$,
 
 $$ \alpha = \frac{1}{\max_\omega \lvert \tfrac12 (S - T) \rvert}, \qquad
    \gamma = \frac{2 + \alpha}{2 - \alpha}, \qquad
@@ -14,7 +15,8 @@ stood. For all motors at once, $\lvert\cdot\rvert$ is the structured singular va
 $\tfrac12 (S - T)$ with the matrices $S$ and $T$, taken by its upper bound
 $\min_D \bar\sigma(D\, \cdot\, D^{-1})$ with diagonal $D$, so that the margin is guaranteed.
 
-Crossings are sought on a grid of frequencies that is fine near every pole, and refined.
+Crossings are those of `crossings`, peaks are raised until no pencil finds a higher one; only
+the margin of all motors at once is sought on a grid, which is fine near every pole, and refined.
 
 References:
     Seiler, Packard & Gahinet, "An introduction to disk margins", IEEE Control Systems
@@ -23,7 +25,7 @@ References:
 
 from __future__ import annotations
 
-import contextlib
+import cmath
 import dataclasses as dc
 import math
 from collections.abc import Callable
@@ -31,13 +33,28 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.analysis.linear.linear_loop import LinearLoop
+from ukctrl.analysis.linear.crossings import (
+    REAL_AXIS,
+    UNIT_CIRCLE,
+    crossings,
+    disk_circle,
+    pencil_frequencies,
+    with_between,
+)
+from ukctrl.analysis.linear.delay_margin import delay_margin
+from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates, idle
 from ukctrl.analysis.linear.response import Response, frequencies, response_at
 from ukctrl.core.arrays import Complex, Vector
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, first_smallest
 
 NEAR = 0.01
 """Bounds of structured singular values that are this near to the largest are not improved."""
+ALIKE, LEVELS = 1e-7, 20
+"""Peaks that differ by no more are one, and how often a higher one is sought."""
+OTHER_GAIN = 0.7 * cmath.exp(0.3j)
+"""A factor of gain and phase at which a mode that the motor moves is elsewhere."""
+AT_REST = 1e-2
+"""A frequency at which a loop is as at zero, in times of the lowest of its grid."""
 NO_GAIN = 1e-9
 """A factor of gain that counts as zero, and one over it as infinite."""
 
@@ -55,11 +72,12 @@ class Margins:
     gain_frequency: float
     """Where the nearer of the two is reached [rad/s]; NaN where neither is."""
     phase: float
-    """Least lag or lead that is too much [deg]; infinite where the gain never is one."""
+    """Least lag or lead that is too much, at the ticks of a hold [deg]; infinite where the gain
+    never is one."""
     phase_frequency: float
     """Where [rad/s]; NaN where there is none."""
     delay: float
-    """Shortest delay that is too much [s]; infinite where none is."""
+    """Shortest delay that is too much, between ticks or on them [s]; infinite where none is."""
     disk: float
     """Disk margin $\\alpha$: 2 is the most, where the gain may fall to nothing."""
     disk_frequency: float
@@ -89,46 +107,72 @@ def disk_phase(alpha: float) -> float:
 def margins_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> Margins:
     """Return the margins at one motor, the others closed.
 
-    They mean something where the closed loop is stable, which is not looked at here.
+    A loop that is unstable has none of these, which is not looked at here. A neutral one has none,
+    but where what neither grows nor decays stays so whatever this motor's gain is.
     """
-    response = response_at(loop, motor)
-
-    def L(w: float) -> complex:
-        return complex(response.at(w)[0, 0])
-
+    if _on_the_edge(loop, motor):
+        limit = {"gain_low": 1.0, "gain_high": 1.0, "phase": 0.0, "delay": 0.0, "disk": 0.0}
+        where = dict.fromkeys(("gain_frequency", "phase_frequency", "disk_frequency"), math.nan)
+        return Margins(motor=loop.inputs[motor], **limit, **where)
     grid = frequencies(loop, motor) if grid is None else grid
-    values = response.along(grid)[:, 0, 0]
-    low, high, at = _gain(L, grid, values, loop.period)
-    phase, crossing, delay = _phase(L, grid, values)
-    alpha, nearest = _disk(lambda w: _off(L(w)), grid, _off_all(values))
+    response = response_at(loop, motor)
+    low, high, at = _gain(response, grid)
+    unit = crossings(response, UNIT_CIRCLE, grid)
+    turns = [abs(math.degrees(cmath.phase(-response.value(w)))) for w in unit]
+    least = first_smallest(turns) if turns else None
+    alpha, nearest = disk_at(loop, motor, grid)
     return Margins(
         motor=loop.inputs[motor],
         gain_low=low,
         gain_high=high,
         gain_frequency=at,
-        phase=phase,
-        phase_frequency=crossing,
-        delay=delay,
+        phase=math.inf if least is None else turns[least],
+        phase_frequency=math.nan if least is None else unit[least],
+        delay=delay_margin(loop, motor, grid, unit),
         disk=alpha,
         disk_frequency=nearest,
     )
 
 
+def _on_the_edge(loop: LinearLoop, motor: int) -> bool:
+    """Return whether modes neither grow nor decay that would with another gain of a motor."""
+    still = idle(loop.rates())
+    A, b, c = loop.broken_at(motor)
+    other = np.asarray(np.linalg.eigvals(A - OTHER_GAIN * np.outer(b, c)), dtype=np.complex128)
+    return still > idle(as_rates(other, loop.period))
+
+
+def disk_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> tuple[float, float]:
+    """Return the disk margin at one motor, the others closed, and where it is reached [rad/s]."""
+    response = response_at(loop, motor)
+    grid = frequencies(loop, motor) if grid is None else grid
+    values = _off_all(response.along(grid)[:, 0, 0])
+    for _ in range(LEVELS):
+        alpha, at = _disk(lambda w: _off(response.value(w)), grid, values)
+        if not alpha > 0.0:
+            break
+        higher = disk_circle((1.0 + ALIKE) / alpha)
+        grid = with_between(grid, np.append(pencil_frequencies(response, higher), at))
+        values = _off_all(response.along(grid)[:, 0, 0])
+        if not np.max(values) * alpha > 1.0 + ALIKE:
+            break
+    return min(alpha, 2.0), at  # which no loop exceeds that weakens at high frequencies
+
+
 def disk_margin(loop: LinearLoop, grid: Vector | None = None) -> tuple[float, float]:
     """Return a disk margin that all motors stand at once, and where it is reached [rad/s]."""
-    response = Response(loop.A, loop.B, -loop.C, loop.period)
-    one = np.eye(len(loop.inputs))
+    # The closed loop's own response, which is finite at poles of the open one.
+    response = Response(loop.closed, loop.B, loop.C, loop.period)
+    half = 0.5 * np.eye(len(loop.inputs))
 
     def off(w: float) -> Complex:
         """Return ``(S - T)/2``."""
-        off: Complex = np.asarray(np.linalg.inv(one + response.at(w)) - 0.5 * one, np.complex128)
+        off: Complex = half + response.at(w)
         return off
 
     grid = frequencies(loop) if grid is None else grid
-    rough = np.zeros(len(grid))
-    for k, w in enumerate(grid.tolist()):
-        with contextlib.suppress(np.linalg.LinAlgError):  # a pole on the axis, or its zero
-            rough[k] = bound(off(w), balanced(off(w)))
+    along = half + response.along(grid)
+    rough = np.array([bound(M, balanced(M)) if np.isfinite(M).all() else 0.0 for M in along])
     values, best = np.zeros(len(grid)), 0.0
     for k in np.argsort(-rough).tolist():
         if rough[k] <= best * (1.0 + NEAR):
@@ -141,74 +185,30 @@ def disk_margin(loop: LinearLoop, grid: Vector | None = None) -> tuple[float, fl
 
 def _off(L: complex) -> float:
     """Return ``|S - T|/2``, which is one half where the loop is infinite."""
-    return abs(0.5 * (1.0 - L) / (1.0 + L)) if L != -1.0 else math.inf
+    if L == -1.0:
+        return math.inf
+    return abs(0.5 * (1.0 - L) / (1.0 + L)) if cmath.isfinite(L) else 0.5
 
 
 def _off_all(values: Complex) -> Vector:
-    exponents = np.array([_off(complex(value)) for value in values])
-    return np.where(np.isnan(exponents), 0.5, exponents)
+    return np.array([_off(complex(value)) for value in values])
 
 
-def _gain(
-    L: Callable[[float], complex], grid: Vector, values: Complex, period: float | None
-) -> tuple[float, float, float]:
+def _gain(response: Response, grid: Vector) -> tuple[float, float, float]:
     """Return the factors of gain at the limits of stability, and where the nearer one is."""
-    factors, places = [], []
-    for w in _crossings(lambda w: L(w).imag, grid, values.imag):
-        factors.append(L(w).real)
-        places.append(w)
-    ends = [0.0] if period is None else [0.0, math.pi / period]
-    for w in ends:  # there it is real, and need not cross
-        try:
-            value = L(w)
-        except np.linalg.LinAlgError:
-            continue
-        factors.append(value.real)
-        places.append(w)
+    # There it is real without crossing; at zero itself hidden modes may rest, and hide its value.
+    ends = [AT_REST * float(grid[0])]
+    ends += [] if response.period is None else [math.pi / response.period]
     low, high, at, nearest = 0.0, math.inf, math.nan, math.inf
-    for value, w in zip(factors, places, strict=True):
-        if not value < 0.0 or not math.isfinite(value):
-            continue
-        k = -1.0 / value
-        if not NO_GAIN < k < 1.0 / NO_GAIN:
-            continue
-        if k <= 1.0:
-            low = max(low, k)
-        else:
-            high = min(high, k)
+    for w in [*crossings(response, REAL_AXIS, grid), *ends]:
+        value = response.value(w)
+        if not -1.0 / NO_GAIN < value.real < -NO_GAIN or abs(value.imag) > abs(value.real):
+            continue  # none, or a pole
+        k = -1.0 / value.real
+        low, high = (max(low, k), high) if k <= 1.0 else (low, min(high, k))
         if abs(math.log(k)) < nearest:
             nearest, at = abs(math.log(k)), w
     return low, high, at
-
-
-def _phase(
-    L: Callable[[float], complex], grid: Vector, values: Complex
-) -> tuple[float, float, float]:
-    """Return the phase margin [deg], where it is, and the delay margin [s]."""
-    least, at, delay = math.inf, math.nan, math.inf
-    with np.errstate(divide="ignore"):
-        size = np.log(np.abs(values))
-    for w in _crossings(lambda w: math.log(abs(L(w))), grid, size):
-        lag = float(np.angle(-L(w)))  # how far it may turn back until it is -1
-        if abs(lag) < math.radians(least):
-            least, at = math.degrees(abs(lag)), w
-        delay = min(delay, (lag % math.tau) / w)
-    return least, at, delay
-
-
-def _crossings(f: Callable[[float], float], grid: Vector, values: Vector) -> list[float]:
-    """Return where a function crosses zero, not where it jumps through a pole."""
-    from scipy.optimize import brentq
-
-    crossings = []
-    with np.errstate(invalid="ignore"):
-        signs = np.sign(values)
-    for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0).tolist():
-        w = float(brentq(f, float(grid[k]), float(grid[k + 1]), xtol=1e-14, rtol=1e-13))
-        if abs(f(w)) <= max(abs(values[k]), abs(values[k + 1])):
-            crossings.append(w)
-    crossings += [float(w) for w in grid[signs == 0.0]]
-    return crossings
 
 
 def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple[float, float]:

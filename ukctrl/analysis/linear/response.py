@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -19,8 +20,8 @@ CLOSE = np.concatenate([-np.geomspace(3.0, 0.03, 9), [0.0], np.geomspace(0.03, 3
 """Frequencies beside each lightly damped pole, in its own decay rate."""
 NARROW = 0.3
 """A pole with less damping than this is lightly damped."""
-SLOWEST = 1e-3
-"""Poles slower than this fraction of the quickest do not stretch the grid."""
+SLOWEST = 1e-8
+"""Poles slower than this fraction of the quickest may be zero and do not stretch the grid."""
 
 
 @final
@@ -39,14 +40,32 @@ class Response:
         value: Complex = self.C @ np.linalg.solve(p * np.eye(len(self.A)) - self.A, self.B)
         return value
 
+    def value(self, w: float) -> complex:
+        """Return the same of one input and one output; infinite at a pole."""
+        try:
+            return complex(self.at(w)[0, 0])
+        except np.linalg.LinAlgError:
+            return complex(math.inf)
+
+    @cached_property
+    def _triangular(self) -> tuple[Complex, Complex, Complex]:
+        """The same system in balanced coordinates in which ``A`` is triangular."""
+        from scipy.linalg import matrix_balance, schur
+
+        A, (scale, _) = matrix_balance(self.A, permute=False, separate=True)
+        S, U = schur(A, output="complex")
+        return S, (self.C * scale) @ U, U.conj().T @ (self.B / scale[:, None])
+
     def along(self, frequencies: Vector) -> Complex:
-        """Return the values at several, shape ``(k, outputs, inputs)``; NaN at a pole."""
-        response = np.full((len(frequencies), len(self.C), self.B.shape[1]), np.nan + 0j)
-        for k, w in enumerate(frequencies.tolist()):
-            try:
-                response[k] = self.at(w)
-            except np.linalg.LinAlgError:
-                continue
+        """Return the values at several, shape ``(k, outputs, inputs)``; not finite at a pole."""
+        S, C, B = self._triangular
+        w = np.asarray(frequencies, dtype=np.float64)
+        p = 1j * w if self.period is None else np.exp(1j * w * self.period)
+        rows = np.empty((len(w), *C.shape), dtype=np.complex128)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for j in range(len(S)):
+                rows[..., j] = (C[:, j] + rows[..., :j] @ S[:j, j]) / (p - S[j, j])[:, None]
+            response: Complex = rows @ B
         return response
 
 

@@ -44,7 +44,7 @@ def sampled_plant(
     states: tuple[str, ...],
     inputs: tuple[str, ...],
     period: float,
-    delay: float = 0.0,
+    delays: Sequence[float],
 ) -> Block:
     """Return a continuous system at the ticks of a hold; its outputs are its own states.
 
@@ -54,34 +54,40 @@ def sampled_plant(
         states: Names of the states.
         inputs: Names of the inputs.
         period: Between ticks [s].
-        delay: By how much inputs arrive late [s].
+        delays: By how much each input arrives late, ``m`` of them [s].
     """
     n, m = B.shape
-    whole = int(np.floor(delay / period + SAME))
-    part = delay - whole * period
-    part = part if part > SAME * period else 0.0
-    step, late = held(A, B, period - part)
-    past = whole + (part > 0.0)
-    size = n + past * m
+    split = {delay: _ticks_and_part(delay, period) for delay in delays}
+    past = [whole + (part > 0.0) for whole, part in (split[delay] for delay in delays)]
+    waiting = [(k, j) for k in range(1, max(past, default=0) + 1) for j in range(m) if k <= past[j]]
+    place = {each: n + at for at, each in enumerate(waiting)}
+    size = n + len(waiting)
     F, G = np.zeros((size, size)), np.zeros((size, m))
     F[:n, :n] = held(A, B, period)[0]
-
-    def arrive(ticks: int, effect: Matrix) -> None:
-        """Let the input of some ticks ago act."""
-        if ticks == 0:
-            G[:n] += effect
+    for delay, (whole, part) in split.items():
+        step, begun = held(A, B, period - part)
+        effects = {whole: begun}
+        if part:
+            effects[whole + 1] = step @ held(A, B, part)[1]
+        for j in (j for j in range(m) if delays[j] == delay):
+            for ticks, effect in effects.items():
+                if ticks:
+                    F[:n, place[ticks, j]] += effect[:, j]
+                else:
+                    G[:n, j] += effect[:, j]
+    for k, j in waiting:
+        if k == 1:
+            G[place[k, j], j] = 1.0
         else:
-            F[:n, n + (ticks - 1) * m : n + ticks * m] += effect
+            F[place[k, j], place[k - 1, j]] = 1.0
+    names = [f"{inputs[j]} {k} back" for k, j in waiting]
+    return Block(F, G, np.eye(n, size), np.zeros((n, m)), (*states, *names))
 
-    arrive(whole, late)
-    if part:
-        arrive(whole + 1, step @ held(A, B, part)[1])
-    if past:
-        G[n : n + m] = np.eye(m)
-        F[n + m :, n:-m] = np.eye((past - 1) * m)
-    waiting = [f"{name} {k} back" for k in range(1, past + 1) for name in inputs]
-    C = np.eye(n, size)
-    return Block(F, G, C, np.zeros((n, m)), (*states, *waiting))
+
+def _ticks_and_part(delay: float, period: float) -> tuple[int, float]:
+    whole = math.floor(delay / period + SAME)
+    part = delay - whole * period
+    return whole, part if part > SAME * period else 0.0
 
 
 def series(first: Block, second: Block) -> Block:

@@ -125,7 +125,9 @@ def _others(equilibria: Sequence[Equilibrium]) -> str:
 
 def _poles(values: NDArray[np.complex128], least: float = 0.0) -> str:
     """Return poles, those that grow most first, alike ones and conjugates together."""
-    every: list[complex] = values.tolist()
+    from ukctrl.analysis.linear.linear_loop import without_rounding
+
+    every: list[complex] = without_rounding(values).tolist()
     left = sorted(filter(cmath.isfinite, every), key=lambda p: (-p.real, abs(p.imag)))
     over = len(every) - len(left)
     scale = max((abs(p) for p in left), default=least) or 1.0

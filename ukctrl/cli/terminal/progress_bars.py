@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is to do: seconds of a run, or runs."""
+Draw = Callable[[float, float, Callable[[float], str]], None]
+"""Called with the same, and with what to tell beside the bar at a time."""
 
 QUIET_SECONDS = 1.0
 """Work shorter than this shows no progress."""
@@ -35,26 +37,49 @@ SPAN_SECONDS = 20.0
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, hidden: bool, unit: str = "s") -> Iterator[Progress]:
+def progress_bar(title: str, hidden: bool, unit: str = "runs") -> Iterator[Progress]:
     """Yield a callback that draws a progress bar once the work has lasted a second.
 
     Args:
         title: What is worked on.
         hidden: Whether to draw nothing.
-        unit: What the callback counts: ``s`` of a run, or ``runs``.
+        unit: What the callback counts.
     """
+    with _counting(title, hidden, f"{{task.total:.0f}} {unit}") as draw:
+        yield lambda done, total: draw(done, total, lambda now: "")
+
+
+@contextlib.contextmanager
+def run_progress(title: str, hidden: bool) -> Iterator[tuple[Progress, Progress]]:
+    """Yield two callbacks for the seconds of a run: simulated, and planned before it."""
+    with _counting(title, hidden, "{task.total:.1f} s") as draw:
+        yield (
+            lambda reached, duration: draw(reached, duration, lambda now: ""),
+            lambda reached, duration: draw(reached, duration, lambda now: "planned"),
+        )
+
+
+@contextlib.contextmanager
+def _counting(title: str, hidden: bool, whole: str) -> Iterator[Draw]:
+    """Yield what draws a bar beside a count."""
     if hidden or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda reached, duration: None
+        yield lambda done, total, tell: None
         return
     from rich.progress import BarColumn, TextColumn
 
-    count = f"{{task.completed:.1f}} of {{task.total:.{1 if unit == 's' else 0}f}} {unit}"
-    columns = BarColumn(), TextColumn(count), TextColumn("{task.fields[told]}", markup=False)
-    speed = _Speed()
-    with _late_bar(clean(title), TITLE_WIDTH, *columns) as draw:
-        yield lambda reached, duration: draw(
-            reached, duration, lambda now: speed.left(now, reached, duration)
-        )
+    count = TextColumn(f"{{task.completed:.1f}} of {whole} {{task.fields[told]}}", markup=False)
+    speeds: dict[str, _Speed] = {}  # a plan and the run that follows it go on at their own
+    with _late_bar(clean(title), TITLE_WIDTH, BarColumn(), count) as draw:
+
+        def counted(done: float, total: float, tell: Callable[[float], str]) -> None:
+            def told(now: float) -> str:
+                what = tell(now)
+                left = speeds.setdefault(what, _Speed()).left(now, done, total)
+                return f"{what} {left}".strip()
+
+            draw(done, total, told)
+
+        yield counted
 
 
 @contextlib.contextmanager
@@ -80,7 +105,7 @@ def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]
 @contextlib.contextmanager
 def _late_bar(
     title: str, width: int, *columns: ProgressColumn, expand: bool = False
-) -> Iterator[Callable[[float, float, Callable[[float], str]], None]]:
+) -> Iterator[Draw]:
     """Yield what draws a bar now and then, once the work has lasted a while.
 
     It takes how much is done, of how much, and what to tell beside it at a time.

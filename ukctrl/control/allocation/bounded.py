@@ -8,7 +8,6 @@ from typing import Annotated, Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl import uk
 from ukctrl.control.allocation.allocation import (
     Allocation,
     Allocator,
@@ -18,7 +17,7 @@ from ukctrl.control.allocation.allocation import (
 )
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.levels import Order, Ordered, row_scale
-from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric
+from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
@@ -239,9 +238,10 @@ class _Bounded(Allocator):
         R, u0 = self._metric.at(dynamics), self._null_space.preference(dynamics)
         u: Vector = np.empty(self._nu)
         miss = np.empty(len(demand))
-        rank_or_failure = self._solve(A, demand, a_free, G, R, u0, self._rank.servo, u, miss)
+        L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
+        rank_or_failure = self._solve(A, demand, a_free, G, L, B, R, u0, rtol, u, miss)
         if rank_or_failure < 0:
-            raise GainError(REDUNDANT)
+            raise GainError(SINGULAR)
         if rank_or_failure < len(demand) and self._levels is None:
             raise_if_missed(A, demand, a_free, miss, rank_or_failure, self._rank, self._names)
         rounding = self._rank.reach * (1.0 + np.abs(demand).max(initial=0.0))
@@ -249,7 +249,7 @@ class _Bounded(Allocator):
         if served and (u >= low).all() and (u <= high).all():
             self._account = _Account(1.0, self._none, miss)
             return u
-        H = uk.servo_matrix(A, G, self._rank)
+        H = dynamics.servo_matrix(A)
         d = demand - A @ a_free
         S, scale = self._metric.freedoms(dynamics), 1.0
         if self._levels is None:

@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl import uk
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.grip import Lengths, drop_lost, plain_lengths
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.extremes import first_largest
@@ -64,8 +64,8 @@ def reaction_answer(dynamics: Dynamics) -> ReactionAnswer:
     pushed = np.linalg.solve(L, s.B)
     free = L.T @ dynamics.a_free - np.linalg.solve(L, s.f + dynamics.nonideal - s.nle)
     Lam = inverse @ (L.T @ dynamics.G - pushed)
-    could = np.linalg.norm(inverse, axis=1) * np.linalg.norm(pushed)
-    Lam[np.linalg.norm(Lam, axis=1) <= dynamics.rank.servo * could] = 0.0  # rounding, not grip
+    could = Lengths(np.linalg.norm(inverse, axis=1), np.linalg.norm(pushed, axis=0))
+    drop_lost(Lam, could, dynamics.rank.servo)
     shared: Vector = np.linalg.norm(U[:, rank:], axis=1)
     return ReactionAnswer(inverse @ free, Lam, shared)
 
@@ -155,12 +155,21 @@ class BoundInternalForce:
         Lam = answer.Lam[self._at]
         value = np.array(self._path(dynamics.snapshot.t)[: self._size])
         gap = value - answer.lam_free[self._at] - Lam @ u
-        free = _null_space(uk.servo_matrix(A, dynamics.G, dynamics.rank), dynamics.rank.servo)
+        free = _null_space(dynamics.servo_matrix(A), dynamics.rank.servo)
         metric = free.T @ R @ free if R.size else R
         share: Vector = np.empty(free.shape[1])
         still, miss = np.zeros(len(u)), np.empty(len(gap))
-        rank_or_failure = kernels.servo_input(
-            Lam, gap, still, free, metric, np.zeros(len(share)), dynamics.rank.servo, share, miss
+        rank_or_failure = kernels.measured_input(
+            Lam,
+            gap,
+            still,
+            free,
+            plain_lengths(Lam, free),
+            metric,
+            np.zeros(len(share)),
+            dynamics.rank.servo,
+            share,
+            miss,
         )
         if rank_or_failure < len(gap):
             raise_if_missed(

@@ -16,11 +16,12 @@ from pydantic import model_validator
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.metric import REDUNDANT, AnyMetric, InputMetric, MetricName
+from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, kernels_large
 from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.grip import Lengths, drop_lost
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.core.fields import spec
@@ -120,7 +121,7 @@ class _LeastNorm(Allocator):
         if spec.coupling == "stacked":
             self._names = (*rows, *Dynamics(task.robot, task.rank).passive.names)
         self._raise = spec.on_infeasible == "raise"
-        self._metric = InputMetric(spec.metric, task)
+        self._metric = InputMetric(spec.metric, task, spec.coupling == "exact")
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
         self._solve = (
@@ -136,9 +137,10 @@ class _LeastNorm(Allocator):
             u0 = u0 + self._feedback_input(rows, demand, self._feedback.at(dynamics), dynamics)
         u: Vector = np.empty(len(u0))
         miss = self._miss
-        rank_or_failure = self._solve(A, b, a_free, G, R, u0, self._rank.servo, u, miss)
+        L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
+        rank_or_failure = self._solve(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
         if rank_or_failure < 0:
-            raise GainError(REDUNDANT)
+            raise GainError(SINGULAR)
         if rank_or_failure < len(b):
             if self._raise:
                 raise_if_missed(A, b, a_free, miss, rank_or_failure, self._rank, self._names)
@@ -153,7 +155,8 @@ class _LeastNorm(Allocator):
         """Return the least input, in the feedback's own metric, for what it adds to ``b``."""
         share, still = demand - rows.b, np.zeros(dynamics.robot.nv)
         none, u, miss = np.zeros(dynamics.robot.nu), np.empty(dynamics.robot.nu), self._miss
-        self._solve(rows.A, share, still, dynamics.G, R, none, self._rank.servo, u, miss)
+        G, L, B, rtol = dynamics.G, dynamics.L, dynamics.snapshot.B, self._rank.servo
+        self._solve(rows.A, share, still, G, L, B, R, none, rtol, u, miss)
         return u
 
 
@@ -198,17 +201,17 @@ class _Chen(Allocator):
         self._still, self._each = np.zeros(len(rows)), np.eye(len(rows))
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        N = (rows.A @ free_response(dynamics)).T
+        N = rows.A @ free_response(dynamics)
+        drop_lost(N, dynamics.lengths(rows.A), self._rank.servo)
+        N = N.T
         u0 = self._null_space.preference(dynamics)
         a_free = dynamics.acceleration(u0)
-        H = uk.servo_matrix(rows.A, dynamics.G, self._rank)
-        grip = H @ N
-        could = np.linalg.norm(H, axis=1) * np.linalg.norm(N)
-        grip[np.linalg.norm(grip, axis=1) <= self._rank.servo * could] = 0.0  # rounding, not grip
+        H = dynamics.servo_matrix(rows.A)
+        length = Lengths(np.linalg.norm(H, axis=1), np.linalg.norm(N, axis=0))
         d = demand - rows.A @ a_free
         mu, miss, still = self._mu, self._miss, self._still
-        rank_or_failure = kernels.servo_input(
-            grip, d, still, self._each, uk.NO_METRIC, still, self._rank.servo, mu, miss
+        rank_or_failure = kernels.measured_input(
+            H @ N, d, still, self._each, length, uk.NO_METRIC, still, self._rank.servo, mu, miss
         )
         if rank_or_failure < len(demand):
             raise_if_missed(

@@ -76,7 +76,7 @@ def row_scale(stack: Stack, metric: InputMetric, task: Task) -> Vector:
     """
     dynamics = Dynamics(task.robot, task.rank, task.gains)
     dynamics.move(task.start, task.q, task.v)
-    H = uk.servo_matrix(stack.write(dynamics.snapshot).A, dynamics.G, task.rank)
+    H = dynamics.servo_matrix(stack.write(dynamics.snapshot).A)
     lengths = np.empty(len(stack))
     row_lengths(H, metric.freedoms(dynamics), lengths)
     groups = list(zip(stack.blocks, stack.units, strict=True))
@@ -125,7 +125,7 @@ class LevelAllocator(Allocator):
     def _serve(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Served:
         at = self._levels.rows
         A = rows.A[at]
-        H = uk.servo_matrix(A, dynamics.G, self._rank)
+        H = dynamics.servo_matrix(A)
         d = demand[at] - A @ dynamics.a_free
         u: Vector = self._null_space.preference(dynamics).copy()
         hierarchy_input(

@@ -6,10 +6,13 @@ r"""Input metrics: what it costs to let one motor work rather than another.
 | ``limits`` | $\mathrm{diag}(1/\bar u_i^2)$ | weighted: every motor by what it can give |
 | a table ``{ u1 = 4.0 }`` | $\mathrm{diag}(w_i)$, 1 where not named | weighted |
 | a matrix | itself | |
-| ``gauss`` | $B^\top M^{-1} B$ | Udwadia-Kalaba force, operational space |
-| ``resolved_acceleration`` | $B^\top M^{-2} B$ | resolved acceleration (least $|a - a_0|$) |
+| ``gauss`` | $B^\top W B = G^\top M G$ | Udwadia-Kalaba force, operational space |
+| ``resolved_acceleration`` | $B^\top W^2 B = G^\top G$ | resolved acceleration: least $|a - a_0|$ |
 
-The classical names of the last two are for one motor a freedom.
+$W$ is the inverse mass of the robot with its passive rows, $M^{-1}$ without any: the last two
+measure by how much inputs change the acceleration, $G (u - u_0)$. The classical names are for one
+motor a freedom. Inputs that change no acceleration, of motors that repeat each other or press a
+closed chain against itself, cost nothing in them; of those the least effort is taken.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from ukctrl import uk
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.answer_checks import raise_if_indefinite
+from ukctrl.core.algebra.factorisation import solve_lower_columns, solve_upper_columns
 from ukctrl.core.algebra.priorities import freedoms
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import GainError
@@ -35,10 +40,7 @@ MetricName = Literal["effort", "limits", "gauss", "resolved_acceleration"]
 AnyMetric = MetricName | dict[str, Positive] | tuple[tuple[Number, ...], ...]
 """A name, a weight by motor, or a symmetric positive definite matrix, shape ``(nu, nu)``."""
 
-REDUNDANT = (
-    "metric must be positive definite on the inputs; it is not here, because motors are redundant. "
-    'Use metric = "effort" or a matrix.'
-)
+SINGULAR = 'metric must be positive definite on the inputs; it is not. Use metric = "effort".'
 """What to say where a metric that depends on the robot fails."""
 
 _POWER = MappingProxyType({"gauss": 1, "resolved_acceleration": 2})
@@ -49,26 +51,40 @@ _POWER = MappingProxyType({"gauss": 1, "resolved_acceleration": 2})
 class InputMetric:
     """A metric of one robot's inputs.
 
+    Args:
+        given: The metric, as in a file.
+        task: The task, with the robot.
+        reacting: Whether the reactions of passive rows answer inputs.
+
     Raises:
         GainError: It does not fit the robot.
         UnknownName: A weight is for a motor that the robot does not have.
     """
 
-    def __init__(self, given: AnyMetric, task: Task) -> None:
+    def __init__(self, given: AnyMetric, task: Task, reacting: bool = True) -> None:
+        robot = task.robot
         self._power = _POWER.get(given, 0) if isinstance(given, str) else 0
         self._constant = uk.NO_METRIC
+        self._reacting = reacting and bool(robot.passive)
+        self._complete = self._reacting or robot.actuation.varies
         if self._power:
-            _require_independent_motors(task, str(given))
+            self._complete = self._complete or InverseActuation(task).rank < robot.nu
         elif given != "effort":
-            self._constant = _constant(given, task.robot)
+            self._constant = _constant(given, robot)
 
     def at(self, dynamics: Dynamics) -> Matrix:
         """Return ``R``, shape ``(nu, nu)``, or ``(0, 0)`` for the identity."""
         if not self._power:
             return self._constant
-        nu = dynamics.robot.nu
-        R: Matrix = np.empty((nu, nu))
-        kernels.motor_metric(dynamics.L, dynamics.snapshot.B, self._power, R)
+        L, power, nu = dynamics.L, self._power, dynamics.robot.nu
+        X, R = dynamics.snapshot.B.copy(), np.empty((nu, nu))
+        solve_lower_columns(L, X)
+        if power == 2:
+            solve_upper_columns(L, X)
+        could = np.sqrt(np.einsum("ij,ij->j", X, X))
+        if self._reacting:
+            X = dynamics.G if power == 2 else L.T @ dynamics.G
+        kernels.motor_metric(X, could, self._complete, R)
         return R
 
     def freedoms(self, dynamics: Dynamics) -> Matrix:
@@ -76,7 +92,7 @@ class InputMetric:
         nu = dynamics.robot.nu
         S: Matrix = np.empty((nu, nu))
         if not freedoms(self.at(dynamics), S):
-            raise GainError(REDUNDANT)
+            raise GainError(SINGULAR)
         return S
 
 
@@ -96,16 +112,5 @@ def _constant(given: AnyMetric, robot: Robot) -> Matrix:
     if len(given) != nu or any(len(row) != nu for row in given):
         raise GainError(f"metric must be a matrix of {nu} rows and columns.")
     R = np.array(given, dtype=np.float64)
-    if not np.array_equal(R, R.T) or np.linalg.eigvalsh(R)[0] <= 0.0:
-        raise GainError("metric must be symmetric positive definite; it is not.")
+    raise_if_indefinite(R)
     return R
-
-
-def _require_independent_motors(task: Task, metric: str) -> None:
-    rank = InverseActuation(task).rank
-    if rank < task.robot.nu:
-        raise GainError(
-            f'metric = "{metric}" needs motors that do not repeat each other, or it leaves their '
-            f"shares open; robot '{task.robot.name}' has {task.robot.nu} motors of rank {rank}. "
-            'Use metric = "effort" or a matrix.'
-        )

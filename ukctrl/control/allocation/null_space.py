@@ -49,8 +49,9 @@ class Posture:
 class SelfMotion:
     r"""Ask for an acceleration of the joints where the task leaves it free.
 
-    $u_0 = B^+ (M a_0 + \mathrm{nle} - f)$ with $a_0 = k_p (q_0 \ominus q) - k_d v$. In the metric
-    ``resolved_acceleration`` the joints then accelerate as near to $a_0$ as the task allows.
+    $u_0 = G^+ (a_0 - a_\mathrm{free})$ with $a_0 = k_p (q_0 \ominus q) - k_d v$; with one motor a
+    freedom it is $B^{-1} (M a_0 + \mathrm{nle} - f)$. In the metric ``resolved_acceleration`` the
+    joints then accelerate as near to $a_0$ as task, motors and closures allow.
 
     References:
         Hsu, Hauser & Sastry, "Dynamic control of redundant manipulators", J. Robot. Syst. 6(2),
@@ -123,11 +124,15 @@ class _SelfMotion(NullSpace):
         super().__init__(task)
         self._spec, self._q = spec, _posture(spec.q, task)
         self._motors = InverseActuation(task)
+        self._any = not task.robot.passive and self._motors.rank == task.robot.nv
 
     def preference(self, dynamics: Dynamics) -> Vector:
         spec, s = self._spec, dynamics.snapshot
         a = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
-        return self._motors.input(s, s.M @ a + s.nle - s.f)
+        if self._any:  # every acceleration is within the motors' reach
+            return self._motors.input(s, s.M @ a + s.nle - s.f)
+        missing = a - dynamics.a_free
+        return np.asarray(np.linalg.lstsq(dynamics.G, missing, rcond=dynamics.rank.servo)[0])
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:

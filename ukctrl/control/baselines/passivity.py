@@ -53,7 +53,7 @@ class SlotineLi(PassivityBased):
     r"""Passivity-based tracking: $u = B^+ (M \dot v_r + C v_r + g - f - K \sigma)$.
 
     $V = \sigma^\top M \sigma / 2$ decreases along every run of the exact model, and the error
-    follows. $C$ is that of Christoffel's symbols.
+    follows. $C$ is that of Christoffel's symbols, and $g = \mathrm{nle} - C v$.
 
     References:
         Slotine & Li, "On the adaptive control of robot manipulators", Int. J. Robot. Res. 6(3),
@@ -101,7 +101,7 @@ class _Passive(Law, abc.ABC):
                 f"velocity its passive constraints would not allow; it has {quoted(held)}. "
                 'Use kind = "servo".'
             )
-        robot.snapshot(task.q).coriolis()  # or refuse a plant of formulas
+        robot.snapshot(task.q).coriolis()  # of a plant of formulas, derived before the run
         super().__init__(spec.along(task))
         if len(self.stack) < robot.nv:
             raise InputError(
@@ -119,8 +119,8 @@ class _Passive(Law, abc.ABC):
         return sigma, s.v - sigma, (b - self._kappa * beta) @ A
 
     def _needed(self, s: Snapshot, w: Vector, a: Vector) -> Vector:
-        """Return ``M a + C w + g - f`` of the believed robot."""
-        needed: Vector = s.M @ a + s.coriolis() @ w + s.gravity - s.f
+        """Return ``M a + C w + (nle - C v) - f`` of the believed robot."""
+        needed: Vector = s.M @ a + s.coriolis() @ (w - s.v) + s.nle - s.f
         return needed
 
     def _damping(self, sigma: Vector) -> Vector:

@@ -108,6 +108,7 @@ def joint_motion(
     for t in times:
         q = solve_positions(stack, snapshot, q, t)
         knots.append(q)
+        task.reached(t)
     angles = np.hstack([block.angles(np.array(knots)) for block in robot.blocks])
     angles = angles[:, [robot.structure.dof(name) for name in joints]]
     points = tuple(tuple(row) for row in angles.tolist())

@@ -221,6 +221,7 @@ def knots_by_law(
             a, u, _ = answer(t, q, v, memory)
         except NotFinite:
             return
+        task.reached(t)
         yield Knot(t, q, v, a, u)
         if after is None:
             break

@@ -231,6 +231,7 @@ def _along(
     """Return the robot as a linear system at times along the motion, in the same coordinates."""
     linearizer, found = Linearizer(task.robot, task.rank), list[Linearization]()
     for t in times.tolist():
+        task.reached(t)
         q, v = nominal.state(t)
         found.append(linearizer.at(t, q, v, nominal.input(t), like))
         like = like or found[0]

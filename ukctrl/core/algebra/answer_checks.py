@@ -8,15 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
+from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import (
     ConflictingConstraints,
+    GainError,
     InfeasibleConstraint,
     InputError,
     ShapeError,
     SingularMass,
 )
+
+CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
+"""What rounding may make of forces that cancel, for each coordinate."""
+DEFINITE = 1e-13
+"""A metric of unit diagonal with a smaller eigenvalue is singular but for rounding."""
 
 
 def matrix(name: str, value: ArrayLike) -> Matrix:
@@ -76,6 +83,22 @@ def raise_if_singular(code: int) -> None:
         )
 
 
+def raise_if_indefinite(R: Matrix) -> None:
+    """Raise `GainError` where an input metric is not positive definite, or only by rounding.
+
+    A metric such as ``G' M G`` of redundant motors is singular, and its factor made of rounding.
+    Decided for a unit diagonal, so that units of inputs do not matter.
+    """
+    size = np.sqrt(np.maximum(np.diag(R), 0.0))
+    unit = R / np.outer(size, size) if (size > 0.0).all() else -np.eye(len(R))
+    lopsided = not np.allclose(unit, unit.T, rtol=0.0, atol=1e-9)
+    if lopsided or np.linalg.eigvalsh(unit).min(initial=1.0) < DEFINITE:
+        raise GainError(
+            "metric must be symmetric positive definite; it is not. Where it shall measure what "
+            'redundant motors do, take "gauss" or "resolved_acceleration" (uk.input_metric).'
+        )
+
+
 def raise_if_conflicting(
     A: Matrix,
     b: Vector,
@@ -83,19 +106,38 @@ def raise_if_conflicting(
     rank: RankPolicy,
     rows: Sequence[str] | None,
     allowed: Vector | None = None,
+    load: tuple[Matrix, Vector] | None = None,
 ) -> None:
     """Raise `ConflictingConstraints` when ``a`` misses a passive row.
 
-    By more than ``allowed``, row by row, where that is given; else than the policy allows.
+    By more than ``allowed``, row by row, where that is given; else than the policy allows. Where
+    the reactions cancel a ``load``, a mass matrix and a force, what rounding leaves is no miss.
     """
     if not len(b):
         return
     miss = np.abs(A @ a - b)
-    bound = _tolerance(A, b, a, rank) if allowed is None else allowed
+    bound = allowed
+    if bound is None:  # a row that is only rounding beside the longest one holds by itself
+        bound = _tolerance(A, b, a, rank) + NOTHING * np.abs(A).max() * np.abs(a).sum()
+    if load is not None and (miss > bound).any():
+        bound = bound + _cancelled(*load, A)
     bad = np.flatnonzero(~(miss <= bound))  # NaN is bad too
     if bad.size:
         names = row_names(rows, len(b))
         raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
+
+
+def _cancelled(M: Matrix, Q: Vector, A: Matrix) -> Vector:
+    r"""Return what rounding may leave of rows where reactions cancel forces, shape ``(m,)``.
+
+    $c\, \kappa\, \epsilon\, |A_i|\, |M^{-1} Q|$ in lengths measured by the mass matrix: a structure
+    without freedoms stands still under any load, but not to the last digit.
+    """
+    size = np.sqrt(M.diagonal())
+    stiff = float(np.linalg.cond(M / np.outer(size, size)))
+    weighted = np.linalg.solve(np.linalg.cholesky(M), np.column_stack((Q, A.T)))
+    length = np.linalg.norm(weighted, axis=0)
+    return np.asarray(CANCELLED * len(Q) * stiff * length[0] * length[1:])
 
 
 def raise_if_missed(

@@ -12,7 +12,7 @@ import numpy as np
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    factor_rows,
+    factor_above,
     least_norm,
     solve_lower,
     solve_lower_columns,
@@ -20,14 +20,22 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper_columns,
     unit_rows,
 )
+from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
 from ukctrl.core.algebra.row_space import (
     add_solution,
+    drop_taken_up,
     mass_weighted,
     remove_constrained,
     remove_constrained_columns,
     row_space,
 )
 from ukctrl.core.arrays import Matrix, Vector
+
+MOVES = 1e-6
+"""Inputs that move a robot by less than this fraction of what they would without its reactions are
+told apart by effort: their accelerations, squared, are too close to rounding to be a metric."""
+SMALL = 1e-4
+"""What such inputs cost, as a fraction of what they would without reactions."""
 
 
 @compiled
@@ -81,7 +89,8 @@ def passive_answer(
     In mass-weighted coordinates ``L' a`` the passive rows ``A_p L^-T`` span the directions in
     which the reaction acts; removing them from every column is the projection ``W``. ``margins``
     receives the smallest singular value kept and the largest dropped. Returns the rank of the
-    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i.
+    passive rows, or ``-1 - i`` when ``M`` is not positive definite at i. A motor that pushes
+    against them alone moves nothing: its column of ``G`` is zero, where rounding would be left.
     """
     n = B.shape[0]
     failed = cholesky(M, L)
@@ -101,25 +110,49 @@ def passive_answer(
     solve_upper(L, a_free)
     G[:] = B
     solve_lower_columns(L, G)
+    free = G.copy()
     remove_constrained_columns(space, G)
+    drop_taken_up(free, G)
     solve_upper_columns(L, G)
     return space.rank
 
 
 @compiled
-def motor_metric(L: Matrix, B: Matrix, power: int, R: Matrix) -> None:
-    """Write ``R = B' M^-power B`` for power 1 (Gauss) or 2 (resolved acceleration)."""
-    n, nu = B.shape
-    X = B.copy()
-    solve_lower_columns(L, X)
-    if power == 2:
-        solve_upper_columns(L, X)
+def motor_metric(X: Matrix, could: Vector, complete: bool, R: Matrix) -> None:
+    """Write ``R = X' X``, what the motors' accelerations ``X u`` cost, positive definite.
+
+    Inputs ``z`` with ``X z = 0`` cost nothing: motors that repeat each other, or press a closed
+    chain against itself. ``complete`` lets them cost a little, ``|could z|^2 / 10000``. Rows that
+    are moved by ``X u`` alone do not feel them, so among the inputs of the least ``|X u|`` that
+    meet such rows, the least ``u' R u`` is the one orthogonal to all ``z``: the least ``|u|``.
+
+    ``could`` is the length that each column of ``X`` would have without reactions: motors of any
+    strength are told from rounding alike.
+    """
+    n, nu = X.shape
     R[:] = 0.0
     for c in range(n):
         for i in range(nu):
             entry = X[c, i]
             for j in range(nu):
                 R[i, j] += entry * X[c, j]
+    if not complete:
+        return
+    length = np.ones(nu)
+    for i in range(nu):
+        if could[i] > 0.0:
+            length[i] = could[i]
+    if not np.isfinite(np.sum(R) + np.sum(length)):
+        return
+    _, sigma, Vt = np.linalg.svd(X / length, True)
+    rank = 0
+    for k in range(sigma.shape[0]):
+        if sigma[k] > MOVES:
+            rank += 1
+    if rank < nu:
+        still = np.linalg.qr(np.ascontiguousarray(Vt[rank:].T) / length.reshape(nu, 1))[0].copy()
+        weighed = (still * length.reshape(nu, 1)) @ np.ascontiguousarray(still.T)
+        R += SMALL * (np.ascontiguousarray(weighed.T) @ weighed)
 
 
 @compiled
@@ -128,6 +161,8 @@ def servo_input(
     b: Vector,
     a_free: Vector,
     G: Matrix,
+    L: Matrix,
+    B: Matrix,
     R: Matrix,
     u0: Vector,
     rtol: float,
@@ -136,35 +171,43 @@ def servo_input(
 ) -> int:
     """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
 
-    An empty ``R`` (shape ``(0, 0)``) stands for the identity. ``miss = H u - d``, row by row, is
-    the certificate. Returns the rank of ``H``, or -1 when ``R`` is not positive definite. With a
-    rank below the number of rows, the independent rows are met and ``miss`` tells of the others.
+    Rows whose grip is lost count as zero; ``L``, the factor of the mass matrix, and ``B`` say
+    what it is compared with. An empty ``R`` (shape ``(0, 0)``)
+    stands for the identity. ``miss = H u - d``, row by row, is the certificate. Returns the rank
+    of ``H``, or -1 when ``R`` is not positive definite. With a rank below the number of rows, the
+    independent rows are met and ``miss`` tells of the others.
     """
+    return measured_input(A, b, a_free, G, lengths(L, A, B), R, u0, rtol, u, miss)
+
+
+@compiled
+def measured_input(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    length: Lengths,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write what `servo_input` does, with given lengths of what the grip is compared with."""
     m, n = A.shape
     nu = G.shape[1]
     H = np.zeros((m, nu))
     d = np.empty(m)
-    largest = 0.0
-    for c in range(n):
-        for k in range(nu):
-            largest += G[c, k] * G[c, k]
     for i in range(m):
         total = b[i]
-        length = 0.0
         for c in range(n):
             total -= A[i, c] * a_free[c]
-            length += A[i, c] * A[i, c]
             for k in range(nu):
                 H[i, k] += A[i, c] * G[c, k]
-        grip = 0.0
         for k in range(nu):
-            entry = H[i, k]
-            grip += entry * entry
-            total -= entry * u0[k]
+            total -= H[i, k] * u0[k]
         d[i] = total
-        if grip <= rtol * rtol * length * largest:  # rounding, not grip
-            for k in range(nu):
-                H[i, k] = 0.0
+    floors = drop_lost(H, length, rtol)
     weighted = H.copy()
     right = d.copy()
     L = np.empty(R.shape)
@@ -174,7 +217,7 @@ def servo_input(
         for i in range(m):
             solve_lower(L, weighted[i])
     unit_rows(weighted, right)
-    factor = factor_rows(weighted, rtol)
+    factor = factor_above(weighted, rtol, floors)
     step = least_norm(factor, right)
     if R.shape[0] > 0:
         solve_upper(L, step)
@@ -207,7 +250,8 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
 
     The square root is never formed: any factor of ``M`` gives the same force, because the
-    pseudoinverse only needs the mass-weighted length. Returns as `passive_answer` does.
+    pseudoinverse only needs the mass-weighted length. Ranks are decided, and the rank or failure
+    is returned, as `passive_answer` does.
     """
     n = Q.shape[0]
     L = np.empty((n, n))
@@ -216,18 +260,17 @@ def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, fo
         return -failed
     a = Q.copy()
     solve_lower(L, a)
-    weighted = A.copy()
-    missing = b.copy()
+    missing = b.copy().reshape(1, b.shape[0])
+    weighted, right = mass_weighted(L, A, missing)
     for i in range(A.shape[0]):
-        solve_lower(L, weighted[i])
         for c in range(n):
-            missing[i] -= weighted[i, c] * a[c]
-    unit_rows(weighted, missing)
-    factor = factor_rows(weighted, rtol)
-    push = least_norm(factor, missing)
+            right[0, i] -= weighted[i, c] * a[c]
+    space = row_space(weighted, right, rtol)
+    push = np.zeros(n)
+    add_solution(space, push, 0)
     for i in range(n):
         total = 0.0
         for k in range(i + 1):
             total += L[i, k] * push[k]
         force[i] = total
-    return factor.rank
+    return space.rank

@@ -13,7 +13,8 @@ from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.factorisation import unit_rows
-from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, gradual
+from ukctrl.core.algebra.grip import Lengths, drop_lost
+from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
 
 SIZE = 48
@@ -106,6 +107,7 @@ def passive_answer(
         moved, rank = _by_singular_values(rows, demanded, free, rtol, margins)
     else:
         return kernels.passive_answer(M, nle, f, B, A_p, b_p, rtol, *out)
+    drop_taken_up(free[:, 2:], moved[:, 2:])
     answer = lower(moved, transposed=True)
     a_0[:] = answer[:, 0]
     a_free[:] = answer[:, 0] + answer[:, 1]
@@ -149,6 +151,8 @@ def servo_input(
     b: Vector,
     a_free: Vector,
     G: Matrix,
+    L: Matrix,
+    B: Matrix,
     R: Matrix,
     u0: Vector,
     rtol: float,
@@ -157,15 +161,14 @@ def servo_input(
     """Write ``u`` and ``miss``; see `ukctrl.core.algebra.kernels.servo_input`."""
     u, miss = out
     H = product(A, G)
-    could = np.einsum("ij,ij->i", A, A) * np.einsum("ij,ij->", G, G)
-    H[np.einsum("ij,ij->i", H, H) <= rtol * rtol * could] = 0.0
+    floors = drop_lost(H, lengths(L, A, B), rtol)
     d = b - A @ a_free - H @ u0
-    weighted, L = H, None
+    weighted, root = H, None
     if R.size:
-        L, failed = linalg.lapack.dpotrf(R, lower=1, clean=1)
+        root, failed = linalg.lapack.dpotrf(R, lower=1, clean=1)
         if failed:
             return -1
-        weighted = linalg.solve_triangular(L, H.T, lower=True, check_finite=False).T
+        weighted = linalg.solve_triangular(root, H.T, lower=True, check_finite=False).T
     if rows_are_separate(weighted):
         square = np.einsum("ij,ij->i", weighted, weighted)
         held = square > 0.0
@@ -174,13 +177,25 @@ def servo_input(
     else:
         rows, right = np.ascontiguousarray(weighted).copy(), d.copy()
         unit_rows(rows, right)
-        Q, T, order, rank = _factor(rows, rtol)
+        Q, T, order, rank = _factor(rows, rtol, floors)
         step = _least_norm(Q, T, right[order[:rank]])
-    if L is not None:
-        step = linalg.solve_triangular(L, step, lower=True, trans=1, check_finite=False)
+    if root is not None:
+        step = linalg.solve_triangular(root, step, lower=True, trans=1, check_finite=False)
     miss[:] = H @ step - d
     u[:] = u0 + step
     return rank
+
+
+def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
+    """Return the lengths that grip is compared with; see `ukctrl.core.algebra.grip.lengths`."""
+    scale = L.diagonal()[:, None]
+    both = np.column_stack((A.T, B))
+    if np.count_nonzero(L) == len(L):
+        both = both / scale
+    else:
+        both = linalg.blas.dtrsm(1.0, L, both, lower=1)
+    size = np.linalg.norm(both, axis=0)
+    return Lengths(size[: len(A)], size[len(A) :])
 
 
 def product(A: Matrix, G: Matrix) -> Matrix:
@@ -196,11 +211,13 @@ def rows_are_separate(H: Matrix) -> bool:
     return bool((np.count_nonzero(H, axis=0) <= 1).all())
 
 
-def _factor(rows: Matrix, rtol: float) -> tuple[Matrix, Matrix, Vector, int]:
+def _factor(rows: Matrix, rtol: float, floors: Vector) -> tuple[Matrix, Matrix, Vector, int]:
     """Factor ``rows[order].T = Q R`` with the largest remaining row first; cut at the rank."""
     Q, R, order = linalg.qr(rows.T, mode="economic", pivoting=True, check_finite=False)
     left = np.abs(R.diagonal())
-    small = np.flatnonzero(~(left > rtol * left.max(initial=0.0)))
+    small = np.flatnonzero(
+        ~(left > np.maximum(rtol * left.max(initial=0.0), floors[order[: len(left)]]))
+    )
     rank = int(small[0]) if small.size else len(left)
     return Q[:, :rank], R[:rank, :rank], order, rank
 

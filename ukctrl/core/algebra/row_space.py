@@ -222,6 +222,18 @@ def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
 
 
 @compiled
+def drop_taken_up(free: Matrix, X: Matrix) -> None:
+    """Set the columns of ``X`` to zero of which only rounding is left beside those of ``free``."""
+    for k in range(X.shape[1]):
+        left, whole = 0.0, 0.0
+        for r in range(X.shape[0]):
+            left += X[r, k] * X[r, k]
+            whole += free[r, k] * free[r, k]
+        if left <= NOTHING * NOTHING * whole:
+            X[:, k] = 0.0
+
+
+@compiled
 def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
 

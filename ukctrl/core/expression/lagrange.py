@@ -104,6 +104,41 @@ def derive_motion(
     )
 
 
+@functools.lru_cache(maxsize=64)
+def derive_coriolis(motion: Motion, words: Vocabulary) -> Compiled:
+    r"""Return ``C(q, v, t)``, flat row by row (n n), that makes $\dot M - 2 C$ skew-symmetric.
+
+    $$ C_{ij} = \tfrac12 \sum_k \Bigl(\frac{\partial M_{ij}}{\partial q_k} +
+       \frac{\partial M_{ik}}{\partial q_j} - \frac{\partial M_{jk}}{\partial q_i}\Bigr) v_k
+       + \frac{\partial g_i}{\partial q_j} - \frac{\partial g_j}{\partial q_i}
+       + \tfrac12 \frac{\partial M_{ij}}{\partial t} : $$
+
+    Christoffel's symbols of ``M``, and what a kinetic energy with terms $g^\top v$, or one that
+    contains the time, adds. Those follow from the part of ``nle`` that is linear in ``v``.
+
+    References:
+        Spong, Hutchinson & Vidyasagar, "Robot Modeling and Control", 2006, section 6.2.
+    """
+    import sympy
+
+    M, q = motion.M, [sympy.Symbol(name) for name in words.plain]
+    v, t = [sympy.Symbol(f"v.{name}") for name in words.velocities], sympy.Symbol("t")
+    at_rest = dict.fromkeys(v, sympy.Integer(0))
+    n = range(len(q))
+    entries = [
+        sympy.Add(
+            *((M[i][j].diff(q[k]) + M[i][k].diff(q[j]) - M[j][k].diff(q[i])) * v[k] / 2 for k in n),
+            motion.nle[i].diff(v[j]).xreplace(at_rest),
+            -M[i][j].diff(t) / 2,
+        )
+        for i in n
+        for j in n
+    ]
+    return compile_function(
+        entries, [words.plain, [f"v.{name}" for name in words.velocities], "t"], "kinetic"
+    )
+
+
 def _sum(key: str, texts: Texts, words: Vocabulary) -> sympy.Expr:
     import sympy
 

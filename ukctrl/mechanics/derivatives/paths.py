@@ -8,10 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.reference import Path, Reference
-from ukctrl.mechanics.reference.taylor import Series
 
 
 def paths(constraint: Constraint) -> Iterator[tuple[str, Reference]]:
@@ -33,7 +33,7 @@ class Osculating(Reference):
 
     def __init__(self, path: Reference) -> None:
         self._path, self._about = path, 0.0
-        self._parts: list[Series] = [path.series(0.0, 0)] * 3
+        self._series: Matrix = np.tile(path.series(0.0, 0), 3)
 
     @property
     def size(self) -> int:
@@ -41,24 +41,21 @@ class Osculating(Reference):
 
     def about(self, t: float, order: int) -> None:
         """Move to another instant [s]."""
-        coefficients = self._path.series(t, order)
-        self._about, self._parts = t, [coefficients]
-        for _ in range(2):
-            powers = np.arange(1, len(self._parts[-1]))[:, None]
-            self._parts.append(self._parts[-1][1:] * powers)
+        value = self._path.series(t, order)
+        powers, last = np.arange(1, len(value))[:, None], np.zeros((1, self.size))
+        rate = np.vstack([value[1:] * powers, last])
+        bend = np.vstack([rate[1:] * powers, last])
+        self._about, self._series = t, np.hstack([value, rate, bend])
 
     def compile(self) -> Path:
         """Return the flat function of time; it follows `about`."""
 
         def evaluate(t: float) -> tuple[float, ...]:
-            tau = t - self._about
-            flat: list[float] = []
-            for part in self._parts:
-                value = np.zeros(self.size)
-                for row in part[::-1]:
-                    value = value * tau + row
-                flat += value.tolist()
-            return tuple(flat)
+            tau, value = t - self._about, np.array(self._series[-1])
+            for row in self._series[-2::-1]:
+                value *= tau
+                value += row
+            return tuple(value.tolist())
 
         return evaluate
 

@@ -1,16 +1,18 @@
 r"""Derivatives along a motion, measured on any robot by a spectral method.
 
-On Chebyshev points $\tau_i$ of $[-h, h]$ the motion that passes the state at $\tau = 0$ is found by
-iterating its integral equation,
+The derivative of order k of the acceleration at a state depends on the motion up to its derivative
+of order k - 1 in the velocity. So the motion is found order by order: along the curve
 
-$$ v(\tau) = v_0 + \int_0^\tau a(q, v, u)\, d\tau', \qquad
-   \xi(\tau) = \int_0^\tau J^{-1}(\xi)\, v\, d\tau', \qquad q = q_0 \oplus \xi , $$
+$$ v(\tau) = \sum_{j \le k} v^{(j)} \frac{\tau^j}{j!} , \qquad
+   \xi(\tau) = \sum_{j \le k} \xi^{(j)} \frac{\tau^j}{j!} , \qquad q = q_0 \oplus \xi , \qquad
+   \dot\xi = J^{-1}(\xi)\, v , $$
 
-whose integrals are those of the interpolating polynomial. There the rows' $\ddot\phi = A a - b$ are
-known exactly; their derivatives at the centre of the interval are those of their polynomial. The
-error falls geometrically with the number of points; what is left is rounding, which the derivative
-of order k raises by about $(n/h)^{k-2}$. ``h`` is chosen so that the polynomial just resolves the
-motion: the largest that does has the least rounding.
+which shares with the motion what is known of it, accelerations are evaluated at Chebyshev points
+$\tau_i$ of $[-h, h]$. The derivative of their polynomial at the centre is the next of the motion;
+along the last curve those of the rows' $\ddot\phi = A a - b$ are the rows'. The error falls
+geometrically with the number of points; what is left is rounding, which the derivative of order k
+raises by about $(n/h)^k$. ``h`` is chosen so that the polynomial just resolves the
+accelerations: the largest that does has the least rounding.
 """
 
 from __future__ import annotations
@@ -30,8 +32,6 @@ from ukctrl.mechanics.dynamics import Dynamics, Gains
 
 POINTS = 19
 """Chebyshev points; an odd number, so that one is the state itself."""
-ROUNDS = 40
-"""Most rounds of the integral equation."""
 RESOLVED = 3e-14
 """Last coefficients of a polynomial that resolves its function, beside the largest."""
 FLOOR = 0.02
@@ -55,10 +55,20 @@ class _Grid(NamedTuple):
     points: Vector
     coefficients: Matrix
     """Values to Chebyshev coefficients, shape ``(n, n)``."""
-    integral: Matrix
-    """Values to integrals from 0, shape ``(n, n)``."""
     derivatives: Matrix
     """Values to the derivatives at 0, shape ``(n, n)``."""
+
+
+class _Curve(NamedTuple):
+    """A curve through a state that goes on as the motion does, as far as that is known."""
+
+    t: float
+    q: Vector
+    v: list[Vector]
+    """The velocity and its derivatives."""
+    xi: list[Vector]
+    """The derivatives of the coordinates about the configuration, from the first on."""
+    U: Matrix
 
 
 def _grid(n: int) -> _Grid:
@@ -69,7 +79,7 @@ def _grid(n: int) -> _Grid:
     angles = (2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * n)
     coefficients = weights[:, None] * np.cos(np.outer(np.arange(n), angles))
     basis = np.eye(n)
-    integrals = np.array([chebyshev.chebval(points, chebyshev.chebint(b, lbnd=0)) for b in basis])
+    basis = np.eye(n)
     at_zero = np.zeros((n, n))
     for j, b in enumerate(basis):
         for k in range(n):
@@ -78,7 +88,7 @@ def _grid(n: int) -> _Grid:
                 if k
                 else (chebyshev.chebval(0.0, b))
             )
-    return _Grid(points, coefficients, integrals.T @ coefficients, at_zero @ coefficients)
+    return _Grid(points, coefficients, at_zero @ coefficients)
 
 
 @final
@@ -128,31 +138,51 @@ class SampledJets(Jets):
 
     def _along(self, found: Matrix, t: float, q: Vector, v: Vector, U: Matrix) -> None:
         """Write the derivatives from the acceleration on."""
+        robot, n = self.robot, self.robot.nv
+        self._dynamics.move(t, q, v)
+        here = self._dynamics.acceleration(U[0] if len(U) else np.zeros(robot.nu))
+        curve = _Curve(t, q, [v, np.array(here)], [v], U)
+        noise = RESOLVED
         self._h = WIDEST  # at every state anew: the answer depends on nothing that came before
+        last = len(found) - 1 - int(self.first.min(initial=2))
+        for order in range(1, last + 1):
+            values, tail = self._resolved(curve, order == last, noise)
+            noise = max(noise, tail)
+            slopes = self._grid.derivatives[order] @ values / self._h**order
+            curve.v.append(slopes[:n])
+            curve.xi.append(slopes[n : 2 * n])
+        self._finish(found, values[:, 2 * n :], noise)
+
+    def _resolved(self, curve: _Curve, whole: bool, noise: float) -> tuple[Matrix, float]:
+        """Return values along a curve that a polynomial resolves, and its tail beside them.
+
+        Args:
+            curve: The curve.
+            whole: Whether the rows are wanted too.
+            noise: A tail as small as that is one of rounding.
+        """
         wider: tuple[float, Matrix, float] | None = None
         slow = False
         for _ in range(TRIES):
             with np.errstate(over="ignore", invalid="ignore"):  # intervals too wide run away
-                values = self._motion(t, q, v, U, self._h)
+                values = self._values(curve, self._h, whole)
             if values is not None:
                 size = np.abs(self._grid.coefficients @ values)
                 tail = float((size[-2:].max(axis=0) / (size.max(axis=0) + TINY)).max())
                 before, slow = slow, wider is not None and tail > FLOOR * wider[2]
                 if wider is not None and slow and (before or wider[2] <= SMALL):
                     self._h, values, tail = wider  # what is left is rounding, in both
-                elif tail > RESOLVED:
+                elif tail > noise:
                     wider = self._h, values, tail
                     values = None
-            if values is None:
-                self._h *= 0.6
-                if self._h < NARROWEST:
-                    break
-                continue
-            self._finish(found, values[:, self.robot.nv :], max(tail, EPS))
-            return
+            if values is not None:
+                return values, tail
+            self._h *= 0.6
+            if self._h < NARROWEST:
+                break
         raise Unresolved(
-            f"a motion from the state at t = {t:.6g} s must be smooth enough to be differentiated; "
-            "it was not resolved within any time."
+            f"a motion from the state at t = {curve.t:.6g} s must be smooth enough to be "
+            "differentiated; it was not resolved within any time."
         )
 
     def _finish(self, found: Matrix, values: Matrix, noise: float) -> None:
@@ -167,49 +197,39 @@ class SampledJets(Jets):
             j = max(0, k - int(self.first.min(initial=2)))
             self.uncertainty[k] = noise * size * np.abs(weights[j]).sum() / h**j
 
-    def _motion(self, t: float, q: Vector, v: Vector, U: Matrix, h: float) -> Matrix | None:
-        """Return accelerations and the rows' at the points; None where they were not found."""
-        grid, dynamics, robot = self._grid, self._dynamics, self.robot
-        taus = h * grid.points
-        inputs = _polynomial(U, taus, robot.nu)
-        n = robot.nv
-        dynamics.move(t, q, v)
-        a = np.tile(dynamics.acceleration(inputs[POINTS // 2]), (POINTS, 1))
-        values = np.empty((POINTS, n + len(self.stack)))
-        rates = np.tile(v, (POINTS, 1))
-        last = np.inf
-        for _ in range(ROUNDS):
-            velocities = v + h * (grid.integral @ a)
-            if robot.is_euclidean:
-                rates = velocities
-            xi = h * (grid.integral @ rates)
-            change = 0.0
-            for i, tau in enumerate(taus.tolist()):
-                try:
-                    here = robot.integrate(q, xi[i])
-                    dynamics.move(t + tau, here, velocities[i])
-                    new = dynamics.acceleration(inputs[i])
-                except (UkctrlError, ArithmeticError, ValueError):
-                    return None
-                change = max(change, float(np.abs(new - a[i]).max(initial=0.0)))
-                a[i] = new
-                if not robot.is_euclidean:
-                    rates[i] = np.linalg.solve(robot.integrate_jacobian(q, xi[i]), velocities[i])
-                rows = self._own.write(dynamics.snapshot)
-                values[i, n:] = rows.A @ new - rows.b
-            if not np.isfinite(change):
+    def _values(self, curve: _Curve, h: float, whole: bool) -> Matrix | None:
+        """Return, at the points, accelerations, rates of the coordinates and, of the whole, the
+        rows' accelerations, a row each; None where there are none.
+        """
+        dynamics, robot, n = self._dynamics, self.robot, self.robot.nv
+        taus = h * self._grid.points
+        inputs = _polynomial(curve.U, taus, robot.nu)
+        velocities = _polynomial(np.array(curve.v), taus, n)
+        turned = curve.v if robot.is_euclidean else curve.xi
+        xi = taus[:, None] * _polynomial(np.array(turned), taus, n, 1)
+        values = np.zeros((POINTS, 2 * n + len(self.stack)))
+        for i, tau in enumerate(taus.tolist()):
+            try:
+                dynamics.move(curve.t + tau, robot.integrate(curve.q, xi[i]), velocities[i])
+                a = dynamics.acceleration(inputs[i])
+            except (UkctrlError, ArithmeticError, ValueError):
                 return None
-            size = 1.0 + float(np.abs(a).max(initial=0.0))
-            if change < 4e-15 * size or (change < 1e-12 * size and change >= 0.5 * last):
-                values[:, :n] = a
-                return values
-            last = change
-        return None
+            values[i, :n] = a
+            values[i, n : 2 * n] = velocities[i]
+            if not robot.is_euclidean:
+                turning = robot.integrate_jacobian(curve.q, xi[i])
+                values[i, n : 2 * n] = np.linalg.solve(turning, velocities[i])
+            if whole:
+                rows = self._own.write(dynamics.snapshot)
+                values[i, 2 * n :] = rows.A @ a - rows.b
+        return values if np.isfinite(values).all() else None
 
 
-def _polynomial(U: Matrix, taus: Vector, nu: int) -> Matrix:
-    """Return the input at times, shape ``(len(taus), nu)``."""
-    values = np.zeros((len(taus), nu))
+def _polynomial(U: Matrix, taus: Vector, size: int, first: int = 0) -> Matrix:
+    r"""Return $\sum_k U_k \tau^k / (k + \mathrm{first})!$ at times, shape ``(len(taus), size)``;
+    ``first`` is 0 or 1.
+    """
+    values = np.zeros((len(taus), size))
     for k in reversed(range(len(U))):
-        values = values * (taus / (k + 1))[:, None] + U[k]
+        values = values * (taus / (k + 1 + first))[:, None] + U[k]
     return values

@@ -19,6 +19,7 @@ from ukctrl.core.algebra.answer_checks import (
     symmetric,
     vector,
 )
+from ukctrl.core.algebra.multipliers import multipliers, unit_rows
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Matrix, Vector
@@ -33,10 +34,12 @@ from ukctrl.core.errors import (
     unknown_name,
 )
 from ukctrl.core.extremes import first_smallest
-from ukctrl.mechanics.motion.forms import FORMS, MASSLESS, Form, Inverse, inverse_by, pivoted
+from ukctrl.mechanics.motion.forms import EPS, FORMS, MASSLESS, Form, Inverse, inverse_by, pivoted
 from ukctrl.mechanics.pseudoinverse import MethodName
 from ukctrl.uk import rank_report
 
+ROUNDING = 16.0 * EPS
+"""What a decomposition may leave, for each coordinate, of numbers of order one."""
 SHARE = 1e-6
 """A coordinate takes part in a direction when it has more than this of the largest share."""
 
@@ -52,14 +55,18 @@ class Motion:
     A: Matrix
     """The rows that exert it, shape ``(m, n)``."""
     rank: RankPolicy = dc.field(default=RANK, repr=False)
+    s: Vector | None = dc.field(default=None, repr=False)
+    """Sizes of the coordinates, in units of which ranks are decided, ``(n,)``; absent: one."""
 
     @functools.cached_property
     def lam(self) -> Vector:
         r"""Multipliers $\lambda$ with $A^\top \lambda$ = ``force``, of least norm where rows are
         redundant; computed when asked for.
         """
-        lam = np.linalg.lstsq(self.A.T, self.force, rcond=self.rank.passive)[0]
-        return np.asarray(lam, dtype=np.float64)
+        L = np.diag(1.0 / self.s) if self.s is not None else np.eye(len(self.a))
+        unit, _ = unit_rows(L, self.A)
+        rank = np.count_nonzero(np.linalg.svd(unit, compute_uv=False) > self.rank.passive)
+        return multipliers(L, self.A, self.force, int(rank))
 
 
 class Scaled(NamedTuple):
@@ -72,6 +79,15 @@ class Scaled(NamedTuple):
     """Rows of unit length."""
     b: Vector
     s: Vector
+
+
+class Loose(NamedTuple):
+    """What neither mass nor rows determine, in the caller's coordinates."""
+
+    directions: Matrix
+    """A basis, shape ``(n, k)``."""
+    blur: Vector
+    """By how much its entries may be off by rounding, shape ``(n,)``."""
 
 
 def acceleration(
@@ -138,9 +154,9 @@ def solve(
     invert = inverse_by(inverse) if isinstance(inverse, str) else inverse
     names = _coordinate_names(coordinates, n)
     scaled = _scaled(M_, Q_, A_, b_, names)
-    loose = _loose(scaled, form, names, rank)
+    loose, blur = _loose(scaled, form, names, rank)
     if loose.size:
-        _require_least_norm(form, undetermined, loose, names, Q_)
+        _require_least_norm(form, undetermined, Loose(loose, blur), names, Q_)
     try:
         a = scaled.s * FORMS[form].equation(*scaled[:4], invert, rank.passive)
     except np.linalg.LinAlgError as error:
@@ -155,7 +171,7 @@ def solve(
         raise _unsuitable(form, scaled, rank, rows) from None  # the rows agree; the form failed
     if _stray_force(scaled, a / scaled.s, rank) > rank.reach:
         raise _unsuitable(form, scaled, rank, rows)
-    return Motion(a, M_ @ a - Q_, A_, rank)
+    return Motion(a, M_ @ a - Q_, A_, rank, scaled.s)
 
 
 def stabilised(
@@ -209,8 +225,8 @@ def _unit(A: Matrix) -> tuple[Matrix, Vector]:
     return rows / length[:, None], largest * length
 
 
-def _loose(scaled: Scaled, form: Form, names: Sequence[str], rank: RankPolicy) -> Matrix:
-    """Return a basis of what neither mass nor rows determine, in the caller's coordinates.
+def _loose(scaled: Scaled, form: Form, names: Sequence[str], rank: RankPolicy) -> Loose:
+    """Return what neither mass nor rows determine.
 
     A mass matrix that has a Cholesky factor determines everything; nothing more is computed then.
     """
@@ -221,7 +237,7 @@ def _loose(scaled: Scaled, form: Form, names: Sequence[str], rank: RankPolicy) -
     except np.linalg.LinAlgError:
         definite = False
     if definite:
-        return np.zeros((n, 0))
+        return Loose(np.zeros((n, 0)), np.zeros(n))
     values, vectors = np.linalg.eigh(scaled.M)
     scale = max(float(values[-1]), 1.0)
     if values[0] < -MASSLESS * scale:
@@ -229,7 +245,8 @@ def _loose(scaled: Scaled, form: Form, names: Sequence[str], rank: RankPolicy) -
             "mass matrix must be positive semidefinite; scaled to a unit diagonal, its smallest "
             f"eigenvalue is {values[0]:.3g}. Check its signs."
         )
-    massless = vectors[:, values <= MASSLESS * scale]
+    light = values <= MASSLESS * scale
+    massless, heavy = vectors[:, light], np.abs(vectors[:, ~light]) / values[~light]
     if FORMS[form].definite:
         able = ", ".join(name for name, card in FORMS.items() if not card.definite)
         raise SingularMass(
@@ -239,17 +256,22 @@ def _loose(scaled: Scaled, form: Form, names: Sequence[str], rank: RankPolicy) -
     # Along the massless directions only the rows can determine anything.
     _, sigma, right = np.linalg.svd(scaled.A @ massless)
     held = int(np.sum(sigma > rank.passive))
-    return np.asarray(scaled.s[:, None] * (massless @ right[held:].T), dtype=np.float64)
+    turned = massless @ right.T
+    # A direction is known but for what rounding turns it towards the others, by how near they are.
+    blur = n * ROUNDING * (scale * heavy.sum(axis=1) + 1.0)
+    blur += np.linalg.norm(blur) * (np.abs(turned[:, :held]) / sigma[:held]).sum(axis=1)
+    return Loose(scaled.s[:, None] * turned[:, held:], scaled.s * blur)
 
 
 def _require_least_norm(
-    form: Form, undetermined: str, loose: Matrix, names: Sequence[str], Q: Vector
+    form: Form, undetermined: str, loose: Loose, names: Sequence[str], Q: Vector
 ) -> None:
+    directions, blur = loose
     able = [name for name, card in FORMS.items() if card.least_norm]
-    where = _sharing(loose, names)
+    where = _sharing(directions, names)
     if undetermined == "refuse":
         raise UndeterminedMotion(
-            where, loose.shape[1], "Give them mass, constrain them, or ask for the least norm."
+            where, directions.shape[1], "Give them mass, constrain them, or ask for the least norm."
         )
     if undetermined != "least_norm":
         raise unknown_name("way with the undetermined", undetermined, ["refuse", "least_norm"])
@@ -258,10 +280,10 @@ def _require_least_norm(
             f"form '{form}' cannot give the least norm where motion is undetermined. "
             f"Use {' or '.join(repr(name) for name in able)}."
         )
-    push, size = np.abs(loose.T @ Q), np.abs(loose).T @ np.abs(Q)
-    if np.any(push > MASSLESS * size):
+    rounding = (MASSLESS * np.abs(directions).T + blur) @ np.abs(Q)
+    if np.any(np.abs(directions.T @ Q) > rounding):
         raise UndeterminedMotion(
-            where, loose.shape[1], "A force acts along them that nothing resists: remove it."
+            where, directions.shape[1], "A force acts along them that nothing resists: remove it."
         )
 
 

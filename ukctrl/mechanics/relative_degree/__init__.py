@@ -4,7 +4,7 @@ In order: ``advice``, ``array`` (rows and their derivatives in one array),
 ``decoupling`` (channels made independent) and ``trial``; ``all_rows``; ``degree``.
 """
 
-from ukctrl.mechanics.relative_degree.advice import ELASTIC_KINDS, HIGHEST_OF_DAE
+from ukctrl.mechanics.relative_degree.advice import ELASTIC_KINDS, HIGHEST_OF_DAE, solved_by
 from ukctrl.mechanics.relative_degree.all_rows import Together, together
 from ukctrl.mechanics.relative_degree.array import DerivativeArray
 from ukctrl.mechanics.relative_degree.decoupling import Decoupling, at_once, decoupled, decoupling
@@ -29,6 +29,7 @@ __all__ = [
     "decoupling",
     "explain",
     "relative_degrees",
+    "solved_by",
     "together",
     "whole_degree",
 ]

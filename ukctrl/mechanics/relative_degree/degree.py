@@ -19,7 +19,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ukctrl.core.arrays import Flags, Indices, Vector
+from ukctrl.core.algebra.grip import row_grips
+from ukctrl.core.algebra.rank_policy import RANK
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -28,7 +30,7 @@ from ukctrl.mechanics.relative_degree.all_rows import Together, together
 from ukctrl.mechanics.relative_degree.trial import LONGEST, UNCLEAR, Trial, orders
 from ukctrl.mechanics.start import solve_start
 from ukctrl.robot import Robot
-from ukctrl.uk import rank_report, servo_matrix
+from ukctrl.uk import rank_report
 
 LARGEST = 100
 """Robots with more velocities than this are not tried out, which would take minutes."""
@@ -62,7 +64,12 @@ class RelativeDegree:
 
 
 def relative_degrees(
-    dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector
+    dynamics: Dynamics,
+    servo: Stack,
+    t: float,
+    q: Vector,
+    v: Vector,
+    least: float | None = None,
 ) -> tuple[RelativeDegree, ...]:
     """Return the relative degree of every servo row at a state.
 
@@ -72,10 +79,14 @@ def relative_degrees(
         t: Time [s].
         q: Configuration, shape ``(nq,)``.
         v: Velocity, shape ``(nv,)``.
+        least: Grip that is not above this counts as none; absent: as the robot's rank policy has
+            it.
     """
     q, v = np.array(q), np.array(v)
     base = np.where(servo.holonomic, 2, 1)
-    held = _grip(dynamics, servo, t, q, v)
+    least = dynamics.rank.servo if least is None else least
+    grips = _grips(dynamics, servo, t, q, v)
+    held = grips > least
     degrees = [
         RelativeDegree(
             name=name, value=int(k) if grip else None, at_least=int(k if grip else k + 1)
@@ -84,7 +95,8 @@ def relative_degrees(
     ]
     loose = np.flatnonzero(~held)
     if loose.size:
-        _try_out(dynamics, servo, t, q, v, loose, degrees)
+        weak = np.flatnonzero(~held & (grips > RANK.servo))
+        _try_out(dynamics, servo, t, q, v, loose, degrees, least, weak)
         dynamics.move(t, q, v)
         servo.write(dynamics.snapshot)
     return tuple(degrees)
@@ -134,10 +146,9 @@ def whole_degree(
     dynamics.move(t, q, v)
     A, m = servo.write(dynamics.snapshot).A, len(servo)
     rank = dynamics.rank.servo
-    H = servo_matrix(A, dynamics.G, dynamics.rank)
     if m > dynamics.robot.nu or rank_report(A, servo.names, rank).rank < m:
         return None
-    if rank_report(H, servo.names, rank).rank == m:
+    if dynamics.servo_report(A, servo.names).rank == m:
         return None
     try:
         return together(dynamics, servo, t, q, v, [one.value for one in degrees])
@@ -153,12 +164,11 @@ def advice(robot: Robot, whole: Together | None) -> str:
     return whole.advice
 
 
-def _grip(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Flags:
-    """Return which rows an input accelerates at a state, shape ``(m,)``."""
+def _grips(dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector) -> Vector:
+    """Return the grip of every row at a state, shape ``(m,)``."""
     dynamics.move(t, q, v)
-    H = servo_matrix(servo.write(dynamics.snapshot).A, dynamics.G, dynamics.rank)
-    held: Flags = np.abs(H).max(axis=1, initial=0.0) > 0.0
-    return held
+    A = servo.write(dynamics.snapshot).A
+    return row_grips(A @ dynamics.G, dynamics.lengths(A))
 
 
 def _try_out(
@@ -169,20 +179,22 @@ def _try_out(
     v: Vector,
     loose: Indices,
     degrees: list[RelativeDegree],
+    least: float,
+    weak: Indices,
 ) -> None:
-    """Complete what is known of the rows ``loose``, in place."""
+    """Complete what is known of the rows ``loose``, in place; the grip of ``weak`` is left out."""
     if dynamics.robot.nv > LARGEST:
         note = f"robots with more than {LARGEST} velocities are not tried out"
         for row in loose.tolist():
             degrees[row] = dc.replace(degrees[row], note=note)
         return
-    here = orders(Trial(dynamics, servo, loose, t, q, v))
+    here = orders(Trial(dynamics, servo, loose, t, q, v, weak))
     nearby = []
     regained = np.zeros(len(loose), dtype=bool)
     for q_near, v_near in _neighbours(dynamics, t, q, v):
         with contextlib.suppress(UkctrlError):  # not every state nearby need be possible
-            regained |= _grip(dynamics, servo, t, q_near, v_near)[loose]
-            nearby.append(orders(Trial(dynamics, servo, loose, t, q_near, v_near)))
+            regained |= _grips(dynamics, servo, t, q_near, v_near)[loose] > least
+            nearby.append(orders(Trial(dynamics, servo, loose, t, q_near, v_near, weak)))
     for k, row in enumerate(loose.tolist()):
         known, order = degrees[row], here[k]
         others = {at[k] for at in nearby}

@@ -33,18 +33,30 @@ NEAR_INTEGER, ROUGHLY = 0.05, 0.3
 """How close to an integer a slope must be: extrapolated to zero duration, and as measured."""
 UNCLEAR = -1
 """Stands for the order of a row that an input moves, with no power of time that could be told."""
+NO_ROWS: Indices = np.zeros(0, dtype=np.intp)
 MIXTURES = 3
 """So many motors are tried one by one; more of them in as many random mixtures."""
 
 
 @final
 class Trial:
-    """The rows' errors some time after a state, under a constant input."""
+    """The rows' errors some time after a state, under a constant input.
+
+    What the input does at once to the rows ``weak`` is taken out: the smallest change, in the
+    measure of mass, that leaves them to themselves.
+    """
 
     def __init__(
-        self, dynamics: Dynamics, servo: Stack, rows: Indices, t: float, q: Vector, v: Vector
+        self,
+        dynamics: Dynamics,
+        servo: Stack,
+        rows: Indices,
+        t: float,
+        q: Vector,
+        v: Vector,
+        weak: Indices = NO_ROWS,
     ) -> None:
-        self._dynamics, self._servo, self._rows = dynamics, servo, rows
+        self._dynamics, self._servo, self._rows, self._weak = dynamics, servo, rows, weak
         self._t, self._start = t, np.concatenate((q, v))
         self.count = len(rows)
         dynamics.move(t, q, v)
@@ -97,7 +109,12 @@ class Trial:
             q = robot.normalize(q)
         dynamics.move(self._t + after, q, v)
         rate = v if robot.is_euclidean else robot.coordinate_rate(q, v)
-        return np.concatenate((rate, dynamics.acceleration(u)))
+        a = dynamics.acceleration(u)
+        if self._weak.size:
+            A = self._servo.write(dynamics.snapshot).A[self._weak]
+            pushed = np.linalg.pinv(np.linalg.solve(dynamics.L, A.T).T) @ (A @ dynamics.G @ u)
+            a = a - np.linalg.solve(dynamics.L.T, pushed)
+        return np.concatenate((rate, a))
 
     def _output(self, after: float, state: Vector) -> tuple[Vector, float]:
         robot, servo = self._dynamics.robot, self._servo

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ukctrl import uk
 from ukctrl.core.arrays import Vector
 from ukctrl.mechanics.relative_degree import relative_degrees
 from ukctrl.papers import catalogued
@@ -92,8 +91,7 @@ def _grip_of_x2() -> tuple[int, int | None]:
     loop = Loop(catalogued.scenario("two-mass-spring-far"))
     truth, servo, (q, v, _) = loop.truth, loop.recorder.servo, loop.state
     truth.move(loop.t0, q, v)
-    H = uk.servo_matrix(servo.write(truth.snapshot).A, truth.G)
-    held = uk.rank_report(H, servo.names).rank
+    held = truth.servo_report(servo.write(truth.snapshot).A, servo.names).rank
     return held, relative_degrees(truth, servo, loop.t0, q, v)[0].value
 
 

@@ -250,11 +250,10 @@ class FormulaSnapshot(Snapshot):
         return by_q, by_v
 
     def coriolis(self) -> Matrix:
-        raise self._structure.lacks(
-            "does not say which part of its bias force is quadratic in the velocities, and a "
-            "passivity-based law needs that part alone. Give the robot a model file, or use "
-            'kind = "servo".'
-        )
+        C, own = np.zeros(self.M.shape), self._own
+        plant = self._structure.plant
+        C[:own, :own] = plant.coriolis(self.q[:own], self.v[:own], self.t)
+        return C
 
     def regressor(self, w: Vector, a: Vector) -> Matrix:
         return self.inertial_parameters()

@@ -10,9 +10,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
-from ukctrl.core.expression.lagrange import Motion, derive_motion
+from ukctrl.core.expression.codegen import Compiled
+from ukctrl.core.expression.lagrange import Motion, derive_coriolis, derive_motion
 from ukctrl.core.expression.symbolic import Vocabulary
 from ukctrl.core.extremes import first_largest
 from ukctrl.robot.actuators import Column
@@ -40,6 +42,10 @@ class Plant(abc.ABC):
     @abc.abstractmethod
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
         """Write the mass matrix, shape ``(n, n)``, and the bias force, shape ``(n,)``."""
+
+    @abc.abstractmethod
+    def coriolis(self, q: Vector, v: Vector, t: float) -> Matrix:
+        r"""Return a $C$ that makes $\dot M - 2 C$ skew-symmetric, shape ``(n, n)``."""
 
     @abc.abstractmethod
     def potential(self, q: Vector, t: float) -> float:
@@ -89,12 +95,21 @@ class Lagrangian(Plant):
         motion = self.motion
         return np.array(motion.M, dtype=np.float64) if motion.constant else None
 
+    @cached_property
+    def _coriolis(self) -> Compiled:
+        return derive_coriolis(self.motion, self.words)
+
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
         n = len(q)
         values = self.motion.dynamics(q.tolist(), v.tolist(), t)
         constant = self._mass
         M[:] = np.reshape(values[: n * n], (n, n)) if constant is None else constant
         nle[:] = values[n * n :]
+
+    def coriolis(self, q: Vector, v: Vector, t: float) -> Matrix:
+        """Return it by the plant's own formulas; derived when first asked for."""
+        C = self._coriolis(q.tolist(), v.tolist(), t)
+        return np.array(C, dtype=np.float64).reshape(len(q), len(q))
 
     def potential(self, q: Vector, t: float) -> float:
         """Return the potential energy, less what the kinetic energy has at rest [J]."""
@@ -107,9 +122,8 @@ class Lagrangian(Plant):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the compiled formulas out: they do not pickle, their texts do."""
-        return {
-            key: value for key, value in self.__dict__.items() if key not in ("motion", "_mass")
-        }
+        compiled = ("motion", "_mass", "_coriolis")
+        return {key: value for key, value in self.__dict__.items() if key not in compiled}
 
 
 @final
@@ -212,6 +226,13 @@ class FunctionPlant(Plant):
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
         M[:] = self.functions.M(q)
         nle[:] = self.functions.nle(q, v)
+
+    def coriolis(self, q: Vector, v: Vector, t: float) -> Matrix:
+        """Return that of Christoffel's symbols, of differences of the mass matrix."""
+        n = len(q)
+        moved = jacobian(lambda dq: np.ravel(self.functions.M(q + dq)), n).reshape(n, n, n)
+        turning = np.einsum("ikj,k->ij", moved, v)
+        return np.asarray(0.5 * (moved @ v + turning - turning.T))
 
     def potential(self, q: Vector, t: float) -> float:
         return float(self.functions.potential(q))

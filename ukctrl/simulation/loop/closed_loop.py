@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -109,9 +109,16 @@ class Loop:
     Args:
         scenario: What to run.
         robot: Its robot, where it has been loaded before.
+        planning: Called while a motion is worked out before the run, with how far it is and its
+            duration [s].
     """
 
-    def __init__(self, scenario: Scenario, robot: Robot | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        robot: Robot | None = None,
+        planning: Callable[[float, float], None] | None = None,
+    ) -> None:
         self.scenario = scenario
         self.robot = true_robot(scenario.robot) if robot is None else robot
         timing = scenario.timing
@@ -137,6 +144,7 @@ class Loop:
             period=timing.control,
             rank=rank,
             gains=gains,
+            planning=planning,
             planned=scenario.start.planned,
         )
         self.law: Law = started(scenario.controller, task)

@@ -30,6 +30,8 @@ def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, A
     """Return what a result of a run records beside its numbers."""
     scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
     effects, rows_demanded = conditions.facts(), recorder.rows_demanded()
+    grip = recorder.weak_grip()
+    matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
     timed = recorder.ticks > 0 and scenario.controller.acts  # else there is no law to time
     tick_us = 1e6 * recorder.tick_seconds / recorder.ticks if timed else float("nan")
     return {
@@ -46,6 +48,7 @@ def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, A
         "start_moved": dict(loop.moved),
         **({"switches": list(loop.switches)} if loop.switches else {}),
         **({"effects": effects} if effects else {}),
+        **({"weak_grip": grip} if matters else {}),
         "beyond_limits": beyond_limits(loop.robot, samples),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
         "timing": {

@@ -11,18 +11,20 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.controller import Command, Law
-from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.algebra.grip import WEAK
+from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import ShapeError
+from ukctrl.core.extremes import EQUAL_RTOL
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
-from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, grip
+from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Signal
-from ukctrl.uk import RankReport, servo_matrix
+from ukctrl.uk import RankReport
 
 BATCH = 4_000_000
 """Entries of matrices that wait for their products: more take memory and save nothing."""
@@ -93,6 +95,7 @@ class Recorder:
         self._shapes |= self.trail.shapes
         self._report: RankReport | None = None
         self._asked, self._gripped = False, True
+        self._weakest: tuple[float, dict[str, object]] = (WEAK, {})
         self._sharing: tuple[str, ...] = ()
         self._first = 0
         """Number of the sample in the block's first row."""
@@ -121,6 +124,7 @@ class Recorder:
         # Products of these are formed for many samples at once.
         self._M: Array = np.zeros((size, robot.nv, robot.nv))
         self._A, self._demand = np.zeros((size, m, robot.nv)), np.zeros((size, m))
+        self._grips = np.zeros((size, m))
         self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
 
     def _block(self) -> dict[str, Array]:
@@ -172,6 +176,7 @@ class Recorder:
         self._G[k] = truth.G
         self._a_free[k] = truth.a_free
         self._demand[k] = command.demand if shared else rows.b
+        self._keep_grip(k, t, rows.A, u)
         for trace in self.servo.traces():
             place = self.frames.index(trace.frame)
             arrays["frame_position"][k, place] = trace.position
@@ -183,6 +188,19 @@ class Recorder:
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = signal[1:]
         self.count += 1  # last, so that an interruption never leaves half a sample
+
+    def _keep_grip(self, k: int, t: float, A: Matrix, u: Vector) -> None:
+        """Note the grip of every row, and the weakest of all so far."""
+        truth = self.truth
+        if not len(A) or truth.firm(A, self._grips[k]):
+            return
+        grip = truth.grip(A, self.servo.names)
+        if grip.weakest < (1.0 - EQUAL_RTOL) * self._weakest[0]:
+            names = truth.robot.actuators
+            inputs = dict(zip(names, u.tolist(), strict=True))
+            weights = dict(zip(names, truth.lengths(A).weights.tolist(), strict=True))
+            noted = {"row": grip.row, "hold": grip.hold, "weakest": grip.weakest, "at": t}
+            self._weakest = grip.weakest, {**noted, "inputs": inputs, "weights": weights}
 
     def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
         arrays, truth = self.arrays, self.truth
@@ -229,7 +247,8 @@ class Recorder:
         block["energy"] = block["energy"][at] + block["kinetic_energy"]
         if self._gripped and size:
             d = self._demand[at] - np.einsum("kij,kj->ki", A, a_free)
-            quantities = grip(servo_matrix(A, self._G[at], self.truth.rank), d, self.truth.rank)
+            H = A @ self._G[at]
+            quantities = of_the_rows(H, d, self._grips[at], self.truth.rank)
             block |= quantities
             self._gripped = bool(quantities)
         self.store.write(self._first, {name: array[:size] for name, array in block.items()})
@@ -246,6 +265,10 @@ class Recorder:
             self._fault = self._fault or fault
         for values in self._signals.values():
             values.clear()
+
+    def weak_grip(self) -> dict[str, object]:
+        """Return where the motors' grip of the rows was weakest; empty where it was firm."""
+        return self._weakest[1]
 
     def rows_demanded(self) -> bool | None:
         """Return whether the law ever asked the servo rows for an acceleration; None without."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra import kernels_large
+from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 
 OF_THE_ROWS = ("rank", "sigma_min", "reach")
 
 
-def grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
+def of_the_rows(H: Matrix, d: Matrix, grips: Matrix, rank: RankPolicy) -> dict[str, Vector]:
     """Return rank, smallest kept singular value and reach residual of every sample.
 
     Args:
-        H: The servo rows' answer to the inputs, shape ``(n, m, nu)``.
+        H: The servo rows' answer to the inputs, shape ``(n, m, nu)``; lost rows become zero.
         d: What the rows ask of them, shape ``(n, m)``.
-        rank: Which singular values count.
+        grips: How firmly the motors hold each row, shape ``(n, m)``.
+        rank: When they have lost one, alone or beside the others.
 
     Returns:
         By the names of `OF_THE_ROWS`, shape ``(n,)``; nothing where there are no rows, or no
@@ -26,11 +28,14 @@ def grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
     n = len(H)
     if not H.size or not np.isfinite(H).all():
         return {}
+    lost = grips <= rank.servo
+    H[lost] = 0.0
+    floors = rank.servo / np.where(lost, np.inf, grips)
     if H.shape[1] >= kernels_large.SIZE and all(
         kernels_large.rows_are_separate(each) for each in H
     ):
         sigma = np.linalg.norm(H, axis=2)
-        counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
+        counts = sigma > 0.0
         return {
             "rank": counts.sum(axis=1).astype(np.float64),
             "sigma_min": np.where(
@@ -39,8 +44,9 @@ def grip(H: Matrix, d: Matrix, rank: RankPolicy) -> dict[str, Vector]:
             "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
         }
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
-    counts = sigma > rank.servo * sigma.max(axis=1, keepdims=True)
-    ranks = counts.sum(axis=1)
+    order = np.empty(H.shape[1], dtype=np.int64)
+    ranks = np.array([independent_rows(H[k], rank.servo, order, floors[k]) for k in range(n)])
+    counts = np.arange(sigma.shape[1]) < ranks[:, None]
     along = np.einsum("kij,ki->kj", U, d) * counts
     residual = d - np.einsum("kij,kj->ki", U, along)
     last = np.maximum(ranks - 1, 0)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from ukctrl.core.algebra.grip import said
 from ukctrl.core.extremes import first_largest, first_smallest
-from ukctrl.core.number_text import number, percent, quantity, unit_text
+from ukctrl.core.number_text import number, percent, quantity, sentence, unit_text
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.verdicts.scales import NEGLIGIBLE, SLIPPERY, largest, smallest
+from ukctrl.simulation.verdicts.weak_grip import cost
 
 NEAR_SINGULAR = 1e-3
 """Fraction of its largest value at which a smallest singular value is called small."""
@@ -44,7 +49,24 @@ def grip(result: Result) -> Verdict | None:
         if least < NEAR_SINGULAR * most:
             level = "warning" if level == "good" else level
             text += " The motion passes close to a singularity."
+    weak = result.provenance.get("weak_grip")
+    if weak:
+        level, text = _weak(result, weak)
     return Verdict(level, "grip", text)
+
+
+def _weak(result: Result, weak: Mapping[str, Any]) -> tuple[Level, str]:
+    """Judge a grip that was weak, or lost, at its worst; a law that asks nothing of rows may."""
+    text = f"{said(weak['hold'], weak['row'], weak['weakest'])} (t = {weak['at']:.4g} s)"
+    labels, u = result.labels, result["u"]
+    peaks = u[[first_largest(np.abs(u[:, k])) for k in range(u.shape[1])], range(u.shape[1])]
+    limits = np.array(labels.effort_limit, dtype=np.float64)
+    weights = np.array([weak["weights"][name] for name in labels.actuators])
+    price = cost(labels.actuators, labels.actuator_units, peaks, limits, weights)
+    if price and weak["hold"] == "weak":
+        text = f"{text}: {price}"
+    asked = result.provenance.get("rows_demanded") is not False
+    return "warning" if asked else "note", sentence(text)
 
 
 def reach(result: Result) -> Verdict | None:
@@ -52,6 +74,8 @@ def reach(result: Result) -> Verdict | None:
     if "reach" not in result.samples or not np.isfinite(result["reach"]).any():
         return None
     worst, at = largest(result, result["reach"])
+    if worst <= NEGLIGIBLE and "weak_grip" in result.provenance:
+        return None  # at what price is told of the grip
     if worst <= NEGLIGIBLE:
         return Verdict(
             "good", "reach", "The actuators can give every acceleration that the task asks for."

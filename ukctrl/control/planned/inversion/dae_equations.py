@@ -67,7 +67,8 @@ class Equations:
     """
 
     def __init__(self, task: Task, kind: str) -> None:
-        self.robot = robot = task.robot
+        self.task, self.robot = task, task.robot
+        robot = task.robot
         self.dynamics = Dynamics(robot, task.rank, task.gains)
         self.stack = Stack(task.servo, robot)
         self.n, self.m = robot.nv, len(self.stack)

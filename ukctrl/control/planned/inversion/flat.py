@@ -2,6 +2,7 @@ r"""Flat outputs: state and input from the rows and their derivatives, by algebr
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple, final
 
 import numpy as np
@@ -23,6 +24,8 @@ ROUNDS = 60
 """Most Newton steps at one knot."""
 SOLVED, NEARLY = 1e-11, 1e-8
 """Scaled Newton steps this small are the last: at once, or once they stop shrinking."""
+SOLVED_MEASURED = 1e-9
+"""The first of them, where the derivatives are measured: rounding moves them by about as much."""
 QUICK = 0.2
 """Steps must shrink by this factor each, or the Jacobian is worked out again."""
 TINY = 1e-300
@@ -32,8 +35,8 @@ KEPT = 1e-9
 """Singular values that a Newton step inverts, beside the largest."""
 BETWEEN = 1e-7
 """How far the cubic pieces between the knots may be off, in scaled unknowns."""
-HALVINGS = 5
-"""How often the step is halved to that end."""
+FINEST = 32
+"""The step is divided to that end by no more."""
 PROBED = 16
 """Intervals that are looked into, those with the largest changes."""
 
@@ -50,8 +53,8 @@ class Flat(Inversion):
     more.
 
     The path needs as many continuous derivatives as the inputs come out after, less one; one
-    more for an input without jumps. Between knots the step is halved until cubic pieces are
-    exact to about 1e-7.
+    more for an input without jumps. The step is divided so that the cubic pieces between
+    knots are exact to about 1e-7.
 
     References:
         Fliess, Levine, Martin & Rouchon, "Flatness and defect of non-linear systems", Int. J.
@@ -60,7 +63,7 @@ class Flat(Inversion):
 
     kind: Literal["flat"] = "flat"
     step: Seconds = 0.02
-    """Time between the knots [s], at most: it is halved where the motion asks for it."""
+    """Time between the knots [s], at most: it is divided where the motion asks for it."""
 
     def solve(self, task: Task) -> Nominal:
         with one_blas_thread():
@@ -92,6 +95,7 @@ class _FlatOutputs:
         check_smooth(self._stack, orders.tolist())
         self._order = int(orders.max())
         jets = jets_of(self._stack, self._order, task.rank)
+        self._small = SOLVED if jets.exact else SOLVED_MEASURED
         state = task.start, task.q, task.v
         self._array = DerivativeArray(jets, self._dynamics, *state)
         self._rows = (np.arange(self._order + 1)[:, None] <= orders).ravel()
@@ -104,13 +108,14 @@ class _FlatOutputs:
         require_plannable(task.duration, step, "along.step")
         corners = breaks(task.servo, task.start, task.start + task.duration)
         step = dividing(step, [t - task.start for t in corners])
-        for _ in range(HALVINGS):
-            knots, times = self._along(step)
-            nominal = self._nominal(times, knots, corners)
-            if self._between(nominal, knots) <= BETWEEN:
-                break
-            step *= 0.5
-        return nominal
+        knots, times = self._along(step)
+        nominal = self._nominal(times, knots, corners)
+        off = self._between(nominal, knots)
+        if off <= BETWEEN:
+            return nominal
+        parts = math.ceil(1.05 * (off / BETWEEN) ** 0.25)  # the pieces are of fourth order
+        knots, times = self._along(step / min(parts, FINEST))
+        return self._nominal(times, knots, corners)
 
     def _along(self, step: float) -> tuple[list[_Knot], Vector]:
         task, array = self.task, self._array
@@ -123,6 +128,7 @@ class _FlatOutputs:
         knots = [self._first]
         for before, t in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
             knots.append(self._solved(t, self._ahead(before, knots[-1], t - before)))
+            task.reached(t)
         return knots, times
 
     def _ahead(self, t: float, knot: _Knot, h: float) -> _Knot:
@@ -139,11 +145,14 @@ class _FlatOutputs:
         array, order = self._array, self._order
         q, v, U = guess
         size, fresh = np.inf, False
+        last: tuple[Vector, Vector] | None = None
         for _ in range(ROUNDS):
             try:
                 values = self._kept(array.values(t, q, v, U, order))
                 if self._inverse is None:
                     self._inverse, fresh = self._inverted(t, q, v, U), True
+                elif last is not None:
+                    self._inverse = _learnt(self._inverse, last[1], values - last[0])
             except (UkctrlError, ArithmeticError, np.linalg.LinAlgError):
                 break
             z = -self._inverse @ values
@@ -156,8 +165,10 @@ class _FlatOutputs:
                 continue
             fresh = False
             moved = float(np.abs(z[: 2 * self.robot.nv]).max())  # what is not affine
-            q, v, U = array.moved(q, v, U, z * min(1.0, STRIDE / max(moved, TINY)))
-            if size < SOLVED or (size < NEARLY and size >= 0.5 * before):
+            z *= min(1.0, STRIDE / max(moved, TINY))
+            q, v, U = array.moved(q, v, U, z)
+            last = values, z
+            if size < self._small or (size < NEARLY and size >= 0.5 * before):
                 return _Knot(q, v, U)
             if moved > STRIDE:
                 self._inverse = None
@@ -209,6 +220,16 @@ class _FlatOutputs:
             )
             worst = max(worst, float(np.abs(off).max()))
         return worst
+
+
+def _learnt(inverse: Matrix, step: Vector, change: Vector) -> Matrix:
+    """Let an inverse turn what a step has changed into that step: Broyden's update."""
+    made = inverse @ change
+    met = float(step @ made)
+    if abs(met) < 0.1 * float(step @ step):
+        return inverse
+    better: Matrix = inverse + np.outer(step - made, step @ inverse) / met
+    return better
 
 
 def _flat(task: Task, dynamics: Dynamics, stack: Stack) -> Together:

@@ -149,6 +149,7 @@ class Marcher:
         for k in range(count):
             stages = self.step(t + k * self._h, q, v, guess)
             steps.append(stages)
+            self._equations.task.reached(t + k * self._h)
             q, v = self._equations.robot.integrate(q, stages.xi[-1]), stages.v[-1]
             guess = self.extrapolated(stages)
         return steps

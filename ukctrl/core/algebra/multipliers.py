@@ -25,7 +25,7 @@ def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
         force: Generalised force that the rows transmit, shape ``(n,)``.
         rank: How many directions the rows constrain.
     """
-    W, length = _unit_rows(L, A)
+    W, length = unit_rows(L, A)
     pushed = np.array(force)
     solve_lower(L, pushed)
     m = len(A)
@@ -44,13 +44,13 @@ def sharing(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:
 
     Their multipliers are not determined; only what they transmit together is.
     """
-    W, _ = _unit_rows(L, A)
+    W, _ = unit_rows(L, A)
     U, _, _ = np.linalg.svd(W)
     shared: NDArray[np.bool_] = np.abs(U[:, rank:]).max(axis=1, initial=0.0) > SHARED
     return shared
 
 
-def _unit_rows(L: Matrix, A: Matrix) -> tuple[Matrix, Vector]:
+def unit_rows(L: Matrix, A: Matrix) -> tuple[Matrix, Vector]:
     """Return the rows in mass-weighted coordinates, of unit length, and what they were divided by.
 
     A row of zeros stays one.
