@@ -304,7 +304,9 @@ def test_check_names_the_rows_that_propellers_do_not_reach_and_what_they_cannot_
     plain = Scenario.load("quadrotor-lemniscate", {"controller": {"use": "servo-baumgarte"}})
     found = check(plain)
     assert not found.ok
-    assert any("no motor accelerates row 'body.x'" in problem for problem in found.problems)
+    assert any(
+        "no motor accelerates rows 'body.x', 'body.y'" in problem for problem in found.problems
+    )
     assert not any("body.z" in problem for problem in found.problems)
     hover = check(Scenario.load("quadrotor-hover"))
     assert hover.ok

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, scenario_of
+from ukctrl.cli.arguments import about, output_folder, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
 from ukctrl.cli.terminal.lines import Line, answer
@@ -75,23 +75,24 @@ def analyze(
     from ukctrl.analysis.linear import designed, equilibria, largest_period
     from ukctrl.analysis.linear.linear_page import write_analysis
 
-    folder = folder_of(out or Path("out") / f"analyze-{file_name(chosen.name)}")
-    with about(scenario):
-        design = None if settling is None else designed(chosen, settling, damping)
-        chosen = chosen if design is None else chosen.replace(design.gains)
-        rests = equilibria(chosen, hold=hold or ()) if resting else ()
-        result = analyze_scenario(chosen, rests[0].point if rests else when)
-        here = result.plant.point
-        period = None if keep is None else largest_period(chosen, here, disk=keep)
-    if card is not None and design is not None:
-        _write_card(card, chosen, design)
-    data = as_table(result, rests, design, period, card)
-    write_analysis(result, data, folder)
+    place = out or Path("out") / f"analyze-{file_name(chosen.name)}"
+    with output_folder(place) as folder:
+        with about(scenario):
+            design = None if settling is None else designed(chosen, settling, damping)
+            chosen = chosen if design is None else chosen.replace(design.gains)
+            rests = equilibria(chosen, hold=hold or ()) if resting else ()
+            result = analyze_scenario(chosen, rests[0].point if rests else when)
+            here = result.plant.point
+            period = None if keep is None else largest_period(chosen, here, disk=keep)
+        if card is not None and design is not None:
+            _write_card(card, chosen, design)
+        data = as_table(result, rests, design, period, card)
+        write_analysis(result, data, folder)
 
-    def lines() -> list[Line]:
-        return analysis_lines(result, folder, rests, design, period, card)
+        def lines() -> list[Line]:
+            return analysis_lines(result, folder, rests, design, period, card)
 
-    answer(quiet, as_json, lambda: data, lines)
+        answer(quiet, as_json, lambda: data, lines)
     raise typer.Exit(1 if result.stability == "unstable" else 0)
 
 

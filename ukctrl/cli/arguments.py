@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,6 +97,31 @@ def about(scenario: str) -> Iterator[None]:
         yield
     except UkctrlError as error:
         raise InputError(f"{scenario}: {str(error).removeprefix('scenario: ')}") from None
+
+
+@contextlib.contextmanager
+def output_folder(path: Path) -> Iterator[Path]:
+    """Yield the folder of `folder_of`, and take away again what was made for nothing.
+
+    So that a command that is refused, or stopped before there is anything to keep, leaves none.
+    """
+    made = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
+    try:
+        yield folder_of(path)
+    finally:
+        _remove_empty(made)
+
+
+def _remove_empty(made: Sequence[Path]) -> None:
+    """Remove folders, the innermost first, that hold nothing but empty files and folders."""
+    for folder in made:
+        with contextlib.suppress(OSError):
+            inside = sorted(folder.rglob("*"), reverse=True)  # what is in a folder before it
+            if any(path.is_file() and path.stat().st_size > 0 for path in inside):
+                return
+            for path in inside:
+                path.rmdir() if path.is_dir() else path.unlink()
+            folder.rmdir()
 
 
 def folder_of(path: Path) -> Path:

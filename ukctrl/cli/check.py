@@ -12,6 +12,7 @@ from ukctrl.cli.arguments import about, folder_of, pairs_of, scenario_of
 from ukctrl.cli.options import Card, Json, Quiet, Set, Trust
 from ukctrl.cli.terminal.check_text import check_lines
 from ukctrl.cli.terminal.lines import answer
+from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.summaries import conformance_lines
 from ukctrl.core.errors import InputError
 
@@ -23,8 +24,9 @@ def check(
     scenario: Annotated[
         str,
         typer.Argument(
-            metavar="SCENARIO|FILE",
-            help="A scenario's name or .toml file; or a .py file or controller card of your own.",
+            metavar="SCENARIO|ROBOT|FILE",
+            help="A scenario's or robot's name, .toml or model file; or a .py file or controller "
+            "card of your own.",
         ),
     ],
     *,
@@ -43,11 +45,16 @@ def check(
             help="Write check.png, internal.png and check.json there, too.",
         ),
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", "-a", help="Show also what follows from each cause.")
+    ] = False,
     trust: Trust = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Look before simulating: ranks, reach, limits, sampling, along what the task asks for.
+
+    Of a robot: what its file holds, lacks and gets wrong, and a first scenario with it.
 
     A file with a law, feedback, allocation or constraint of your own, or a controller card, is
     tried on what every one of the catalogue satisfies.
@@ -58,6 +65,15 @@ def check(
         if out is not None:
             raise InputError("--out goes with a scenario; a part has no motion to draw.")
         check_part(scenario, changes, on, trust, as_json)
+    if is_robot(scenario):
+        for option, value in (("--controller", controller), ("--set", changes), ("--out", out)):
+            if value:
+                raise InputError(f"{option} goes with a scenario; '{scenario}' is a robot.")
+        from ukctrl.analysis.check.robot_check import check_robot
+
+        robot = check_robot(scenario, trust=trust)
+        answer(quiet, as_json, robot.to_dict, lambda: robot_lines(robot))
+        return
     if on is not None:
         raise InputError("--on goes with a .py file or a controller card; got a scenario.")
     chosen = scenario_of(scenario, controller, changes, trust)
@@ -68,7 +84,7 @@ def check(
     folder = None if out is None else folder_of(out)
     if folder is not None:
         _write(outcome, folder)
-    answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder))
+    answer(quiet, as_json, outcome.to_dict, lambda: check_lines(outcome, folder, whole))
     raise typer.Exit(0 if outcome.ok else 1)
 
 
@@ -103,6 +119,21 @@ def is_part(name: str) -> bool:
 
     table = read_toml(path)
     return "robot" not in table and bool({"kind", "use"} & set(table))
+
+
+def is_robot(name: str) -> bool:
+    """Return whether an argument of ``check`` names a robot, and no scenario."""
+    from ukctrl.core.files import catalog
+    from ukctrl.core.files.toml import read_toml
+
+    path = Path(name)
+    if name.endswith(".toml") and path.is_file():
+        return "robot" not in read_toml(path) and bool(set(catalog.PLANTS) & set(read_toml(path)))
+    if name.endswith(catalog.FILE_ENDINGS):
+        return not name.endswith(".toml")
+    if "/" in name:
+        return (path / "robot.toml").is_file()
+    return name not in catalog.names("scenarios") and name in catalog.names("robots")
 
 
 def check_part(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, card_of, folder_of, ranges_of, scenario_of
+from ukctrl.cli.arguments import about, card_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.options import Cards, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar
@@ -64,7 +64,7 @@ Jobs = Annotated[
 def compare(
     scenario: ScenarioName,
     *,
-    controllers: Cards,
+    controllers: Cards = None,
     changes: Set = None,
     repeats: Repeats = None,
     mismatch: Mismatch = None,
@@ -81,15 +81,18 @@ def compare(
     base = scenario_of(scenario, None, changes, trust)
     from ukctrl.core.files import catalog
     from ukctrl.studies.comparison import compare as compare_controllers
+    from ukctrl.studies.comparison.compare import suited
     from ukctrl.studies.comparison.comparison_page import write_comparison
     from ukctrl.studies.tuning import Journal
 
+    if not controllers:
+        controllers = suited(base, beside=catalog.find("scenarios", scenario), trust=trust)
     entries = [_entry(text, scenario) for text in controllers]
     levels, budget = _levels(mismatch), _budget(tune, cost, over)
     from ukctrl.simulation.simulate import Simulation
 
-    with stoppable(Simulation.run.__code__) as stop:
-        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-compare")
+    place = out or Path("out") / f"{file_name(base.name)}-compare"
+    with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
         journal = Journal(folder / "tuned" / "journal.jsonl") if budget else Journal()
         shown = progress_bar(base.title, quiet or as_json)
         try:

@@ -16,12 +16,13 @@ Card = Annotated[
     typer.Option("--controller", "-c", metavar="CARD", help="Another controller card."),
 ]
 Cards = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--controller",
         "-c",
         metavar="ENTRY",
-        help="A card, or NAME=CARD{KEY=VALUE, ...} with changes of its own; give several.",
+        help="A card, or NAME=CARD{KEY=VALUE, ...} with changes of its own; own is the scenario's. "
+        "Give several; absent: own, and cards that suit.",
     ),
 ]
 Set = Annotated[

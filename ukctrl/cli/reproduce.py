@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ukctrl.cli.arguments import folder_of
+from ukctrl.cli.arguments import output_folder
 from ukctrl.cli.options import Json, Quiet
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import working
@@ -40,8 +40,8 @@ def reproduce(
     from ukctrl.papers.registry import known
 
     keys = [] if paper is None else [known(paper)]
-    with stoppable(recompute.__code__) as stop:
-        folder = folder_of(out or Path("out") / "-".join(["reproduce", *keys]))
+    place = out or Path("out") / "-".join(["reproduce", *keys])
+    with stoppable(recompute.__code__) as stop, output_folder(place) as folder:
         with working(quiet or as_json) as progress:
             reproduction = recompute(keys, progress=stop.watch(progress))
         stop.hold()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, scenario_of
+from ukctrl.cli.arguments import about, output_folder, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.lines import answer
 from ukctrl.cli.terminal.progress_bars import run_progress
@@ -29,8 +29,8 @@ def run(
     from ukctrl.reports.run_page import write_report
     from ukctrl.simulation.simulate import Simulation, simulate
 
-    with stoppable(Simulation.run.__code__) as stop:
-        folder = folder_of(out or Path("out") / file_name(chosen.name))
+    place = out or Path("out") / file_name(chosen.name)
+    with stoppable(Simulation.run.__code__) as stop, output_folder(place) as folder:
         with about(scenario), run_progress(chosen.title, quiet or as_json) as told:
             progress, planning = map(stop.watch, told)
             result = simulate(chosen, progress=progress, planning=planning)

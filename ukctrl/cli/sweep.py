@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, scenario_of
+from ukctrl.cli.arguments import about, output_folder, scenario_of
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.lines import answer, notice
 from ukctrl.cli.terminal.progress_bars import progress_bar, sweep_progress
@@ -107,8 +107,9 @@ def sweep(
     from ukctrl.studies.insight import Insight, write_study_report
     from ukctrl.studies.sweep import sweep as run_sweep
 
-    with _place(cluster, jobs) as place, stoppable(Simulation.run.__code__) as stop:
-        folder = folder_of(out or Path("out") / f"{file_name(base.name)}-sweep")
+    where = out or Path("out") / f"{file_name(base.name)}-sweep"
+    stopping = stoppable(Simulation.run.__code__)
+    with _place(cluster, jobs) as place, stopping as stop, output_folder(where) as folder:
         shown = sweep_progress(base.title, quiet or as_json)
         with about(scenario), shown as progress:
             study = run_sweep(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ukctrl.cli.arguments import about, folder_of, ranges_of, scenario_of
+from ukctrl.cli.arguments import about, folder_of, output_folder, ranges_of, scenario_of
 from ukctrl.cli.compare import CostOption, Jobs
 from ukctrl.cli.options import Card, Json, Out, Quiet, ScenarioName, Set, Trust
 from ukctrl.cli.terminal.lines import answer, notice
@@ -149,8 +149,7 @@ def tune(
     )
     from ukctrl.simulation.simulate import Simulation
 
-    with stoppable(Simulation.run.__code__) as stop:
-        folder_of(folder)
+    with stoppable(Simulation.run.__code__) as stop, output_folder(folder):
         shown = progress_bar(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:
             tuned = tune_controller(

@@ -29,8 +29,10 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import ExpressionError, InputError
+from ukctrl.core.expression.suggest import with_suggestion
 from ukctrl.core.expression.syntax import MAX_LENGTH, read
+from ukctrl.core.expression.units import without_units
 from ukctrl.core.field_checks import NUMBER as NUMBER
 from ukctrl.core.field_checks import ByName as ByName
 from ukctrl.core.field_checks import Each as Each
@@ -249,7 +251,10 @@ def _formula(value: object) -> str:
         return repr(finite(value))
     if not isinstance(value, str):
         raise InputError(f'must be a formula such as "2*sin(pi*t)"; got {written(value)}.')
-    read(value)
+    try:
+        read(value)
+    except ExpressionError as error:
+        raise with_suggestion(error, value, without_units) from None
     return value
 
 

@@ -127,6 +127,23 @@ def solve_start(
     return Start(solved, velocity, moved, velocity - v)
 
 
+DRAWS = 20
+"""Positions from which it is tried whether rows can be met at all."""
+
+
+def met_elsewhere(stack: Stack, t: float = 0.0) -> Vector | None:
+    """Return a position that meets the holonomic rows, found from some that are drawn; None where
+    none of them leads to one.
+    """
+    robot, rng = stack.robot, np.random.default_rng(0)
+    for _ in range(DRAWS):
+        try:
+            return solve_start(stack, robot.random(rng), np.zeros(robot.nv), t).q
+        except StartError:
+            continue
+    return None
+
+
 def _nearest(
     stack: Stack, snapshot: Snapshot, q: Vector, t: float, held: Sequence[int], rank: RankPolicy
 ) -> Vector:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Matrix
+from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import identifier
@@ -27,6 +28,8 @@ TRIANGLE_RTOL = 1e-6
 """How far a principal moment may exceed the sum of the two others; exporters round."""
 NO_INERTIA = 1e-12
 """Smaller moments of inertia are those of a point, whatever their signs [kg m^2]."""
+PART = 0.05
+"""Velocities with less of a motion than this, beside the most, have no part in it."""
 
 
 class Finding(NamedTuple):
@@ -160,17 +163,20 @@ def _limit_findings(
 
 
 def actuation_findings(structure: Structure, actuation: Actuation) -> Iterator[Finding]:
-    """Name the velocities on which no input acts directly."""
+    """Name the velocities on which no input acts directly, all of them in one remark."""
     reached = np.array(actuation.constant.any(axis=1))
     for _, column in actuation.moving:
         reached |= column.reached
+    names = []
     for block in structure.blocks:
         free = [block.dofs[i] for i in range(block.nv) if not reached[block.iv + i]]
         if free:
             which = "" if len(free) == block.nv else f" ({', '.join(free)})"
-            yield note(
-                "no_actuator", block.name, f"no actuator acts on joint '{block.name}'{which}."
-            )
+            names.append(f"'{block.name}'{which}")
+    if names:
+        joints = "joint" if len(names) == 1 else "joints"
+        subject = names[0].split("'")[1]
+        yield note("no_actuator", subject, f"no actuator acts on {joints} {', '.join(names)}.")
 
 
 def mass_findings(
@@ -185,7 +191,7 @@ def mass_findings(
         look_for: What makes a mass matrix overflow.
         advice: What gives a velocity inertia.
     """
-    worst = None
+    worst, together = None, list[int]()
     for M in masses:
         diagonal = np.diag(M)
         if not np.all(np.abs(M) < HUGE):
@@ -196,17 +202,20 @@ def mass_findings(
             )
             return
         if diagonal.min() < 1.0 / HUGE**2:
-            worst = first_smallest(diagonal)
+            worst, together = first_smallest(diagonal), []
             continue
         scale = 1.0 / np.sqrt(diagonal)
         values, vectors = np.linalg.eigh(M * np.outer(scale, scale))
         if values[0] > SINGULAR:
             return
-        worst = first_largest(np.abs(vectors[:, 0]))
+        size = np.abs(vectors[:, 0])
+        worst = first_largest(size)
+        together = np.flatnonzero(size > PART * size[worst]).tolist()
     if worst is not None:
         name = structure.dofs[worst]
-        yield error(
-            "singular_mass",
-            name,
-            f"the mass matrix is not positive definite: moving '{name}' moves no inertia. {advice}",
-        )
+        what = f"moving '{name}' moves no inertia"
+        if len(together) > 1:
+            names = quoted([structure.dofs[i] for i in together])
+            what = f"moving {names} together in some way moves no inertia"
+        text = f"the mass matrix is not positive definite: {what}. {advice}"
+        yield error("singular_mass", name, text)

@@ -2,11 +2,15 @@
 
 In order:
 
-1. ``inverse_kinematics``, ``task_motion``: the motion that a task asks for, and where it ends.
-2. ``ranks_along``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that motion takes.
+1. ``inverse_kinematics``, ``task_motion``: the motion that a task asks for, and where it ends;
+   ``approach``: the way to it from a start off the rows.
+2. ``ranks_along``, ``limit_use``, ``needed_inputs``, ``feasibility``, ``weakest_grip``: what that
+   motion takes.
 3. ``control_period``: what the hold does to the errors.
 4. ``findings``: these as data. ``at_start``: ranks, reach, closures, what the task leaves free.
-5. ``judgement``: what it all means. ``check`` asks them, the start first; ``check_figure`` draws.
+5. ``causes``: what follows from what. ``judgement``: what it all means.
+6. ``check`` asks them, the start first; ``check_figure`` draws.
+7. ``first_scenario``, ``robot_check``: a robot before there is a task.
 """
 
 from ukctrl.analysis.check.check import check

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ukctrl.analysis.check.approach import CONSISTENT
 from ukctrl.analysis.check.findings import Actuation, RowCheck
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError, quoted
@@ -13,11 +14,9 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.start_state import bare_angles
 from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
-
-CONSISTENT = 1e-6
-"""A start this close to the constraints counts as on them [unit of phi, of beta]."""
 
 
 def velocity_rows(passive: Stack, servo: Stack) -> tuple[Integrability | None, list[str]]:
@@ -69,29 +68,36 @@ def ranks(
     degrees: tuple[RelativeDegree, ...],
     whole: Together | None,
     instead: str,
-) -> tuple[list[str], list[str]]:
-    """Return what the ranks at the start mean: problems, and notes."""
+) -> tuple[list[str], list[str], list[str]]:
+    """Return what the ranks at the start mean: problems, what they amount to, and notes."""
     problems, notes = [], []
     if servo.dependent:
         names = quoted(servo.dependent)
         notes.append(f"servo rows {names} depend on the others; they are kept if consistent.")
+    counted = []
     if grip.rank < servo.rank:
-        problems.append(
+        counted.append(
             f"the motors hold {grip.rank} of {servo.rank} independent servo rows at the start: "
             "the rest has a higher relative degree, or is beyond the actuation."
         )
     if whole is not None and whole.extended and whole.orders is not None:
-        problems.append(f"{whole.sentence}{instead}")
-        return problems, notes
+        return [f"{whole.sentence}{instead}"], counted, notes
     if whole is not None and whole.internal:
         notes.append(whole.sentence)
+    alike: dict[str, list[RelativeDegree]] = {}
     for degree in degrees:
         held = degree.value is not None and degree.value <= 2
         if not held and degree.name not in servo.dependent:
-            beyond = instead if degree.value is not None else ""
-            instead = instead.removeprefix(beyond)  # said once
-            problems.append(f"no motor accelerates row '{degree.name}': {degree.sentence}{beyond}")
-    return problems, notes
+            alike.setdefault(degree.sentence, []).append(degree)
+    for sentence, same in alike.items():
+        beyond = instead if same[0].value is not None else ""
+        instead = instead.removeprefix(beyond)  # said once
+        names = f"row {quoted([same[0].name])}"
+        if len(same) > 1:
+            names = f"rows {quoted([degree.name for degree in same])}"
+            sentence = sentence.replace("its relative degree", "their relative degree", 1)
+        problems.append(f"no motor accelerates {names}: {sentence}{beyond}")
+    return problems, counted, notes
 
 
 def beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
@@ -105,6 +111,15 @@ def beyond_limits(inputs: dict[str, float], truth: Dynamics) -> dict[str, str]:
         elif u < low:
             said[name] = f"input '{name}' starts at {u:.4g}, below its limit {low:.4g}."
     return said
+
+
+def turned(loop: Loop) -> list[str]:
+    """Say which angles the start gives more than a turn, as degrees would be."""
+    return [
+        f"the start has '{name}' at {value:g} rad, {abs(value) / (2.0 * np.pi):.3g} turns; if that "
+        f'is meant in degrees, write "{value:g}*deg".'
+        for name, value in bare_angles(loop.scenario.start, loop.robot)
+    ]
 
 
 def shared(sharing: tuple[str, ...]) -> list[str]:

@@ -10,10 +10,12 @@ import numpy as np
 
 from ukctrl import uk
 from ukctrl.analysis.check import at_start
+from ukctrl.analysis.check.approach import approach_of
 from ukctrl.analysis.check.at_start import falling
+from ukctrl.analysis.check.causes import by_cause, causes
 from ukctrl.analysis.check.control_period import sampling
 from ukctrl.analysis.check.feasibility import feasibility
-from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, RowCheck, Way
+from ukctrl.analysis.check.findings import AlongMotion, AtStart, Check, Judgement, RowCheck, Way
 from ukctrl.analysis.check.judgement import judge
 from ukctrl.analysis.check.ranks_along import ranks_along
 from ukctrl.analysis.check.task_motion import motion_of
@@ -21,7 +23,7 @@ from ukctrl.analysis.check.weakest_grip import weakest_grip
 from ukctrl.analysis.internal_dynamics import LARGEST, InternalDynamics, internal_dynamics
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
-from ukctrl.core.verdict import Verdict
+from ukctrl.core.verdict import Level
 from ukctrl.mechanics.relative_degree import advice, relative_degrees, whole_degree
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
@@ -44,6 +46,8 @@ def check(scenario: Scenario) -> Check:
         if said.level != "bad" or not any(text in said.text for text in problems)
     ]
     internal, about_internal = _internal(loop)
+    judgements += about_internal
+    found = causes(judgements, motion)
     return Check(
         scenario=scenario.name or scenario.title,
         robot=loop.robot.name,
@@ -51,11 +55,12 @@ def check(scenario: Scenario) -> Check:
         motion=motion,
         internal=internal,
         findings=tuple(f"{f.level}: {f.message}" for f in loop.robot.audit),
-        judgements=tuple(dict.fromkeys([*judgements, *about_internal])),
+        causes=found,
+        judgements=tuple(by_cause(found, judgements)),
     )
 
 
-def _at_start(loop: Loop) -> tuple[AtStart, list[Verdict]]:
+def _at_start(loop: Loop) -> tuple[AtStart, list[Judgement]]:
     """Return what the start alone tells, and what that means."""
     scenario, truth, servo, (q, v, _) = loop.scenario, loop.truth, loop.recorder.servo, loop.state
     truth.move(loop.t0, q, v)
@@ -88,16 +93,23 @@ def _at_start(loop: Loop) -> tuple[AtStart, list[Verdict]]:
     whole = whole_degree(truth, servo, loop.t0, q, v, degrees)
     needs_grip = scenario.controller.needs_grip
     instead = f" {advice(loop.robot, whole)}" if needs_grip else ""
-    problems, notes = at_start.ranks(servo_rank, grip, degrees, whole, instead)
-    if not needs_grip:
-        problems, notes = [], [*notes, *problems]
+    problems, counted, notes = at_start.ranks(servo_rank, grip, degrees, whole, instead)
+    level: Level = "bad" if needs_grip else "note"
+    said = [Judgement(level, "degree", text) for text in problems]
+    said += [Judgement(level, "held", text) for text in counted]
+    said += [Judgement("note", "start", text) for text in notes]
     inputs, refusal = _first_input(loop)
-    notes += [*remarks, *falling(loop, q)]
+    said += [Judgement("bad", "law", text, loop.t0) for text in refusal]
+    said += [Judgement("note", "start", text) for text in (*remarks, *falling(loop, q))]
     truth.move(loop.t0, q, v)
     beyond = at_start.beyond_limits(inputs, truth)
     sharing = truth.sharing() if len(truth.passive) else ()
-    notes += [*beyond.values(), *at_start.consistency(row_checks), *at_start.shared(sharing)]
-    problems += [*refusal, *at_start.broken_closures(truth.passive, scenario.monitor)]
+    said += [Judgement("note", "first input", text, loop.t0) for text in beyond.values()]
+    said += [Judgement("warning", "turned", text) for text in at_start.turned(loop)]
+    said += [Judgement("note", "off", text) for text in at_start.consistency(row_checks)]
+    said += [Judgement("note", "start", text) for text in at_start.shared(sharing)]
+    broken = at_start.broken_closures(truth.passive, scenario.monitor)
+    said += [Judgement("bad", "closures", text) for text in broken]
     start = AtStart(
         moved=loop.moved,
         sharing=sharing,
@@ -113,8 +125,7 @@ def _at_start(loop: Loop) -> tuple[AtStart, list[Verdict]]:
         inputs=inputs,
         over_limit=tuple(beyond),
     )
-    bad = [Verdict("bad", "start", text) for text in problems]
-    return start, [*bad, *(Verdict("note", "start", text) for text in notes)]
+    return start, said
 
 
 def _first_input(loop: Loop) -> tuple[dict[str, float], list[str]]:
@@ -133,7 +144,9 @@ def _along_motion(loop: Loop, inputs: dict[str, float]) -> AlongMotion:
     """Return what the motion that the task asks for tells."""
     motion = motion_of(loop)
     ranks, curves = ranks_along(loop, motion) if len(motion.t) else (None, None)
-    demands, loads = feasibility(loop, motion) if len(motion.t) else (None, None)
+    approach = approach_of(loop, motion)
+    known = len(motion.t) or approach is not None
+    demands, loads = feasibility(loop, motion, approach) if known else (None, None)
     way = Way(
         kind=motion.kind,
         start=loop.t0,
@@ -142,6 +155,8 @@ def _along_motion(loop: Loop, inputs: dict[str, float]) -> AlongMotion:
         stop=motion.stop,
         yields=motion.yields,
         why=motion.why,
+        approach=None if approach is None else approach.over,
+        lost=approach.why if approach is not None else "",
     )
     return AlongMotion(
         way=way,
@@ -154,7 +169,7 @@ def _along_motion(loop: Loop, inputs: dict[str, float]) -> AlongMotion:
     )
 
 
-def _internal(loop: Loop) -> tuple[InternalDynamics | None, list[Verdict]]:
+def _internal(loop: Loop) -> tuple[InternalDynamics | None, list[Judgement]]:
     """Return the internal dynamics, and a verdict where they are not known, or run away from a law
     that keeps its rows.
     """
@@ -164,7 +179,7 @@ def _internal(loop: Loop) -> tuple[InternalDynamics | None, list[Verdict]]:
         internal = internal_dynamics(loop.scenario)
     except (UkctrlError, ArithmeticError, np.linalg.LinAlgError) as error:
         text = f"what the task leaves to itself is not known: {error}"
-        return None, [Verdict("note", "internal", text)]
+        return None, [Judgement("note", "internal", text)]
     if internal.kind != "runs_away" or loop.scenario.controller.row_allocation is None:
         return internal, []
-    return internal, [Verdict("warning", "internal", internal.verdict)]
+    return internal, [Judgement("warning", "internal", internal.verdict)]

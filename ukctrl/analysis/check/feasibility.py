@@ -8,6 +8,8 @@ from typing import final
 
 import numpy as np
 
+from ukctrl.analysis.check.approach import Approach
+from ukctrl.analysis.check.limit_use import UNUSED, Use, larger, most, uses
 from ukctrl.analysis.check.needed_inputs import (
     Miss,
     Refused,
@@ -21,112 +23,6 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.measures import ALONG_THE_GROUND
-
-UNUSED = 1e-6
-"""Less than this part of a limit, or of a unit without one, is nothing: rounding, not motion.
-
-A robot that rests needs rounding of its motors.
-"""
-TOLERANCE = 1e-6
-"""A limit is broken by more than this fraction of its size."""
-
-
-@dc.dataclass(frozen=True, kw_only=True)
-class Use:
-    """What a motion takes of one motor or joint at its worst moment."""
-
-    name: str
-    unit: str
-    value: float
-    """Value nearest to, or furthest beyond, a limit [unit]."""
-    t: float
-    """When [s]."""
-    limit: float | None = None
-    """That limit [unit]; None where there is none, and `value` is the largest."""
-    beyond: float = 0.0
-    """By how much it is passed [unit]; zero where it is kept."""
-    since: float | None = None
-    """When it is passed first [s]; None where it is kept."""
-    share: float | None = None
-    """Part of the limit that is used, above 1 beyond it: of inputs and rates counted from zero, of
-    positions from the middle of their range; None without a limit."""
-
-
-def uses(
-    names: Sequence[str],
-    units: Sequence[str],
-    t: Vector,
-    values: Matrix,
-    low: Vector | Matrix,
-    high: Vector | Matrix,
-    centred: bool = False,
-) -> tuple[Use, ...]:
-    """Return of every column where it uses most of its limits, or else where it is largest.
-
-    Limits are one a column, or one each a time.
-    """
-    low, high = np.ones((len(t), 1)) * low, np.ones((len(t), 1)) * high
-    part, found = shares(values, low, high, centred), []
-    for i, (name, unit) in enumerate(zip(names, units, strict=True)):
-        x, share = values[:, i], part[:, i]
-        if not np.isfinite(share).any():
-            k, peak = _peak(np.abs(x), x)
-            found.append(Use(name=name, unit=unit, value=float(x[peak]), t=float(t[k])))
-            continue
-        k, peak = _peak(share, x)
-        over, under = x - high[:, i], low[:, i] - x
-        size = np.where(over >= under, np.abs(high[:, i]), np.abs(low[:, i]))
-        past = np.maximum(over, under)
-        broken = past > TOLERANCE * np.maximum(size, 1e-6)
-        use = Use(
-            name=name,
-            unit=unit,
-            value=float(x[peak]),
-            t=float(t[k]),
-            limit=float(high[k, i] if over[k] >= under[k] or share[k] <= UNUSED else low[k, i]),
-            beyond=max(0.0, float(past[peak])) if broken.any() else 0.0,
-            since=float(t[int(np.argmax(broken))]) if broken.any() else None,
-            share=float(share[peak]),
-        )
-        found.append(use)
-    return tuple(found)
-
-
-def _peak(size: Vector, x: Vector) -> tuple[int, int]:
-    """Return where a quantity is first as large as it gets, and where it is that to the last digit.
-
-    The second has the sign of the first, whatever rounding makes of equals of both signs; what is
-    nothing all the time is what it is at first.
-    """
-    first = first_largest(size, UNUSED)
-    alike = np.where(np.sign(x) == np.sign(x[first]), size, -np.inf)
-    return first, first if size[first] <= UNUSED else int(np.nanargmax(alike))
-
-
-def shares(values: Matrix, low: Matrix, high: Matrix, centred: bool) -> Matrix:
-    """Return the part of its limits that each value uses, shape ``(k, n)``; NaN without one."""
-    both = np.isfinite(low) & np.isfinite(high)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        middle = np.where(both, 0.5 * (low + high), 0.0)
-        # A range that does not contain zero, or begins there, has no zero to count from.
-        from_middle = both & (centred | (low > 0.0) | (high < 0.0))
-        middle = np.where(from_middle, middle, 0.0)
-        away = values - middle
-        bound = np.where(away >= 0.0, high - middle, middle - low)
-        width = np.where(both, high - low, 1.0)
-        share = np.where(bound > 0.0, np.abs(away) / bound, 1.0 + np.abs(away) / width)
-        share = np.where((bound <= 0.0) & (away == 0.0), 0.0, share)
-    part: Matrix = np.where(np.isfinite(bound), share, np.nan)
-    return part
-
-
-def most(values: Matrix, low: Vector | Matrix, high: Vector | Matrix, centred: bool) -> Vector:
-    """Return over time the largest part of a limit that is used, shape ``(k,)``."""
-    ones = np.ones((len(values), 1))
-    part = shares(values, ones * low, ones * high, centred)
-    most: Vector = np.fmax.reduce(part, axis=1, initial=np.nan)
-    return most
-
 
 PULLED = 1e-6
 """A pull of the ground below this fraction of the largest force is rounding."""
@@ -162,6 +58,8 @@ class Loads:
     used: Matrix
     """Largest part of a limit that is used: of inputs, velocities, positions, shape ``(k, 3)``;
     NaN where there are no limits."""
+    approach: Approach | None = None
+    """The way from a start off the rows back to them; None from a start on them."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -169,9 +67,11 @@ class Feasibility:
     """Whether motors, joints and ground can do what the task asks."""
 
     inputs: tuple[Use, ...]
-    """Of the smallest input, motor by motor; empty where inputs cannot be told."""
+    """Of the smallest input, motor by motor, and of the law's on the way to the motion from a start
+    off the rows; empty where inputs cannot be told."""
     law: tuple[Use, ...]
-    """Of the input of the law itself on the motion; empty where it is no servo law."""
+    """Of the input of the law itself, from the start on; empty where it is no servo law, but for
+    a start off the rows without a motion."""
     rates: tuple[Use, ...]
     """Of the input's rate of change, for motors that limit it."""
     velocities: tuple[Use, ...]
@@ -205,50 +105,89 @@ class Feasibility:
         return self.limited[first_largest(parts, UNUSED)] if parts else None
 
 
-def feasibility(loop: Loop, motion: Motion) -> tuple[Feasibility, Loads]:
-    """Return what a motion takes, and the inputs along it."""
-    robot, count = loop.robot, len(motion.t)
+def feasibility(
+    loop: Loop, motion: Motion, approach: Approach | None = None
+) -> tuple[Feasibility, Loads]:
+    """Return what a motion takes, with the way to it from the start, and the inputs along it."""
+    robot = loop.robot
     needed, missed = needed_inputs(loop, motion)
     law, refused = inputs_of_law(loop, motion)
-    low, high = np.zeros((2, count, robot.nu))
-    for k in range(count):
-        low[k], high[k] = bounds(loop, motion, k)
-    names, units = robot.actuators, robot.actuator_units
-    known = bool(count) and bool(np.isfinite(needed).all())
-    inputs = uses(names, units, motion.t, needed, low, high) if known else ()
-    asked = bool(count) and bool(np.isfinite(law).all())
-    lawful = uses(names, units, motion.t, law, low, high) if asked else ()
+    known = bool(len(motion.t)) and bool(np.isfinite(needed).all())
+    asked = bool(len(motion.t)) and bool(np.isfinite(law).all())
+    low, high = _bounds(loop, motion)
+    inputs, rates = _motors(loop, motion.t, needed, low, high)
+    lawful, _ = _motors(loop, motion.t, law, low, high)
     broken = any(use.since is not None for use in inputs)
     elsewhere = broken and missed is None and another_serves(loop, motion, needed, low, high)
-    rates: tuple[Use, ...] = ()
-    limited = np.flatnonzero(np.isfinite(robot.input_rate_limit))
-    if known and limited.size and count > 2:
-        change = np.gradient(needed[:, limited], motion.t, axis=0)
-        fastest, its_units = robot.input_rate_limit[limited], [f"{units[i]}/s" for i in limited]
-        rates = uses([names[i] for i in limited], its_units, motion.t, change, -fastest, fastest)
     velocities, positions = _joints(loop, motion)
-    speeds = motion.v if motion.dynamic else np.full_like(motion.v, np.nan)
+    if approach is not None:
+        inputs, lawful, rates, velocities, positions = _with_the_way(
+            loop, approach, (inputs, lawful, rates, velocities, positions)
+        )
+    moving = motion.v if motion.dynamic else np.full_like(motion.v, np.nan)
     used = np.column_stack(
         [
             most(needed if known else law, low, high, False),
-            most(speeds, -robot.velocity_limit, robot.velocity_limit, False),
+            most(moving, -robot.velocity_limit, robot.velocity_limit, False),
             most(motion.q, robot.q_lower, robot.q_upper, True),
         ]
     )
-    loads = Loads(needed=needed, law=law, low=low, high=high, used=used)
-    shown = law if asked else needed
-    ground = _ground(loop, motion, shown) if known or asked else ()
-    limits = {"rates": rates, "velocities": velocities, "positions": positions}
+    loads = Loads(needed=needed, law=law, low=low, high=high, used=used, approach=approach)
     demands = Feasibility(
         inputs=inputs,
         law=lawful,
+        rates=rates,
+        velocities=velocities,
+        positions=positions,
         elsewhere=elsewhere,
         missed=missed,
         refused=refused,
-        ground=ground,
-        **limits,
+        ground=_ground(loop, motion, law if asked else needed) if known or asked else (),
     )
     return demands, loads
+
+
+def _with_the_way(
+    loop: Loop, approach: Approach, uses: Sequence[tuple[Use, ...]]
+) -> Sequence[tuple[Use, ...]]:
+    """Return what inputs, the law's inputs, rates, speeds and places take of their limits from the
+    start on: the motion's, or what the way to it takes where that is more.
+    """
+    way = approach.motion
+    first, changes = _motors(loop, way.t, approach.u, *_bounds(loop, way))
+    inputs, lawful, *_ = uses
+    # Of a law that is none by rows only the inputs of the motion are known.
+    told = (first if inputs else (), first if lawful or not inputs else ())
+    found = (*told, changes, *_joints(loop, way))
+    return [
+        larger(() if approach.whole else use, back, approach.over)
+        for use, back in zip(uses, found, strict=True)
+    ]
+
+
+def _bounds(loop: Loop, motion: Motion) -> tuple[Matrix, Matrix]:
+    """Return what motors give along a motion, shape ``(k, nu)`` each."""
+    low, high = np.zeros((2, len(motion.t), loop.robot.nu))
+    for k in range(len(motion.t)):
+        low[k], high[k] = bounds(loop, motion, k)
+    return low, high
+
+
+def _motors(
+    loop: Loop, t: Vector, u: Matrix, low: Matrix, high: Matrix
+) -> tuple[tuple[Use, ...], tuple[Use, ...]]:
+    """Return what inputs take of the motors' limits, and of those of their rates."""
+    robot = loop.robot
+    if not np.isfinite(u).all() or not len(t):
+        return (), ()
+    names, units = robot.actuators, robot.actuator_units
+    limited = np.flatnonzero(np.isfinite(robot.input_rate_limit))
+    rates: tuple[Use, ...] = ()
+    if limited.size and len(t) > 2:
+        change = np.gradient(u[:, limited], t, axis=0)
+        fastest, its_units = robot.input_rate_limit[limited], [f"{units[i]}/s" for i in limited]
+        rates = uses([names[i] for i in limited], its_units, t, change, -fastest, fastest)
+    return uses(names, units, t, u, low, high), rates
 
 
 def _joints(loop: Loop, motion: Motion) -> tuple[tuple[Use, ...], tuple[Use, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Loads
@@ -12,7 +12,7 @@ from ukctrl.analysis.check.ranks_along import Curves, Ranks
 from ukctrl.analysis.check.task_motion import Kind
 from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.analysis.internal_dynamics import InternalDynamics
-from ukctrl.core.verdict import Level, Verdict
+from ukctrl.core.verdict import Level
 from ukctrl.mechanics.integrability.classify import Integrability
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.uk import RankReport
@@ -63,6 +63,11 @@ class Way:
     """Blocks of rows that the law gives up for those before them."""
     why: str
     """Why there is no motion, or no more than a path; empty where there is one."""
+    approach: float | None
+    """When the law has brought a start off the rows back to them [s]; the end of the run where that
+    is not known before, None from a start on the rows."""
+    lost: str
+    """Why the run ends on that way; empty where it does not."""
 
 
 @dc.dataclass(frozen=True, kw_only=True)
@@ -116,6 +121,34 @@ class AlongMotion:
     """Inputs along the motion, for figures."""
 
 
+class Judgement(NamedTuple):
+    """One sentence of `check`, and what orders it."""
+
+    level: Level
+    subject: str
+    """What it is about, in a word: see `ukctrl.analysis.check.causes`."""
+    text: str
+    at: float | None = None
+    """When it is worst [s]; None where it is said of the whole run."""
+    cure: str = ""
+    """What to do; empty where the text says it, or nothing is known."""
+
+
+class Cause(NamedTuple):
+    """A judgement that follows from no other, with those that follow from it."""
+
+    level: Level
+    """The gravest of all of them."""
+    text: str
+    cure: str
+    follows: tuple[Judgement, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as plain data for programs."""
+        follows = [{"level": each.level, "text": each.text} for each in self.follows]
+        return {"level": self.level, "text": self.text, "cure": self.cure, "follows": follows}
+
+
 @dc.dataclass(frozen=True, kw_only=True)
 class Check:
     """What `check` found. ``problems`` empty means that a run can start."""
@@ -129,8 +162,10 @@ class Check:
     large robot, and where it is not known."""
     findings: tuple[str, ...]
     """What the model's audit says."""
-    judgements: tuple[Verdict, ...]
-    """What all of that means for a run."""
+    causes: tuple[Cause, ...]
+    """What all of that means for a run, by cause: the gravest first, with what follows from it."""
+    judgements: tuple[Judgement, ...]
+    """The same one by one, in that order."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -181,12 +216,17 @@ class Check:
             "problems": self.problems,
             "warnings": self.warnings,
             "notes": self.notes,
+            "causes": [cause.to_dict() for cause in self.causes],
         }
         del table["curves"], table["loads"]
         if start.velocity_rows is not None:
             table["velocity_rows"]["degree"] = start.velocity_rows.degree
         if curves and motion.curves is not None and motion.loads is not None:
-            over = {**dc.asdict(motion.curves), **dc.asdict(motion.loads)}
-            table["curves"] = {name: values.tolist() for name, values in over.items()}
+            loads, back = dc.replace(motion.loads, approach=None), motion.loads.approach
+            over = {**dc.asdict(motion.curves), **dc.asdict(loads)}
+            over |= {"approach_t": back.motion.t, "approach": back.u} if back is not None else {}
+            table["curves"] = {
+                name: values.tolist() for name, values in over.items() if values is not None
+            }
         plain: dict[str, Any] = finite_or_none(table)
         return plain

@@ -14,7 +14,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.start import solve_positions, solve_start
+from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
 
 HALVINGS = 12
 """How often a step of time is halved before the path counts as ended."""
@@ -242,6 +242,12 @@ def blamed(stack: Stack, q: Vector, t: float, end: float, own: int, text: str = 
     missed = f"by up to {f'{worst.left:.2g} {worst.unit}'.strip()} (t = {at:.4g} s)"
     if len(blocks) == 1:
         which = f"row {named} is" if len(rows) == 1 else f"rows {named} are"
+        if met_elsewhere(stack, at) is not None:
+            text = (
+                f"{which.rpartition(' ')[0]} cannot be kept from t = {t:.4g} s on: the motion runs "
+                f"into a dead end, {missed}, though other positions meet it. Start in another."
+            )
+            return Stop(t=t, why="branch", rows=rows, text=text)
         text = f"{which} out of reach from t = {t:.4g} s on, {missed}."
         return Stop(t=t, why="reach", rows=rows, text=text)
     text = f"rows {named} contradict each other from t = {t:.4g} s on; they are missed {missed}."

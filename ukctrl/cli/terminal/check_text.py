@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,15 +20,19 @@ from ukctrl.cli.terminal.summaries import moved_text
 if TYPE_CHECKING:
     from ukctrl.analysis.check import Check, RowCheck
     from ukctrl.analysis.check.feasibility import Feasibility
+    from ukctrl.analysis.check.findings import Cause
     from ukctrl.analysis.check.ranks_along import RankAlong
     from ukctrl.analysis.internal_dynamics import InternalDynamics
     from ukctrl.uk import RankReport
 
 MOST_ROWS, MOST_INPUTS, MOST_USES = 20, 12, 10
 """Servo rows, first inputs and limits of more than these are in `check --json` alone."""
+MANY_TIMES = 1000.0
+"""Beyond so many percent of a limit, "25 times" is read more easily."""
 SAME_SHARE = 1e-9
 """A smaller peak is rounding, and printed as zero."""
 LEVEL_STYLE = {"problem": "red", "error": "red", "warning": "yellow"}
+LABELS = {"bad": "problem", "warning": "warning", "note": "note", "good": "note"}
 VERDICTS = {
     "ready": Part("ready", "bold green"),
     "warnings": Part("ready, with warnings", "bold yellow"),
@@ -36,26 +40,51 @@ VERDICTS = {
 }
 
 
-def check_lines(check: Check, folder: Path | None = None) -> list[Line]:
-    """Return what `check` found, and where its figure is."""
+def check_lines(check: Check, folder: Path | None = None, whole: bool = False) -> list[Line]:
+    """Return what `check` found, and where its figure is.
+
+    Args:
+        check: What it found.
+        folder: Where it was written.
+        whole: Whether to show what follows from a cause, and not only how much.
+    """
     lines: list[Line] = [[Part(clean(check.scenario), "bold"), ": ", VERDICTS[check.verdict]]]
-    for level, texts in (("problem", check.problems), ("warning", check.warnings)):
-        for text in texts:
-            lines += hanging(f"{level}: ", text, LEVEL_STYLE[level])
+    lines += _causes((cause for cause in check.causes if cause.level != "note"), whole)
     lines.append([""])
     for name, value in _facts(check):
         lines += hanging(f"  {name:<14}", value, "cyan")
     lines += _rows(check)
     lines += _uses(check.motion.feasibility) if check.motion.feasibility is not None else []
-    remarks = list(_remarks(check))
-    lines += [[""]] if remarks else []
-    for level, text in remarks:
+    audit = sorted(check.findings, key=lambda text: text.startswith("note"))
+    notes = [cause for cause in check.causes if cause.level == "note"]
+    lines += [[""]] if audit or notes else []
+    for finding in audit:
+        level, _, text = finding.partition(": ")
         lines += hanging(f"{level}: ", text, LEVEL_STYLE.get(level, "bold"))
+    lines += _causes(notes, whole)
     if folder is not None:
         names = ("check.png", "internal.png")
         drawn = [("figure", name) for name in names if (folder / name).is_file()]
         lines += [[""], *files(folder, *drawn, ("data", "check.json"))]
     return lines
+
+
+def _causes(causes: Iterable[Cause], whole: bool) -> Iterator[Line]:
+    """Yield causes, each with what helps, and what follows from it."""
+    for cause in causes:
+        label = LABELS[cause.level]
+        style = LEVEL_STYLE.get(label, "bold")
+        yield from hanging(f"{label}: ", cause.text, style)
+        if cause.cure:
+            yield from hanging("  do: ", cause.cure, "bold")
+        if whole:
+            for effect in cause.follows:
+                label = LABELS[effect.level]
+                yield from hanging(f"  so {label}: ", effect.text, LEVEL_STYLE.get(label, "bold"))
+        elif cause.follows:
+            count = len(cause.follows)
+            things = "1 thing follows" if count == 1 else f"{count} things follow"
+            yield [Part(f"  {things} from that: --all shows what", "dim")]
 
 
 def _facts(check: Check) -> Iterator[tuple[str, str]]:
@@ -170,12 +199,16 @@ def _uses(demands: Feasibility) -> list[Line]:
     for what, use in (uses[k] for k in order[:MOST_USES]):
         size = use.value if abs(use.value) > SAME_SHARE else 0.0
         limit = "none" if use.limit is None else f"{use.limit:.4g}"
-        used = "" if use.share is None else f"{100.0 * use.share:.0f} %"
+        used = "" if use.share is None else _share(100.0 * use.share)
         share = Cell(used, "failed" if use.since is not None else "")
         rows.append([what, use.name, f"{size:.4g} {use.unit}", f"{use.t:.4g} s", limit, share])
     heads = map(Column, ("peak", "at", "limit", "used"))
     lines = table_lines(Table.of([*columns, *heads], rows))
     return ["", *lines, *_more(len(uses) - MOST_USES)]
+
+
+def _share(percent: float) -> str:
+    return f"{percent:.0f} %" if percent < MANY_TIMES else f"{percent / 100.0:.2g} times"
 
 
 def _more(count: int) -> list[Line]:
@@ -192,15 +225,6 @@ def _most_telling(rows: Sequence[RowCheck]) -> Sequence[RowCheck]:
     off = places(max(0.0 if math.isnan(row.phi) else abs(row.phi), abs(row.beta)) for row in rows)
     order = sorted(range(len(rows)), key=lambda k: (rows[k].relative_degree is not None, -off[k]))
     return [rows[k] for k in sorted(order[:MOST_ROWS])]
-
-
-def _remarks(check: Check) -> Iterator[tuple[str, str]]:
-    """Yield the level and the text of what does not touch the verdict, the model's audit first."""
-    for finding in sorted(check.findings, key=lambda text: text.startswith("note")):
-        level, _, text = finding.partition(": ")
-        yield level, text
-    for text in check.notes:
-        yield "note", text
 
 
 def _ranks(report: RankReport, along: RankAlong | None) -> str:

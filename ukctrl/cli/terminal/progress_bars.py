@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import textwrap
 import time
@@ -29,6 +30,8 @@ TITLE_WIDTH, SWEEP_TITLE_WIDTH = 32, 28
 """Width of a title beside its progress bar, of a run and of a sweep."""
 LINE_SECONDS = 30.0
 """Interval of the lines that stand in for a bar where there is no terminal [s]."""
+FEWEST = 8
+"""As many steps are looked at, however long ago they were."""
 SPAN_SECONDS = 20.0
 """The speed shown is that of the last so many seconds [s]."""
 
@@ -49,7 +52,7 @@ def progress_bar(title: str, hidden: bool, unit: str = "runs") -> Iterator[Progr
 @contextlib.contextmanager
 def run_progress(title: str, hidden: bool) -> Iterator[tuple[Progress, Progress]]:
     """Yield two callbacks for the seconds of a run: simulated, and planned before it."""
-    with _counting(title, hidden, "{task.total:.1f} s {task.fields[told]}") as draw:
+    with _counting(title, hidden, "{task.total:.1f} s") as draw:
         yield (
             lambda reached, duration: draw(reached, duration, lambda now: ""),
             lambda reached, duration: draw(reached, duration, lambda now: "planned"),
@@ -62,11 +65,21 @@ def _counting(title: str, hidden: bool, whole: str) -> Iterator[Draw]:
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total, tell: None
         return
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn
 
-    count = TextColumn(f"{{task.completed:.1f}} of {whole}")
-    with _late_bar(clean(title), TITLE_WIDTH, BarColumn(), count, TimeRemainingColumn()) as draw:
-        yield draw
+    count = TextColumn(f"{{task.completed:.1f}} of {whole} {{task.fields[told]}}", markup=False)
+    speeds: dict[str, _Speed] = {}  # a plan and the run that follows it go on at their own
+    with _late_bar(clean(title), TITLE_WIDTH, BarColumn(), count) as draw:
+
+        def counted(done: float, total: float, tell: Callable[[float], str]) -> None:
+            def told(now: float) -> str:
+                what = tell(now)
+                left = speeds.setdefault(what, _Speed()).left(now, done, total)
+                return f"{what} {left}".strip()
+
+            draw(done, total, told)
+
+        yield counted
 
 
 @contextlib.contextmanager
@@ -140,23 +153,39 @@ def _in_lines(speed: _Speed) -> Callable[[Tally], None]:
 
 @final
 class _Speed:
-    """How many samples a second, lately."""
+    """How fast work goes on lately, but for its longest pause: while workers start or code is
+    compiled nothing is done, and the rest would seem to take as long again.
+    """
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque()
 
+    def at(self, now: float, done: float) -> float | None:
+        """Return how much is done in a second; None where that cannot be told yet."""
+        if not self._seen or done > self._seen[-1][1]:
+            self._seen.append((now, done))
+        while len(self._seen) > FEWEST and now - self._seen[0][0] > SPAN_SECONDS:
+            self._seen.popleft()
+        steps = [(t - s, d - c) for (s, c), (t, d) in itertools.pairwise(self._seen)]
+        if len(steps) < 2:
+            return None
+        steps.remove(max(steps))
+        waiting = now - self._seen[-1][0]
+        return sum(d for _, d in steps) / max(sum(t for t, _ in steps) + waiting, 1e-9)
+
+    def left(self, now: float, done: float, total: float) -> str:
+        """Return how long the rest takes, in words; empty where that cannot be told yet."""
+        speed = self.at(now, done)
+        return "" if speed is None else f"{_duration((total - done) / speed)} left"
+
     def told(self, now: float, tally: Tally) -> str:
         """Return how many are done at a time, how fast, and how long the rest takes."""
-        self._seen.append((now, tally.done))
-        while len(self._seen) > 2 and now - self._seen[0][0] > SPAN_SECONDS:
-            self._seen.popleft()
         failed = f", {tally.failed} failed" if tally.failed else ""
         counted = f"{tally.finished} of {tally.total}{failed}"
-        (began, before), (now, done) = self._seen[0], self._seen[-1]
-        if now - began < QUIET_SECONDS or done <= before:
+        speed = self.at(now, tally.done)
+        if speed is None:
             return counted
-        speed = (done - before) / (now - began)
-        return f"{counted}, {speed:.3g}/s, {_duration((tally.total - done) / speed)} left"
+        return f"{counted}, {speed:.3g}/s, {self.left(now, tally.done, tally.total)}"
 
 
 def _duration(seconds: float) -> str:

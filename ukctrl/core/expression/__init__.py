@@ -1,8 +1,8 @@
 """Formulas in text: a small safe language, its units, its exact derivatives, its compiled form.
 
 Files hold formulas such as ``"30*deg"`` or ``"q1 + q2 + q3"``. In order: they are read by a
-whitelist (``syntax``), never by ``eval`` or ``sympify``; evaluated at once when they are constant
-(``units``); else turned into sympy expressions (``symbolic``) and compiled to plain Python
-arithmetic (``codegen``), as constraint rows (``rows``) and equations of motion (``lagrange``)
-differentiate them. sympy is imported on first use.
+whitelist (``syntax``; ``suggest`` says what was meant), never by ``eval`` or ``sympify``; evaluated
+at once when they are constant (``units``); else turned into sympy expressions (``symbolic``) and
+compiled to plain Python arithmetic (``codegen``), as constraint rows (``rows``) and equations of
+motion (``lagrange``) differentiate them. sympy is imported on first use.
 """

@@ -154,9 +154,12 @@ def _kinetic(
     present = T.free_symbols
     missing = [str(velocity) for velocity in v if velocity not in present]
     if missing:
+        gone = any(missing[0] in str(text) for text in texts)
+        what = "vanishes with these parameters" if gone else "is missing"
+        cure = "Give it an inertia" if gone else "Add its term"
         raise InputError(
-            f"kinetic: must contain every velocity; '{missing[0]}' is missing, so that moving "
-            f"'{missing[0].removeprefix('v.')}' would move no inertia. Add its term, or make it a "
+            f"kinetic: must contain every velocity; '{missing[0]}' {what}, so that moving "
+            f"'{missing[0].removeprefix('v.')}' would move no inertia. {cure}, or make it a "
             "parameter."
         )
     return T, [T.diff(velocity) for velocity in v]

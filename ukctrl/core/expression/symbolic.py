@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ukctrl.core.errors import ExpressionError, unknown_name
+from ukctrl.core.expression.suggest import with_suggestion
 from ukctrl.core.expression.syntax import (
     FUNCTIONS,
     Call,
@@ -83,6 +84,11 @@ class Vocabulary:
 
     def _unknown(self, name: Name, reserved: tuple[str, ...]) -> str:
         if name.space == "":
+            for velocity in self.velocities:
+                if name.name in (f"v{velocity}", f"d{velocity}", f"{velocity}_dot") or (
+                    name.name in (f"{velocity}dot", f"d{velocity}dt", f"{velocity}_d")
+                ):
+                    return f"no variable named '{brief(name.name)}'; write 'v.{velocity}'."
             return str(unknown_name("variable", brief(name.name), [*self.plain, *reserved]))
         what = {"v": "velocity", "d": "differential"}[name.space]
         known = {"v": self.velocities, "d": self.differentials}[name.space]
@@ -109,6 +115,13 @@ def check(text: str, names: Vocabulary | Iterable[str]) -> frozenset[str]:
         ExpressionError: It is not in the language, or a name is not known.
     """
     vocabulary = _vocabulary(names)
+    try:
+        return _used(text, vocabulary)
+    except ExpressionError as error:
+        raise with_suggestion(error, text, lambda other: _used(other, vocabulary)) from None
+
+
+def _used(text: str, vocabulary: Vocabulary) -> frozenset[str]:
     used = {vocabulary.resolve(text, name) for name in _names(read(text))}
     return frozenset(used - set(_CONSTANTS) - {name for name, _ in vocabulary.constants})
 
@@ -141,8 +154,8 @@ def parse(text: str, names: Vocabulary | Iterable[str]) -> sympy.Expr:
             has no finite real value, or its second derivative would be huge.
     """
     vocabulary = _vocabulary(names)
-    tree = read(text)
     check(text, vocabulary)
+    tree = read(text)
     try:
         expr = _Builder(text, vocabulary).build(tree)
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:

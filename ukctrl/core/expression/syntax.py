@@ -145,9 +145,8 @@ def read(text: str) -> Node:
             tree = ast.parse(line, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"
-        glued = re.search(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?)([A-Za-z]\w*)", line)
-        if glued is not None:
-            why = f"a product has a sign, as in {glued[1]}*{glued[2]}"
+        if re.search(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?)\s*[A-Za-z]", line):
+            why = "a product has the sign *"
         raise fault(text, f"must be a formula such as 2*sin(pi*t); {_one_line(why)}.") from None
     return _Reader(text).node(tree.body, 0)
 
@@ -170,7 +169,7 @@ def _check_characters(text: str, line: str) -> None:
         elif character not in _PUNCTUATION and not character.isalnum():
             raise fault(
                 text,
-                f"{character!a} is not in the language; "
+                f"{shown(character)} is not in the language; "
                 "it has numbers, names, + - * / **, parentheses and functions.",
             )
 
@@ -246,7 +245,8 @@ class _Reader:
             advice = _ADVICE.get(name)
             if advice is not None:
                 raise fault(self.text, f"'{name}' is not in the language: {advice}.")
-            raise fault(self.text, str(unknown_name("function", brief(name), FUNCTIONS)))
+            unknown = unknown_name("function", brief(name), FUNCTIONS, len(FUNCTIONS))
+            raise fault(self.text, str(unknown))
         wanted = 2 if name == "atan2" else 1
         if tree.keywords or len(tree.args) != wanted:
             got = len(tree.args) + len(tree.keywords)

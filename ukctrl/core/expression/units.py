@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ukctrl.core.errors import ExpressionError, unknown_name
+from ukctrl.core.expression.suggest import with_suggestion
 from ukctrl.core.expression.syntax import (
     FUNCTIONS,
     Call,
@@ -122,16 +124,36 @@ def constant(source: str | float, unit: str = "") -> float:
         ExpressionError: The text is not a constant of that unit, or its value is not finite.
     """
     if isinstance(source, str):
-        measure = _evaluate(source)
-        value = measure.value
-        if unit and measure.named:
-            _check_dimension(source, measure.dimension, unit)
+        try:
+            value = _in_text(source, unit)
+        except ExpressionError as error:
+            raise with_suggestion(error, source, lambda text: _in_text(text, unit)) from None
     else:
         value = float(source)
     if not math.isfinite(value):
         got = source if isinstance(source, str) else repr(value)
         raise ExpressionError(f"must be finite; got {got}.")
     return value
+
+
+def _in_text(text: str, unit: str) -> float:
+    """Return the value of a text, with its unit checked."""
+    measure = _evaluate(text)
+    if unit and measure.named:
+        _check_dimension(text, measure.dimension, unit)
+    return measure.value
+
+
+def without_units(text: str) -> None:
+    """Refuse a formula that no vocabulary takes, or hardly one: of units it may name degrees alone.
+
+    Raises:
+        ExpressionError: It is not in the language, or names a unit.
+    """
+    read(text)
+    for name in re.findall(r"[A-Za-z]\w*", text):
+        if name in UNITS and name != "deg":
+            raise fault(text, f"'{name}' is a unit.")
 
 
 def _evaluate(text: str) -> Measure:

@@ -7,6 +7,7 @@ is one of `ukctrl.core.files.zoo`.
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,11 @@ Kind = Literal["robots", "controllers", "scenarios"]
 KINDS: tuple[Kind, ...] = ("robots", "controllers", "scenarios")
 FILE_ENDINGS = (".toml", ".urdf", ".xml", ".mjcf", ".sdf")
 """A reference with one of these endings is a path, not a name."""
+
+MOST_FILES = 1000
+"""Of a folder with more files the first are looked at for what was meant."""
+PLANTS = ("model", "part", "lagrangian", "functions", "linkage", "particles")
+"""What a robot may be made of: one of these keys stands in every ``robot.toml``."""
 
 
 def root() -> Path:
@@ -52,12 +58,77 @@ def find(kind: Kind, reference: str | Path, beside: Path | None = None) -> Path:
         for candidate in (path, path / "robot.toml"):
             if _is_file(candidate):
                 return candidate
-        raise InputError(f"no file '{_shown(path)}'; a path is relative to the file that names it.")
+        raise InputError(f"no file '{_shown(path)}'; {_instead(kind, path, _folder(beside))}")
     for folder in _folders(kind, beside):
         path = folder / _relative(kind, text)
         if _is_file(path):
             return path
-    raise unknown_name(kind.removesuffix("s"), _shown(text, 60), names(kind, beside))
+    error = unknown_name(kind.removesuffix("s"), _shown(text, 60), names(kind, beside))
+    raise type(error)(_meant(kind, text, beside) or str(error))
+
+
+def _meant(kind: Kind, name: str, beside: Path | None) -> str:
+    """Say what there is where a name is none: a file without its ending, or another kind's name."""
+    what, shown = kind.removesuffix("s"), _shown(name, 60)
+    here = _folder(beside)
+    for folder in (here, *_folders(kind, beside)[:-1]):
+        for ending in FILE_ENDINGS if kind == "robots" else (".toml",):
+            path = folder / f"{name}{ending}"
+            if _is_file(path):
+                return (
+                    f"no {what} named '{shown}', but there is a file of that name; a file is given "
+                    f"by its path: '{_from(path, here)}'."
+                )
+        path = folder / name
+        if kind == "robots" and name not in ("", ".", "..") and _is_folder(path):
+            return f"no robot named '{shown}': {_in_folder(path, here)}"
+    for other in KINDS:
+        if other != kind and name in names(other, beside):
+            use = "; ukctrl check looks at it" if other == "robots" else ""
+            return f"no {what} named '{shown}'; that is the name of a {other[:-1]}{use}."
+    return ""
+
+
+def _instead(kind: Kind, path: Path, here: Path) -> str:
+    """Say what a path that is no file may have been meant to be."""
+    if _is_folder(path):
+        models = any(name.endswith(FILE_ENDINGS[1:]) for name in _files(path))
+        if kind == "robots" or (kind == "scenarios" and models):
+            return _in_folder(path, here)
+        return "that is a folder; name the .toml file in it."
+    if _is_folder(path.parent):
+        near = difflib.get_close_matches(path.name, _files(path.parent), n=1, cutoff=0.6)
+        if near:
+            return f"did you mean '{_from(path.with_name(near[0]), here)}'?"
+    return "a path is relative to the file that names it."
+
+
+def _in_folder(path: Path, here: Path) -> str:
+    """Say what a robot's folder lacks, and which model in it is a robot by itself."""
+    models = [name for name in _files(path) if name.endswith(FILE_ENDINGS[1:])]
+    lacks = f"the folder '{_from(path, here)}' has no robot.toml"
+    if not models:
+        return f"{lacks}, and no model that one could name."
+    return (
+        f'{lacks}. Write one with title and model = "{models[0]}", or name the model itself: '
+        f"'{_from(path / models[0], here)}'."
+    )
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the names of the files in a folder, sorted."""
+    try:
+        return sorted(path.name for path in folder.iterdir() if path.is_file())[:MOST_FILES]
+    except OSError:
+        return []
+
+
+def _from(path: Path, here: Path) -> str:
+    """Return a path as a file in a folder would write it, so that it is known as a path."""
+    try:
+        return _shown(path.relative_to(here).as_posix())
+    except ValueError:
+        return _shown(path)
 
 
 def names(kind: Kind, beside: Path | None = None) -> tuple[str, ...]:
@@ -100,6 +171,13 @@ def _relative(kind: Kind, name: str) -> Path:
 def _shown(name: str | Path, limit: int = 200) -> str:
     text = " ".join(str(name).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_file(path: Path) -> bool:

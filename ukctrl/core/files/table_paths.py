@@ -30,8 +30,9 @@ def merged(base: Table, override: Table) -> Table:
 def set_path(table: Table, key: str, value: object) -> Any:
     """Return a copy of a table with the value at a dotted path changed.
 
-    Entries of a list are named by their index, their name or frame, or a kind that no other has. A
-    law made in Python is a table of its fields.
+    Another ``kind`` replaces the table that it stands in. Entries of a list are named by their
+    index, their name or frame, or a kind that no other has. A law made in Python is a table of its
+    fields.
 
     Raises:
         InputError: The path leads through something that is no table.
@@ -54,6 +55,8 @@ def _set(node: Any, parts: Sequence[str], value: object, key: str) -> Any:
         return dc.replace(node, **{head: changed})
     if not isinstance(node, Mapping):
         raise InputError(f"'{key}' cannot be set: there is no table above '{head}'.")
+    if head == "kind" and not rest and node.get("kind", value) != value:
+        return {"kind": value}  # the settings of one kind mean nothing to another
     result: Table = dict(node)
     result[head] = _set(result.get(head, {}), rest, value, key) if rest else value
     return result

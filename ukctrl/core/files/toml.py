@@ -153,7 +153,10 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
         known = [f.name for f in dc.fields(owner)] if dc.is_dataclass(owner) else []
         name = str(detail["loc"][-1])
         shown = ", ".join(k for k in known if k != "kind")
-        return f"unknown key{near_miss(name, known)} Known: {shown or 'none'}."
+        miss = near_miss(name, known)
+        if miss == "." and (below := _below(owner, name)):
+            miss = f"; did you mean '{below}'?"
+        return f"unknown key{miss} Known: {shown or 'none'}."
     if kind in _MISSING:
         return "is missing."
     if kind == "union_tag_not_found":
@@ -177,10 +180,23 @@ def _complaint(detail: ErrorDetails, owner: Any, wanted: Any, same: Sequence[Err
         bound = "at most" if kind == "too_long" else "at least"
         count = context.get("max_length" if kind == "too_long" else "min_length")
         return f"must have {bound} {count} entr{'y' if count == 1 else 'ies'}; got {came}."
+    if kind in ("tuple_type", "list_type") and isinstance(detail["input"], Mapping):
+        key = one_line(str(detail["loc"][-1]), 60)
+        return f"must be a list; got a table. Write [[{key}]] where the file says [{key}]."
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}; got {came}."
     said = one_line(detail["msg"])
     return f"{said[:1].lower()}{said[1:]}; got {came}."
+
+
+def _below(owner: Any, name: str) -> str:
+    """Return the path of a key that stands one table further down; empty where there is none."""
+    for key in [field.name for field in dc.fields(owner)] if dc.is_dataclass(owner) else []:
+        inside = _bare(_member(owner, key))[0]
+        for table in (inside, *_union(inside)):
+            if dc.is_dataclass(table) and name in [field.name for field in dc.fields(table)]:
+                return f"{key}.{name}"
+    return ""
 
 
 def _written(value: object) -> str:

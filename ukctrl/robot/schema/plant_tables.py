@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.expression.syntax import FUNCTIONS
 from ukctrl.core.fields import Count, Formula, Listed, Number, Positive, Text, spec, written
 from ukctrl.robot.layout import identifier
 
@@ -90,11 +91,24 @@ class PlantTable:
         return self
 
 
+MEANINGS = {
+    "t": "is the time",
+    "pi": "is a number",
+    "deg": "is a degree",
+    "v": "stands before velocities, as in v.x",
+    "d": "stands before differentials, as in d.x",
+}
+"""Words of the language of formulas, which no quantity can be called."""
+
+
 def check_name(key: str, name: str) -> None:
     """Refuse a name that formulas cannot use."""
-    if identifier(name) != name:
+    usable = identifier(name)
+    if usable != name:
+        taken = MEANINGS.get(name) or ("is a function" if name in FUNCTIONS else "")
+        why = f"; in formulas '{name}' {taken}" if taken else ""
         raise InputError(
-            f"{key}: '{name}' must be a name that formulas can use, such as '{identifier(name)}'."
+            f"{key}: '{name}' must be a name that formulas can use, such as '{usable}'{why}."
         )
 
 

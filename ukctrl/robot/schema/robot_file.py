@@ -23,6 +23,7 @@ from ukctrl.core.fields import (
     spec,
 )
 from ukctrl.core.files import zoo
+from ukctrl.core.files.catalog import PLANTS
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable, Particles
 from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce, Dampings, Factors
@@ -185,11 +186,10 @@ class RobotFile(Options):
 
     @model_validator(mode="after")
     def _one_plant(self) -> RobotFile:
-        plants = ("model", "part", "lagrangian", "functions", "linkage", "particles")
-        given = [name for name in plants if getattr(self, name) is not None]
+        given = [name for name in PLANTS if getattr(self, name) is not None]
         if len(given) != 1:
             came = " and ".join(given) or "none of them"
-            raise InputError(f"needs exactly one of {', '.join(plants)}; got {came}.")
+            raise InputError(f"needs exactly one of {', '.join(PLANTS)}; got {came}.")
         if self.linkage is not None and self.elastic is not None:
             raise InputError(
                 "elastic: the joints of a [linkage] are constraints and cannot be elastic; write "

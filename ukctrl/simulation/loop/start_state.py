@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.errors import InputError, StartError, unknown_name
 from ukctrl.core.expression.units import constant
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.constraints.joints import dof_index
-from ukctrl.mechanics.start import solve_start
+from ukctrl.mechanics.start import met_elsewhere, solve_start
 from ukctrl.robot import Robot
 from ukctrl.simulation.scenario import StartState
 
@@ -37,6 +37,7 @@ def start_state(
         StartError: The constraints cannot be met from there.
     """
     home = robot.neutral if robot.home is None else robot.home
+    _refuse_degrees(start, robot)
     q = _state("q", _angles(start.q, robot), robot.coordinates, robot.coordinate_units, home)
     for block in robot.blocks:  # a rotation is given by numbers without unit: (cos, sin) or xyzw
         at = [block.iq + i for i, unit in enumerate(block.coordinate_units) if unit in ("", "1")]
@@ -55,9 +56,53 @@ def start_state(
     with blaming("start.hold"):
         held = [dof_index(robot, name) for name in start.hold]
     stack = Stack(constraints, robot)
-    solved = solve_start(stack, q, v, start.t, held, home, rank)
+    try:
+        solved = solve_start(stack, q, v, start.t, held, home, rank)
+    except StartError as error:
+        raise StartError(f"{error}{_other_start(stack, start)}") from None
     _relax(robot, start, solved.q, solved.v, np.asarray(stack.rows.A.any(axis=0)))
     return solved.q, solved.v, solved.moved(robot)
+
+
+def _other_start(stack: Stack, start: StartState) -> str:
+    """Return a start from which the constraints are met, in words; empty where none was found."""
+    robot, other = stack.robot, met_elsewhere(stack, start.t)
+    if other is None or start.hold or any(block.shape != "line" for block in robot.blocks):
+        return ""
+    rounded = np.round(other, 2)
+    try:
+        solve_start(stack, rounded, np.zeros(robot.nv), start.t)
+    except StartError:
+        return ""
+    given = ", ".join(f"{n} = {x:g}" for n, x in zip(robot.coordinates, rounded, strict=True))
+    return f" They are met from start.q = {{ {given} }}."
+
+
+def bare_angles(start: StartState, robot: Robot) -> Iterator[tuple[str, float]]:
+    """Yield the coordinates that are given more than a turn, without a unit, and by how much."""
+    named = start.q
+    if not isinstance(named, Mapping):
+        named = dict(zip(robot.coordinates, named, strict=False))
+    units = dict(zip(robot.coordinates, robot.coordinate_units, strict=True))
+    for name, value in named.items():
+        angle = units.get(name, "rad" if f"{name}_cos" in units else "") == "rad"
+        if angle and not isinstance(value, str) and abs(value) > 2.0 * math.pi:
+            yield name, float(value)
+
+
+def _refuse_degrees(start: StartState, robot: Robot) -> None:
+    """Refuse an angle of more than a turn beyond its limits, which is one in degrees."""
+    for name, value in bare_angles(start, robot):
+        if name not in robot.coordinates:
+            continue
+        at = robot.coordinates.index(name)
+        low, high = float(robot.q_lower[at]), float(robot.q_upper[at])
+        if not low <= value <= high:
+            meant = low <= math.radians(value) <= high
+            write = f'; for degrees write "{value:g}*deg"' if meant else ""
+            raise InputError(
+                f"start.q.{name}: must be within {low:g} and {high:g} rad; got {value:g}{write}."
+            )
 
 
 def _relax(

@@ -8,10 +8,11 @@ tables, so that ``--set``, `Scenario.replace` and a study's columns share one pa
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
+from ukctrl.control import AnyController
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.controller import Controller
 from ukctrl.control.feedback.feedback import Feedback
@@ -58,6 +59,8 @@ def completed(
         else:
             with blaming(label):
                 table = set_path(table, key, value)
+                for earlier, what in _said_before(changes, key):
+                    table = set_path(table, earlier, what)
     _resolve_controller(table, path, label)  # a change may have named another card
     controller = table.get("controller")
     if isinstance(controller, dict):
@@ -74,6 +77,16 @@ def completed(
     if trust:
         _load_trusted_robot(table, path, label)
     return table
+
+
+def _said_before(changes: Mapping[str, object], key: str) -> Iterator[tuple[str, object]]:
+    """Yield the changes before one of a ``kind`` that reach into the table that it replaces."""
+    table, _, last = key.rpartition(".")
+    for earlier, value in changes.items():
+        if earlier == key or last != "kind":
+            return
+        if earlier.startswith(f"{table}."):
+            yield earlier, value
 
 
 def _open_robots(table: Table, changes: Mapping[str, object]) -> None:
@@ -115,6 +128,7 @@ def _load_trusted_robot(table: Table, path: Path, label: str) -> None:
 def _resolve_controller(table: Table, path: Path, label: str) -> None:
     controller = table.get("controller")
     if isinstance(controller, dict):
+        _refuse_card_as_kind(controller, path, label)
         table["controller"] = _resolve_modes(resolve_card(controller, path, label), path, label)
     elif controller is not None and not isinstance(controller, Controller):
         use = controller if isinstance(controller, str) else "servo-baumgarte"
@@ -122,6 +136,15 @@ def _resolve_controller(table: Table, path: Path, label: str) -> None:
             f"{label}: controller: must be a table, such as {{ use = '{use}' }}; "
             f"got {written(controller)}."
         )
+
+
+def _refuse_card_as_kind(controller: Table, path: Path, label: str) -> None:
+    """Refuse the name of a card where a kind of law belongs."""
+    kind = controller.get("kind")
+    cards = catalog.names("controllers", path)
+    kinds = {law.kind for law in get_args(get_args(AnyController)[0])}
+    if isinstance(kind, str) and kind in cards and kind not in kinds:
+        raise InputError(f"{label}: controller.kind: '{kind}' is a card; write use = '{kind}'.")
 
 
 def _resolve_modes(controller: Table, path: Path, label: str) -> Table:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ukctrl.control.controller import Controller
-from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
 from ukctrl.simulation.effects import Mismatch
+from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -20,7 +21,7 @@ from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.comparison.comparison import Comparison
-from ukctrl.studies.comparison.entry import Entry
+from ukctrl.studies.comparison.entry import AS_WRITTEN, Entry, not_taken_over
 from ukctrl.studies.comparison.fairness import Conditions
 from ukctrl.studies.tuning import Budget, Journal, Tuning, tune_all
 from ukctrl.studies.tuning.plants import mismatches, with_mismatch
@@ -33,7 +34,7 @@ MOST_REPEATS = 100_000
 
 def compare(
     scenario: Scenario,
-    controllers: Sequence[str | Controller | Entry],
+    controllers: Sequence[str | Controller | Entry] | None = None,
     *,
     repeats: int | None = None,
     mismatch: Sequence[float] = (),
@@ -48,9 +49,10 @@ def compare(
     """Run several controllers on the same plant, start, timing, effects and seeds.
 
     Args:
-        scenario: What all of them run; its own controller does not take part.
+        scenario: What all of them run.
         controllers: Names of cards, controllers, or entries with a name and a belief of their own,
-            also as text: ``"light=servo-baumgarte{believed.mass_scale=0.8}"``.
+            also as text: ``"light=servo-baumgarte{believed.mass_scale=0.8}"``; ``"own"`` is the
+            scenario's own. Absent: that, and the cards of `suited`.
         repeats: Runs of each; the first has the scenario's seed, the others seeds made of it, the
             same for all. Absent: 1, or 10 with ``mismatch``. A scenario without chance runs once.
         mismatch: Levels at which to repeat everything with a true robot whose parameters are off by
@@ -76,6 +78,8 @@ def compare(
         MachineFailure: The machine failed twice at some runs before there was anything to compare.
             Afterwards `conditions` of the comparison tell, which is of the other runs.
     """
+    if controllers is None:
+        controllers = suited(scenario, beside=beside, trust=trust)
     asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
     with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
@@ -131,8 +135,45 @@ def _compared(
         stopped=stopped,
         failure=failure,
         levels=tuple(plan.levels),
+        dropped=_dropped(scenario, variants),
     )
     return _summed_up(variants, outcomes, tunings, conditions)
+
+
+def _dropped(scenario: Scenario, variants: Mapping[str, Scenario]) -> dict[str, tuple[str, ...]]:
+    """Return which settings of the scenario's own controller each entry does not take over."""
+    found = {
+        name: tuple(not_taken_over(scenario.controller, variant.controller))
+        for name, variant in variants.items()
+    }
+    return {name: settings for name, settings in found.items() if settings}
+
+
+CARDS = (
+    "servo-baumgarte", "servo-pid", "computed-torque", "operational-space", "pd-gravity",
+    "io-linearisation", "elastic-tracking", "feedforward-flat",
+)  # fmt: skip
+"""One card of each way to follow a task, in the order in which they are tried."""
+MOST_CARDS = 3
+"""So many of them are compared with the scenario's own."""
+
+
+def suited(scenario: Scenario, *, beside: Path | None = None, trust: bool = False) -> list[str]:
+    """Return ``own`` and the cards that can take a first step of a scenario, another law each."""
+    names = [AS_WRITTEN]
+    for card in CARDS if scenario.servo else ():
+        if len(names) > MOST_CARDS:
+            break
+        try:
+            variant = Entry(controller=card).apply(scenario, beside=beside, trust=trust)
+            loop = Loop(variant)
+            loop.truth.move(loop.t0, loop.state.q, loop.state.v)
+            loop.command(loop.t0, *loop.state)
+        except (UkctrlError, ArithmeticError):
+            continue
+        if variant.controller != scenario.controller:
+            names.append(card)
+    return names
 
 
 def variants_of(

@@ -147,6 +147,7 @@ class Comparison:
             *words.failures(self.runs),
             *words.disbeliefs(beliefs),
             *words.cautions(self.conditions, self._done, self.facts, self.tunings),
+            *words.about_dropped(self.conditions.dropped),
             *([words.about_mismatch(self.robustness)] if self.robustness is not None else []),
             *(
                 words.about(row, self.runs)

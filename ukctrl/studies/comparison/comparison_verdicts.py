@@ -137,6 +137,13 @@ def _ranked(row: Row, ranked: Sequence[str]) -> str:
     return f"{'; '.join(parts)}."
 
 
+def about_dropped(dropped: Mapping[str, tuple[str, ...]]) -> Iterator[Verdict]:
+    """Yield which settings of the scenario's own controller each entry did not take over."""
+    for name, settings in dropped.items():
+        text = f"'{name}' does not take over what the scenario sets: {'; '.join(settings)}."
+        yield Verdict("note", "own settings", text)
+
+
 def about_mismatch(robustness: Robustness) -> Verdict:
     """Return what happens at the largest mismatch, and who did not stand it."""
     row = robustness.rows[-1]

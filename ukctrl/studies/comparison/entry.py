@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses as dc
 import itertools
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from ukctrl.control.controller import Controller, law_name
@@ -13,6 +13,8 @@ from ukctrl.core.errors import InputError, near_miss
 from ukctrl.core.files.table_paths import parse_value, split_list
 from ukctrl.simulation.scenario import Scenario
 
+AS_WRITTEN = "own"
+"""The entry that is the scenario's own controller."""
 OWN = ("controller", "believed")
 """Parts of a scenario that belong to a controller; the others are the same for all."""
 
@@ -26,7 +28,10 @@ class Entry:
         servo-baumgarte
         servo-baumgarte{believed.mass_scale=0.8}
         light=servo-baumgarte{believed.mass_scale=0.8, controller.feedback.alpha=40}
+        own
+        damped=own{controller.allocation.null_space.gain=2}
 
+    ``own`` is the scenario's own controller, as written.
     The changes are paths and values as after `--set`. They reach into `controller` and
     `believed` alone: everything else is the same for all.
     """
@@ -89,13 +94,17 @@ class Entry:
             InputError: There is no such card, or the changes do not fit.
         """
         use = self.controller
+        if use == AS_WRITTEN:
+            return scenario.replace(dict(self.changes), beside=beside, trust=trust)
         value = {"use": use} if isinstance(use, str) else use
         changed: dict[str, object] = {"controller": value, **self.changes}
         return scenario.replace(changed, beside=beside, trust=trust)
 
     def called(self, variant: Scenario) -> str:
         """Return what it is called, given the scenario with it."""
-        return self.name or law_name(variant.controller)
+        return self.name or (
+            AS_WRITTEN if self.controller == AS_WRITTEN else law_name(variant.controller)
+        )
 
     def renamed(self, name: str, taken: Container[str]) -> str:
         """Return how this entry is written with a name of its own.
@@ -113,6 +122,44 @@ class Entry:
 
     def _spelt(self) -> str:
         return self.controller if isinstance(self.controller, str) else law_name(self.controller)
+
+
+LABELS = ("name", "title", "source")
+"""What a card says of itself."""
+
+
+def not_taken_over(own: object, other: object, path: str = "controller") -> Iterator[str]:
+    """Yield the settings of one controller that another has not, or has otherwise.
+
+    What a law of another kind needs besides is its own affair: told are settings that both have,
+    and those that may be left out and are there, such as ``allocation.null_space``.
+
+    Args:
+        own: The scenario's own controller, or a part of it.
+        other: What stands there in the other one; None where it has no such part.
+        path: Where that is.
+    """
+    if not dc.is_dataclass(own):
+        return
+    alike = type(own) is type(other)
+    for field in dc.fields(own):
+        value, place = getattr(own, field.name), f"{path}.{field.name}"
+        there = getattr(other, field.name, None)
+        if field.name in ("kind", *LABELS) or value == there:
+            continue
+        usual = None if field.default is dc.MISSING else field.default
+        if dc.is_dataclass(value) and (dc.is_dataclass(there) or field.default is not None):
+            yield from not_taken_over(value, there, place)
+        elif alike or (field.default is not dc.MISSING and value != usual):
+            yield f"{place} = {_said(value)}"
+
+
+def _said(value: object) -> str:
+    """Return a setting as a file would write it, in short."""
+    if not dc.is_dataclass(value):
+        return _inline(value)
+    inside = [f"{field.name} = {_inline(getattr(value, field.name))}" for field in dc.fields(value)]
+    return f"{{ {', '.join(inside)} }}"
 
 
 def _inline(value: object) -> str:

@@ -72,6 +72,8 @@ class Conditions(NamedTuple):
     """At which runs the machine has failed, so that they are missing."""
     levels: tuple[float, ...] = ()
     """The levels of mismatch that were asked for, without 0."""
+    dropped: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Settings of the scenario's own controller that entries did not take over, by their names."""
 
     @property
     def whole(self) -> bool:

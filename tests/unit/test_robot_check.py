@@ -1,0 +1,151 @@
+"""`ukctrl check` of a robot: what its file holds, lacks and gets wrong, and a first scenario."""
+
+import json
+
+import pytest
+
+from ukctrl import Scenario, check, simulate
+from ukctrl.analysis.check.robot_check import check_robot
+from ukctrl.cli import main
+from ukctrl.core.files import catalog
+
+QUICK = ("acrobot", "crane_planar", "five_bar", "floating_arm", "panda", "three_rrr", "two_link")
+"""An underactuated robot, formulas, a closed linkage, a floating base, arms, closed chains."""
+
+
+def urdf(*, limit="lower='-3' upper='3' velocity='5' effort='20'", mass=1.0, inertia=0.01, com=0.2):
+    """Two links of 0.4 m; what is given belongs to the second."""
+
+    def link(name, mass, inertia, com):
+        moments = " ".join(f"i{axis}{axis}='{inertia}'" for axis in "xyz")
+        return (
+            f"<link name='{name}'><inertial><origin xyz='{com} 0 0'/><mass value='{mass}'/>"
+            f"<inertia {moments} ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        )
+
+    def joint(name, parent, child, x, limit):
+        return (
+            f"<joint name='{name}' type='revolute'><parent link='{parent}'/><child link='{child}'/>"
+            f"<origin xyz='{x} 0 0'/><axis xyz='0 1 0'/><limit {limit}/></joint>"
+        )
+
+    good = "lower='-3' upper='3' velocity='5' effort='20'"
+    return (
+        "<robot name='two'><link name='base'/>"
+        + link("l1", 1.0, 0.013, 0.2)
+        + link("l2", mass, inertia, com)
+        + joint("j1", "base", "l1", 0, good)
+        + joint("j2", "l1", "l2", 0.4, limit)
+        + "</robot>"
+    )
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """Write a model file into an empty working folder; return its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text):
+        (tmp_path / "two.urdf").write_text(text, encoding="utf-8")
+        return "two.urdf"
+
+    return write
+
+
+def first_of(name):
+    found = check_robot(name)
+    scenario = Scenario.from_toml(found.scenario)
+    assert check(scenario).ok, found.scenario
+    return found, scenario
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_scenario_to_write_next_is_ready(name):
+    first_of(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", catalog.names("robots"))
+def test_the_scenario_to_write_next_runs_of_every_robot(name):
+    _, scenario = first_of(name)
+    assert simulate(scenario).status == "completed"
+
+
+def test_a_sound_model_has_nothing_odd_and_its_facts_are_those_of_the_file(model):
+    found = check_robot(model(urdf()))
+    assert [finding for finding in found.findings if finding.level != "note"] == []
+    second = found.joints[1]
+    assert (second.lower, second.upper, second.fastest, second.effort) == (-3.0, 3.0, 5.0, 20.0)
+    assert second.motors == ("j2",)
+    assert second.mass == 1.0
+    assert second.moments == pytest.approx((0.01, 0.01, 0.01))
+    assert found.mass == 2.0
+
+
+@pytest.mark.parametrize(
+    ("slip", "code", "words"),
+    [
+        ({"limit": "lower='-170' upper='170' velocity='5' effort='9'"}, "wide_range", "degrees"),
+        ({"limit": "lower='-3' upper='3' velocity='180' effort='9'"}, "fast_joint", "degrees per"),
+        ({"com": 200.0}, "far_mass", "millimetres"),
+        ({"inertia": 13000.0}, "large_inertia", "kg mm^2"),
+    ],
+)
+def test_numbers_in_another_unit_are_told_with_the_joint(model, slip, code, words):
+    found = check_robot(model(urdf(**slip)))
+    told = [finding for finding in found.findings if finding.code == code]
+    assert [finding.subject for finding in told] == ["j2"]
+    assert words in told[0].message
+
+
+def test_what_a_file_leaves_out_is_told_with_where_to_write_it(model):
+    found = check_robot(model(urdf(limit="velocity='0' effort='0'")))
+    missing = " ".join(found.missing)
+    assert "no torque limit of 'j2'" in missing
+    assert "[[actuator]] limit" in missing
+    assert "no speed limit of 'j2'" in missing
+    assert "no damping or friction at any joint" in missing
+
+
+def test_one_inertia_for_bodies_of_different_mass_is_told(model):
+    text = urdf(mass=3.0, inertia=0.013)
+    third = urdf(mass=5.0, inertia=0.013)
+    body = third[third.index("<link name='l2'>") : third.index("<joint")]
+    joint = text[text.index("<joint name='j2'") : text.index("</robot>")]
+    more = body.replace("'l2'", "'l3'") + joint.replace("'j2'", "'j3'").replace(
+        "'l2'", "'l3'"
+    ).replace("'l1'", "'l2'")
+    found = check_robot(model(text.replace("</robot>", f"{more}</robot>")))
+    assert "same_inertia" in [finding.code for finding in found.findings]
+
+
+@pytest.mark.parametrize("name", ["two.urdf", "robots/two", "robots/two/robot.toml", "ur5"])
+def test_the_command_takes_model_files_folders_and_names(name, model, tmp_path, capsys):
+    model(urdf())
+    (tmp_path / "robots" / "two").mkdir(parents=True)
+    table = 'title = "Two"\nmodel = "../../two.urdf"\n'
+    (tmp_path / "robots" / "two" / "robot.toml").write_text(table, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(("check", name))
+    out = capsys.readouterr().out
+    assert not ended.value.code
+    assert "nothing odd" in out
+    assert "save this as first.toml" in out
+
+
+def test_json_has_all_of_it_and_a_broken_model_says_why_in_one_line(model, capsys):
+    with pytest.raises(SystemExit):
+        main(("check", model(urdf()), "--json"))
+    assert json.loads(capsys.readouterr().out)["joints"][1]["name"] == "j2"
+    with pytest.raises(SystemExit) as ended:
+        main(("check", model(urdf(mass=-1.0))))
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert "the mass of 'l2' must not be negative; got -1.0." in told.err
+
+
+def test_what_goes_with_a_scenario_is_refused_of_a_robot(model, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(("check", model(urdf()), "-c", "lqr"))
+    assert ended.value.code == 2
+    assert "--controller goes with a scenario; 'two.urdf' is a robot." in capsys.readouterr().err

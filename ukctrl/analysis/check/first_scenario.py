@@ -1,0 +1,112 @@
+"""A first scenario with a robot: a small move of what its motors move, as a file holds it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from ukctrl.analysis.check.check import check
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import StartError, UkctrlError
+from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.mechanics.start import met_elsewhere, solve_start
+from ukctrl.robot import Robot
+from ukctrl.robot.layout import Block
+from ukctrl.simulation.scenario import Scenario
+
+STEP = {"rad/s": 0.2, "m/s": 0.05}
+"""How far the first motion goes [rad or m], by the unit of the velocity."""
+SIZES = (1.0, 0.1)
+"""The parts of that which are tried: a closed chain may have little room."""
+
+
+def home(robot: Robot) -> Vector:
+    """Return where the robot begins: at home, or at zero where its limits allow it."""
+    if robot.home is not None:
+        return robot.home
+    q = np.array(robot.neutral)
+    outside = (q < robot.q_lower) | (q > robot.q_upper)
+    both = outside & np.isfinite(robot.q_lower) & np.isfinite(robot.q_upper)
+    q[outside] = np.clip(q, robot.q_lower, robot.q_upper)[outside]
+    q[both] = 0.5 * (robot.q_lower[both] + robot.q_upper[both])
+    return q
+
+
+def closed(robot: Robot, q: Vector) -> Vector:
+    """Return the nearest configuration that keeps the passive constraints; where none is near, one
+    from elsewhere, and at last the given one.
+    """
+    stack = Stack(passive_constraints(robot), robot)
+    try:
+        return solve_start(stack, q, np.zeros(robot.nv)).q
+    except StartError:
+        other = met_elsewhere(stack)
+        return q if other is None else other
+
+
+def first_scenario(robot: Robot, reference: str, q: Vector, dynamics: Dynamics) -> str:
+    """Return a scenario that moves what motors can move; or one of free motion."""
+    for size in SIZES:
+        text = _joint_motion(robot, reference, q, dynamics, size)
+        try:
+            if check(Scenario.from_toml(text, base=Path.cwd())).ok:
+                return text
+        except (UkctrlError, ArithmeticError):
+            break  # whatever its size
+    return _head(robot, reference, "moves freely", q) + "timing = { duration = 1.0 }   # [s]\n"
+
+
+def _head(robot: Robot, reference: str, does: str, q: Vector) -> str:
+    solve = "start.solve = true\n" if robot.passive else ""
+    at_home = home(robot)
+    places = "".join(
+        f"start.q.{block.dofs[0]} = {_angle(block, q):.6g}\n"
+        for block in robot.blocks
+        if block.nv == 1 and (robot.home is None or not np.allclose(q, at_home))
+        if _angle(block, q)
+    )
+    return f'title = "{robot.name} {does}"\nrobot = "{reference}"\n{solve}{places}'
+
+
+def _joint_motion(robot: Robot, reference: str, q: Vector, dynamics: Dynamics, size: float) -> str:
+    """Return the text of a scenario in which as many joints as are free make a small move."""
+    B = np.abs(dynamics.snapshot.B)
+    lone = [block for block in robot.blocks if block.nv == 1]
+    lone.sort(key=lambda block: not B[block.iv].any())  # those with a motor of their own first
+    chosen: list[Block] = []
+    for block in lone:  # those that the motors move independently of each other
+        rows = np.array([dynamics.G[each.iv] for each in (*chosen, block)])
+        if rows.size and np.linalg.matrix_rank(rows, tol=1e-6 * np.abs(rows).max()) == len(rows):
+            chosen.append(block)
+    chosen.sort(key=lambda block: block.iv)
+    begin = [_angle(block, q) for block in chosen]
+    goals = [_goal(robot, block, at, size) for block, at in zip(chosen, begin, strict=True)]
+    names = ", ".join(f'"{block.dofs[0]}"' for block in chosen)
+    points = ", ".join(f"[{', '.join(f'{x:.6g}' for x in row)}]" for row in (begin, goals))
+    return (
+        _head(robot, reference, "makes a small move", q)
+        + 'controller = { use = "servo-baumgarte" }\ntiming = { duration = 2.0 }   # [s]\n\n'
+        + f'[[servo]]\nkind = "joint_follows"\njoints = [{names}]\n'
+        + f'path = {{ kind = "min_jerk", times = [0.0, 1.5], points = [{points}] }}\n'
+    )
+
+
+def _angle(block: Block, q: Vector) -> float:
+    """Return where a joint of one freedom stands [rad or m], rounded as it is written."""
+    if block.nq == 2:
+        return float(f"{math.atan2(q[block.iq + 1], q[block.iq]):.6g}")
+    return float(f"{q[block.iq]:.6g}")
+
+
+def _goal(robot: Robot, block: Block, at: float, size: float) -> float:
+    """Return where a small move ends, within the limits."""
+    step = size * STEP.get(robot.dof_units[block.iv], 0.1)
+    upper, lower = robot.q_upper[block.iq], robot.q_lower[block.iq]
+    if block.nq == 2:
+        return at + step
+    if at + step <= upper:
+        return at + step
+    return max(at - step, float(lower))

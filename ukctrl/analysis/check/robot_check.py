@@ -1,0 +1,234 @@
+"""A robot before there is a task: what it is made of, what its file lacks or gets wrong, what next.
+
+For a model file that somebody has found or exported. What `Robot.load` finds is part of it; numbers
+that are possible but unlikely, such as degrees where radians belong, are told here alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ukctrl.analysis.check.first_scenario import closed, first_scenario, home
+from ukctrl.core.errors import ModelError, quoted
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot import Finding, Robot
+from ukctrl.simulation.result.plain_files import finite_or_none
+
+MOST_TURNS = 20.0
+"""A joint with a wider range has its limits in degrees, most likely [rad]."""
+FASTEST = 60.0
+"""A joint that is faster has its limit in degrees, most likely [rad/s]."""
+LARGEST_ROBOT = 100.0
+"""A robot that is longer is in millimetres, most likely [m]."""
+BEYOND = 3.0
+"""A centre of mass, or a radius of gyration, that is so many times longer than the whole robot has
+another unit."""
+ALIKE = 3
+"""So many bodies of different mass with the same inertia have one that was never worked out."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class Joint:
+    """What a file says of one freedom."""
+
+    name: str
+    unit: str
+    """Of its velocity."""
+    lower: float
+    upper: float
+    fastest: float
+    """Largest speed [unit]; infinite where the file gives none."""
+    motors: tuple[str, ...]
+    effort: float
+    """Largest input of its motor [N m or N]; infinite where it has none, or several."""
+    mass: float
+    """Mass that it carries directly [kg]; NaN where the plant has no bodies."""
+    moments: tuple[float, ...]
+    """Principal moments of that about its centre of mass [kg m^2]; none without bodies."""
+
+
+@dc.dataclass(frozen=True, kw_only=True)
+class RobotCheck:
+    """What `check_robot` finds."""
+
+    robot: str
+    freedoms: int
+    mobility: int
+    """Freedoms that the passive constraints leave, at its home."""
+    mass: float
+    """Of all that moves [kg]; NaN where the plant has no bodies."""
+    joints: tuple[Joint, ...]
+    frames: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    """What its file gets wrong, and how it was read."""
+    missing: tuple[str, ...]
+    """What its file leaves out."""
+    scenario: str
+    """A first scenario, as a file holds it; it was tried."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data for programs."""
+        table = {**dc.asdict(self), "findings": [each._asdict() for each in self.findings]}
+        plain: dict[str, Any] = finite_or_none(table)
+        return plain
+
+
+def check_robot(reference: str | Path, *, trust: bool = False) -> RobotCheck:
+    """Look at a robot without a task.
+
+    Args:
+        reference: Its name, or its model file or ``robot.toml``.
+        trust: Whether Python code that its file names may run.
+
+    Raises:
+        InputError: It is no robot; of a model that cannot be used the message says why.
+    """
+    robot = Robot.load(reference, trust=trust)
+    dynamics = Dynamics(robot)
+    q = closed(robot, home(robot))
+    dynamics.move(0.0, q, np.zeros(robot.nv))
+    joints = tuple(_joints(robot))
+    return RobotCheck(
+        robot=robot.name,
+        freedoms=robot.nv,
+        mobility=robot.nv - dynamics.passive_rank,
+        mass=float(sum(joint.mass for joint in joints)) if joints else math.nan,
+        joints=joints,
+        frames=tuple(name for name in robot.frames if name != "world"),
+        findings=(*robot.audit, *_unlikely(robot, joints)),
+        missing=tuple(_missing(robot, joints)),
+        scenario=first_scenario(robot, str(reference), q, dynamics),
+    )
+
+
+def _joints(robot: Robot) -> Iterator[Joint]:
+    B = np.abs(robot.snapshot(home(robot)).B)
+    bodies = _bodies(robot)
+    for block in robot.blocks:
+        for i, name in enumerate(block.dofs):
+            pushed = np.flatnonzero(B[block.iv + i] > 0.0).tolist()
+            lone = block.shape == "line"
+            mass, moments = bodies.get(block.name, (math.nan, ())) if i == 0 else (0.0, ())
+            yield Joint(
+                name=name,
+                unit=robot.dof_units[block.iv + i],
+                lower=float(robot.q_lower[block.iq + i]) if lone else -math.inf,
+                upper=float(robot.q_upper[block.iq + i]) if lone else math.inf,
+                fastest=float(robot.velocity_limit[block.iv + i]),
+                motors=tuple(robot.actuators[k] for k in pushed),
+                effort=float(robot.effort_limit[pushed[0]]) if len(pushed) == 1 else math.inf,
+                mass=mass,
+                moments=moments,
+            )
+
+
+def _bodies(robot: Robot) -> dict[str, tuple[float, tuple[float, ...]]]:
+    """Return mass and principal moments of what each joint carries; none of plants of formulas."""
+    try:
+        inertias = robot.model.inertias
+    except ModelError:
+        return {}
+    return {
+        block.name: (
+            float(inertias[block.joint].mass),
+            tuple(np.linalg.eigvalsh(np.array(inertias[block.joint].inertia)).tolist()),
+        )
+        for block in robot.blocks
+        if block.joint < len(inertias)
+    }
+
+
+def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
+    """Name numbers that are possible, and hardly meant."""
+    for joint in joints:
+        wide = joint.upper - joint.lower
+        if joint.unit == "rad/s" and MOST_TURNS < wide < math.inf:
+            text = (
+                f"joint '{joint.name}' turns from {joint.lower:g} to {joint.upper:g} rad, "
+                f"{wide / (2.0 * math.pi):.3g} times around; are these degrees? Write radians."
+            )
+            yield Finding("warning", "wide_range", joint.name, text)
+        if joint.unit == "rad/s" and FASTEST < joint.fastest < math.inf:
+            text = (
+                f"joint '{joint.name}' may turn at {joint.fastest:g} rad/s; are these degrees per "
+                "second? Write radians per second."
+            )
+            yield Finding("warning", "fast_joint", joint.name, text)
+    try:
+        model = robot.model
+    except ModelError:
+        return
+    size = float(sum(np.linalg.norm(place.translation) for place in model.jointPlacements))
+    if size > LARGEST_ROBOT:
+        text = f"the joints are {size:.3g} m apart in all; are these millimetres? Write metres."
+        yield Finding("warning", "huge_robot", robot.name, text)
+    if size > 0.0:
+        yield from _unlikely_bodies(robot, BEYOND * size)
+    placeholders = Counter(
+        tuple(round(moment, 12) for moment in joint.moments) for joint in joints if joint.mass > 0.0
+    )
+    for moments, count in placeholders.items():
+        masses = {
+            joint.mass
+            for joint in joints
+            if joint.moments and np.allclose(joint.moments, moments, rtol=0.0, atol=1e-12)
+        }
+        if count >= ALIKE and len(masses) > 1:
+            text = (
+                f"{count} bodies of different mass have the same moments of inertia "
+                f"({', '.join(f'{moment:.3g}' for moment in moments)} kg m^2), as where nobody "
+                "has worked them out. Take them from the drawing or the maker."
+            )
+            yield Finding("warning", "same_inertia", robot.name, text)
+
+
+def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
+    for block in robot.blocks:
+        if block.joint >= len(robot.model.inertias):
+            continue
+        body = robot.model.inertias[block.joint]
+        away = float(np.linalg.norm(body.lever))
+        if body.mass > 0.0 and away > far:
+            text = (
+                f"the centre of mass beyond joint '{block.name}' is {away:.3g} m away from it, "
+                "far outside the robot; is it in millimetres? Write metres."
+            )
+            yield Finding("warning", "far_mass", block.name, text)
+        moment = float(np.linalg.eigvalsh(np.array(body.inertia))[-1])
+        radius = math.sqrt(moment / body.mass) if body.mass > 0.0 else 0.0
+        if radius > far:
+            text = (
+                f"the inertia beyond joint '{block.name}', {moment:.3g} kg m^2 for {body.mass:.3g} "
+                f"kg, is that of a body {radius:.3g} m around; is it in kg mm^2 or g mm^2? Write "
+                "kg m^2."
+            )
+            yield Finding("warning", "large_inertia", block.name, text)
+
+
+def _missing(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[str]:
+    """Yield what the file leaves out, with where to write it."""
+    driven = [joint for joint in joints if len(joint.motors) == 1]
+    for what, without, where in (
+        ("torque limit", [j.name for j in driven if math.isinf(j.effort)], "[[actuator]] limit"),
+        ("speed limit", [j.name for j in driven if math.isinf(j.fastest)], "[[limit]] velocity"),
+        (
+            "range",
+            [j.name for j in driven if math.isinf(j.lower) and math.isinf(j.upper)],
+            "[[limit]] lower and upper",
+        ),
+    ):
+        if without:
+            which = "any motor" if len(without) == len(driven) else quoted(without)
+            yield f"no {what} of {which}: write it in the model file, or as {where} in robot.toml."
+    if not robot.actuators:
+        yield "no motor at all: list them as [[actuator]] in robot.toml."
+    lossy = np.any(robot.structure.damping) or np.any(robot.structure.friction)
+    if not (lossy or robot.forces.terms):
+        yield "no damping or friction at any joint: it moves without loss."
