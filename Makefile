@@ -23,7 +23,7 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test lint type fast slow portable truth fuzz kill docs bench peers clean
+.PHONY: help demo test lint type fast slow portable truth fuzz kill mutants docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ truth: $(STAMP) ## random robots beside dense equations of fifty digits: motions
 # Further: make kill ONLY="--only tune --share 0.1".
 kill: $(STAMP) ## kills, rivals, small disks and cold caches, after which nothing may be lost, repeated or mixed
 	$(BIN)/python tests/hostile/kill.py $(ONLY)
+
+# Further: make mutants FAULTS="--count 40 --package reports".
+mutants: $(STAMP) ## faults put into the library one at a time, which the tests must find
+	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(FAULTS)
 
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/mkdocs --quiet build --strict

@@ -1,8 +1,8 @@
 """Faults put into the library one at a time, and whether the tests notice.
 
-    python tests/mutants/mutants.py                        # 200 faults, some hours
-    python tests/mutants/mutants.py --count 40 --seed 7 --package reports
-    python tests/mutants/mutants.py --again 7:reports:3    # one of them, with what the tests say
+    python -m tests.mutants.mutants                        # 200 faults, some hours
+    python -m tests.mutants.mutants --count 40 --seed 7 --package reports
+    python -m tests.mutants.mutants --again 7:reports:3    # one of them, with what the tests say
 
 It first runs the fast tests once and keeps which of them reach which line (`out/mutants`). A fault
 is then tried on the tests that reach its line, the quickest first, in a copy of the project. It is
