@@ -172,6 +172,7 @@ CASES = {
     "propellers that cannot carry the body": Broken(
         "quadrotor-attitude", {"effect": [{"kind": "saturation", "limit": 1.15}]},
         "warnings", r"motor 'thrust2' needs 1\.4\d+ N .* limit of 1\.15, first at t = 0 s",
+        None,  # it tumbles down with its motors at their limits
     ),
     "a bench that gives less than the motors": Broken(
         "three-rrr", {"effect": [{"kind": "saturation", "limit": 0.3}]},
@@ -313,10 +314,10 @@ CASES = {
     ),
     "links behind springs under a law for rigid joints": Broken(
         "panda-elastic", PLAIN, "problems",
-        r"row 'tool\.x': its relative degree is 4.*use kind = \"elastic_linearisation\"",
+        r"rows 'tool\.x', .* their relative degree is 4.*use kind = \"elastic_linearisation\"",
     ),
     "sideways, where propellers have no grip": Broken(
-        "quadrotor-lemniscate", PLAIN, "problems", r"no motor accelerates row 'body\.x'"
+        "quadrotor-lemniscate", PLAIN, "problems", r"no motor accelerates rows 'body\.x', 'body\.y'"
     ),
     "a start with its closure broken": Broken(
         "coordinated-arms",

@@ -456,7 +456,7 @@ def test_a_scenario_refuses_effects_that_contradict_each_other_or_its_timing():
 
 def test_the_bench_of_the_catalogue_completes_and_its_report_shows_what_was_in_between(tmp_path):
     from ukctrl.reports import plot
-    from ukctrl.simulation import verdicts
+    from ukctrl.simulation.result import verdicts
 
     run = simulate(Scenario.load("scara-helix-bench", {"timing.duration": 0.1}))
     assert run.status == "completed"

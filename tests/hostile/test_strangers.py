@@ -188,7 +188,7 @@ def test_a_file_that_cannot_be_written_whole_is_told_in_one_line(warm, kilobytes
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )  # fmt: skip
     refused(done, "cannot write the ", "File too large")
-    left = sorted(path.name for path in (tmp_path / "out").iterdir())
+    left = sorted(path.name for path in (tmp_path / "out").glob("*"))
     assert not [name for name in left if name.startswith(".")]
     if "result.nc" in left:
         assert Result.load(tmp_path / "out").status == "completed"

@@ -34,7 +34,7 @@ from tests.mutants.reached import Reached, record
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "out" / "mutants"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", re.MULTILINE)
-ROUNDS = (5.0, 60.0, 600.0)
+ROUNDS = (5.0, 40.0, 200.0)
 """Seconds of tests that are tried together: few find most, so the quickest go first."""
 SLOWER, START = 8.0, 240.0
 """Tests that take so many times what they took, and so much beside [s], hang: what is compiled may

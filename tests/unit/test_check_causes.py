@@ -44,6 +44,7 @@ def checked(tmp_path, monkeypatch, capfd):
     """Run ``ukctrl check`` on the arm or a scenario of the catalogue; return what it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "1000")  # a sentence, a line
     (tmp_path / "arm.urdf").write_text(arm_urdf(), encoding="utf-8")
     (tmp_path / "arm.toml").write_text(ARM, encoding="utf-8")
 
