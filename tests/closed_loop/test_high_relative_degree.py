@@ -390,7 +390,7 @@ title = "links behind springs"
 robot = "flexible_joint_arm"
 start = {{ q = {{}}, springs = "loaded" }}
 controller.use = "{card}"
-timing = {{ duration = 0.4, sample = 0.01 }}
+timing = {{ duration = 0.2, sample = 0.01 }}
 [[servo]]
 kind = "joint_follows"
 joints = ["q2", "q4"]
@@ -415,8 +415,8 @@ def test_links_behind_springs_are_flat_outputs_and_planning_tells_how_far_it_is(
     run = simulate(elastic("feedforward-flat"), planning=lambda *reached: told.append(reached))
     assert run.status == "completed"
     assert np.abs(run["phi"]).max() < 1e-6  # nothing brings an error back
-    assert {whole for _, whole in told} == {0.4}
-    assert told[-1][0] == pytest.approx(0.4)
+    assert {whole for _, whole in told} == {0.2}
+    assert told[-1][0] == pytest.approx(0.2)
     assert len({reached for reached, _ in told}) > 10
 
 

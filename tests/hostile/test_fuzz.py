@@ -1,4 +1,4 @@
-"""A minute of `make fuzz`, with inputs of its own: none runs, crashes, hangs or shows anything."""
+"""Half a minute of `make fuzz`, with inputs of its own: none runs, crashes, hangs or tells secrets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ FUZZ = Path(__file__).with_name("fuzz.py")
 
 
 def test_strange_input_is_answered_in_one_line_and_runs_nothing():
-    words = [sys.executable, FUZZ, "--count", "50", "--seed", "2026", "--jobs", "1"]
+    words = [sys.executable, FUZZ, "--count", "30", "--seed", "2026", "--jobs", "1"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stdout + done.stderr
     kinds = done.stdout.splitlines()[1:]
-    assert sum(int(line[14:].split()[0]) for line in kinds) == 50
+    assert sum(int(line[14:].split()[0]) for line in kinds) == 30

@@ -278,7 +278,10 @@ SETTINGS = {
 """What libraries read in the working folder: code that a cache holds runs when it is loaded."""
 
 
-@pytest.mark.parametrize("words", [("run", "task"), ("tune", "task", "--method", "cma")])
+@pytest.mark.parametrize(
+    "words",
+    [("run", "task"), pytest.param(("tune", "task", "--method", "cma"), marks=pytest.mark.slow)],
+)
 def test_no_library_takes_settings_from_the_working_folder(tmp_path, words):
     folders = [tmp_path / name for name in ("plain", "strange")]
     for folder in folders:

@@ -48,6 +48,7 @@ def run(*command, env):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_pages_of_the_gallery_are_the_same_on_another_processor(another):
     run(ROOT / "docs" / "gallery" / "make.py", "--check", *PAGES, env=another)
 

@@ -322,7 +322,7 @@ def test_all_motors_at_once_stand_every_factor_of_their_disk_and_not_much_more(n
     assert not grows(LESS * lost)
 
 
-@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("name", [HELD[0], pytest.param(HELD[1], marks=pytest.mark.slow), HELD[2]])
 def test_held_scenarios_are_stable_just_before_each_margin_and_lost_just_after(name):
     loop = linear_loop(Scenario.load(name))
     for motor in (0, len(loop.inputs) - 1):
