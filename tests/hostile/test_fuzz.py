@@ -1,4 +1,4 @@
-"""Half a minute of `make fuzz`, with inputs of its own: none runs, crashes, hangs or tells secrets."""
+"""Half a minute of `make fuzz`, with inputs of its own: none runs, crashes or hangs."""
 
 from __future__ import annotations
 
