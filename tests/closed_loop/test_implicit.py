@@ -22,16 +22,21 @@ RTOL = 1e-6
 """Of the largest entry: what central differences of the parts without closed form are good for."""
 
 
+SHARP = {"scara-helix-bench": 0.25}
+"""Its friction turns over within 0.002 rad/s: differences need a shorter step than elsewhere."""
+
+
 def both(name, changes=None):
     """Return the Jacobian that an implicit method gets, and sixth-order differences of the rates.
 
     At a state near the start of a scenario, with the input that is held there if it is.
     """
-    return both_of(Scenario.load(name, {"integrator": {"method": "Radau"}, **(changes or {})}))
+    scenario = Scenario.load(name, {"integrator": {"method": "Radau"}, **(changes or {})})
+    return both_of(scenario, SHARP.get(name, 1.0))
 
 
-def both_of(scenario):
-    """Return the same of a scenario that is there."""
+def both_of(scenario, step=1.0):
+    """Return the same of a scenario that is there, by so many of the usual steps."""
     loop = Loop(scenario)
     q, v, memory = loop.state
     v = v + 0.01 * np.random.default_rng(0).standard_normal(len(v))
@@ -43,7 +48,7 @@ def both_of(scenario):
         memory = np.append(memory, 0.0)
     known = loop.rate_slopes(loop.t0, q, v, memory)
     method, y = loop._plants.integrator, np.concatenate([q, v, memory])
-    reference = jacobian(lambda d: method._rate(loop.t0, y + d), len(y))
+    reference = jacobian(lambda d: method._rate(loop.t0, y + step * d), len(y)) / step
     return method._slopes(loop.t0, y), reference, known is not None
 
 
