@@ -79,7 +79,6 @@ def _grid(n: int) -> _Grid:
     angles = (2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * n)
     coefficients = weights[:, None] * np.cos(np.outer(np.arange(n), angles))
     basis = np.eye(n)
-    basis = np.eye(n)
     at_zero = np.zeros((n, n))
     for j, b in enumerate(basis):
         for k in range(n):
