@@ -13,7 +13,8 @@ from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.factorisation import unit_rows
-from ukctrl.core.algebra.grip import Lengths, drop_lost
+from ukctrl.core.algebra.grip import MANY, WEAK, Lengths, drop_lost
+from ukctrl.core.algebra.least_input import careful_input, motor_stretch
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
 
@@ -158,10 +159,11 @@ def servo_input(
     rtol: float,
     *out: Vector,
 ) -> int:
-    """Write ``u`` and ``miss``; see `ukctrl.core.algebra.kernels.servo_input`."""
+    """Write ``u`` and ``miss``; see `ukctrl.core.algebra.least_input.servo_input`."""
     u, miss = out
     H = product(A, G)
-    floors = drop_lost(H, lengths(L, A, B), rtol)
+    length = lengths(L, A, B)
+    floors = drop_lost(H, length, rtol)
     d = b - A @ a_free - H @ u0
     weighted, root = H, None
     if R.size:
@@ -173,17 +175,40 @@ def servo_input(
         square = np.einsum("ij,ij->i", weighted, weighted)
         held = square > 0.0
         scale = np.divide(d, square, out=np.zeros(len(d)), where=held)
-        step, rank = weighted.T @ scale, int(held.sum())
+        step, rank, sure = weighted.T @ scale, int(held.sum()), True
     else:
         rows, right = np.ascontiguousarray(weighted).copy(), d.copy()
         unit_rows(rows, right)
         Q, T, order, rank = _factor(rows, rtol, floors)
         step = _least_norm(Q, T, right[order[:rank]])
+        size = np.linalg.norm(weighted[order[:rank]], axis=1) / length.rows[order[:rank]]
+        stretch = motor_stretch(length.motors, np.zeros((0, 0)) if root is None else root)
+        left = np.abs(T.diagonal()) * size
+        sure = len(H) > MANY or (rank == len(H) and bool((left > rtol * stretch).all()))
     if root is not None:
         step = linalg.solve_triangular(root, step, lower=True, trans=1, check_finite=False)
     miss[:] = H @ step - d
     u[:] = u0 + step
-    return rank
+    if sure:
+        return rank
+    return int(careful_input(L, A, G, length, R, rtol, H, d, u0, rank, u, miss))
+
+
+def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
+    r"""Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
+
+    Where $|c N| > \epsilon\, |c W|$ along every $c$, of shares ``N`` and unit rows ``W``, all by
+    a Cholesky factor of $N N^\top - \epsilon^2 W W^\top$.
+    """
+    length = lengths(L, A, B)
+    could = [np.where(each > 0.0, each, np.inf) for each in length]
+    N = product(A, G) / np.outer(*could)
+    W = linalg.solve_triangular(L, A.T, lower=True, check_finite=False) / could[0]
+    grips[:] = np.linalg.norm(N, axis=1)
+    if not np.isfinite(grips).all():
+        return 0
+    _, failed = linalg.lapack.dpotrf(N @ N.T - WEAK**2 * (W.T @ W), lower=1)
+    return 0 if failed else len(A)
 
 
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
