@@ -443,7 +443,7 @@ def rank_report(
     H_ = matrix("H", H)
     names = row_names(rows, len(H_))
     order = np.empty(len(H_), dtype=np.int64)
-    rank = independent_rows(H_, rtol, order, np.zeros(len(H_)))
+    rank = independent_rows(H_, rtol, order)
     return reported(H_, names, rank, order)
 
 

@@ -14,7 +14,7 @@ from ukctrl.core.algebra.grip import held_rows, lengths
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.algebra.span import fitted, span
-from ukctrl.core.errors import GainError, InfeasibleConstraint
+from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.mechanics import motion
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -185,10 +185,10 @@ def test_care_and_haste_give_the_same_input(rng, metric):
     R = S @ S.T + np.eye(4) if metric else np.zeros((0, 0))
     length, b, u0 = lengths(L, A, B), rng.standard_normal(3), rng.standard_normal(4)
     u, miss, again = np.empty(4), np.empty(3), np.empty(4)
-    given = A, b, np.zeros(6), G, length, R, u0, 1e-9
-    assert least_input.measured_input(*given, u, miss) == 3
-    H = A @ G
-    least_input.careful_input(L, A, G, length, R, 1e-9, H, b - H @ u0, u0, 2, again, miss)
+    assert least_input.servo_input(A, b, np.zeros(6), G, L, B, R, u0, 1e-9, u, miss) == 3
+    H, none = A @ G, np.arange(2)
+    given = L, A, G, length, R, 1e-9, H, b - H @ u0, u0
+    assert least_input.careful_input(*given, none, again, miss) == 3
     np.testing.assert_allclose(again, u, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(miss, 0.0, atol=1e-10)
 
@@ -221,7 +221,7 @@ def robot(tmp_path, light, heavy, extra="", inputs="F1 = { x1 = 1.0 }, F2 = { x2
 MASSES = [(1.0, 1.0), (1e-3, 1e3), (1e-9, 1e9)]
 
 
-@pytest.mark.parametrize("light, heavy", MASSES)
+@pytest.mark.parametrize(("light", "heavy"), MASSES)
 def test_every_motor_reaches_its_own_body(tmp_path, light, heavy):
     plant = robot(tmp_path, light, heavy)
     task = Task(robot=plant, servo=(), q=np.zeros(2), v=np.zeros(2))
@@ -231,11 +231,10 @@ def test_every_motor_reaches_its_own_body(tmp_path, light, heavy):
     wanted = np.array([2.0, 3.0])
     forces = np.array([light, heavy]) * wanted
     np.testing.assert_allclose(dynamics.least_input(wanted), forces, **EXACT)
-    force = np.array([5.0 * light, 2.0 * heavy])
     np.testing.assert_allclose(FullActuation(task).input(dynamics, forces), forces, **EXACT)
 
 
-@pytest.mark.parametrize("light, heavy", MASSES)
+@pytest.mark.parametrize(("light", "heavy"), MASSES)
 def test_of_two_motors_on_a_body_each_does_its_share(tmp_path, light, heavy):
     inputs = "F1 = { x1 = 1.0 }, G1 = { x1 = 2.0 }, F2 = { x2 = 1.0 }, G2 = { x2 = 1.0 }"
     plant = robot(tmp_path, light, heavy, inputs=inputs)
@@ -248,7 +247,7 @@ def test_of_two_motors_on_a_body_each_does_its_share(tmp_path, light, heavy):
     np.testing.assert_allclose(FullActuation(task).input(dynamics, force), u, rtol=1e-6)
 
 
-@pytest.mark.parametrize("light, heavy", MASSES)
+@pytest.mark.parametrize(("light", "heavy"), MASSES)
 def test_poles_are_placed_whatever_bodies_weigh(tmp_path, light, heavy):
     plant = robot(tmp_path, light, heavy)
     task = Task(robot=plant, servo=(), q=np.zeros(2), v=np.zeros(2), start=0.0, duration=1.0)
@@ -296,7 +295,7 @@ def scenario(tmp_path, light, heavy, rows, extra=""):
     return Scenario.load(path)
 
 
-@pytest.mark.parametrize("light, heavy", MASSES)
+@pytest.mark.parametrize(("light", "heavy"), MASSES)
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_relative_degrees_are_those_of_the_rows_in_any_unit(tmp_path, light, heavy, unit):
     rows = [("a", f"{unit!r}*(x1 - 0.1*t**2)"), ("b", "x2 - 0.1*t**2")]
@@ -309,7 +308,7 @@ def test_relative_degrees_are_those_of_the_rows_in_any_unit(tmp_path, light, hea
     assert loop.truth.servo_report(servo.write(loop.truth.snapshot).A, servo.names).rank == 2
 
 
-@pytest.mark.parametrize("light, heavy", [(1.0, 1.0), (1e-6, 1.0), (1e-9, 1.0)])
+@pytest.mark.parametrize(("light", "heavy"), [(1.0, 1.0), (1e-6, 1.0), (1e-9, 1.0)])
 def test_a_light_spring_hides_no_other_equilibrium(tmp_path, light, heavy):
     extra = 'potential = "5*(x1 - 0.3)**2 + 5*(x2 - 0.2)**2"\n'
     task = scenario(tmp_path, light, heavy, [("a", "x1 - 0.3")], extra)

@@ -194,7 +194,7 @@ class Dynamics:
             return RankReport(0, (), (), 0.0, 0.0)
         weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
         order = np.empty(self._count, dtype=np.int64)
-        independent_rows(weighted, self.rank.passive, order, np.zeros(self._count))
+        independent_rows(weighted, self.rank.passive, order)
         count = self.passive_rank
         kept, dropped = sorted(order[:count].tolist()), sorted(order[count:].tolist())
         return RankReport(
@@ -219,10 +219,7 @@ class Dynamics:
 
     def firm(self, A: Matrix, grips: Vector) -> int:
         """Return the rank of rows whose grip is firm, or 0; write that of each, ``(m,)``."""
-        given = self.L, A, self.G, self.snapshot.B
-        if self._lengths is kernels_large.lengths:
-            return kernels_large.firm(*given, grips)
-        return int(grip.firm(*given, self.rank.servo, grips))
+        return int(grip.firm(self.L, A, self.G, self.snapshot.B, grips))
 
     def servo_report(self, A: Matrix, names: Sequence[str]) -> RankReport:
         """Return of which rows the motors have grip, each beside the others, and by how much."""

@@ -21,7 +21,7 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, kernels_large, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
+from ukctrl.core.algebra.grip import drop_lost, lengths
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError
@@ -200,20 +200,20 @@ class _Chen(Allocator):
         self._null_space = bind(spec.null_space, task)
         self._rank, self._names = task.rank, rows
         self._mu, self._miss = np.empty(len(rows)), np.empty(len(rows))
-        self._still, self._each = np.zeros(len(rows)), np.eye(len(rows))
+        self._still = np.zeros(len(rows))
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         N = rows.A @ free_response(dynamics)
         drop_lost(N, dynamics.lengths(rows.A), self._rank.servo)
-        N = N.T
+        N = np.ascontiguousarray(N.T)
         u0 = self._null_space.preference(dynamics)
         a_free = dynamics.acceleration(u0)
         H = dynamics.servo_matrix(rows.A)
-        length = Lengths(np.linalg.norm(H, axis=1), np.linalg.norm(N, axis=0))
         d = demand - rows.A @ a_free
-        mu, miss, still = self._mu, self._miss, self._still
-        rank_or_failure = least_input.measured_input(
-            H @ N, d, still, self._each, length, uk.NO_METRIC, still, self._rank.servo, mu, miss
+        rest, one, still, rtol = 0.0 * u0, np.eye(len(u0)), self._still, self._rank.servo
+        mu, miss = self._mu, self._miss
+        rank_or_failure = least_input.servo_input(
+            H, d, rest, N, one, N, uk.NO_METRIC, still, rtol, mu, miss
         )
         if rank_or_failure < len(demand):
             raise_if_missed(

@@ -24,7 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import factor_rows, solve_lower, solve_lower_columns
+from ukctrl.core.algebra.factorisation import (
+    cholesky,
+    factor_rows,
+    solve_lower,
+    solve_lower_columns,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 
@@ -109,11 +114,6 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     return Lengths(rows, motors)
 
 
-def plain_lengths(A: Matrix, G: Matrix) -> Lengths:
-    """Return the lengths of rows and columns as they are: of a free robot of unit masses."""
-    return Lengths(np.linalg.norm(A, axis=1), np.linalg.norm(G, axis=0))
-
-
 @compiled
 def row_grips(H: Matrix, length: Lengths) -> Vector:
     """Return the grip of every row of ``H = A G`` alone, shape ``(m,)``."""
@@ -129,20 +129,12 @@ def row_grips(H: Matrix, length: Lengths) -> Vector:
 
 
 @compiled
-def drop_lost(H: Matrix, length: Lengths, rtol: float) -> Vector:
-    """Set the rows of ``H`` to zero whose grip is not above ``rtol``: they are rounding.
-
-    Returns the floors of all rows, shape ``(m,)``: the part of a row that must be left outside the
-    span of others for the motors to have grip of it, ``rtol`` over its own.
-    """
+def drop_lost(H: Matrix, length: Lengths, rtol: float) -> None:
+    """Set the rows of ``H`` to zero whose grip is not above ``rtol``: they are rounding."""
     grips = row_grips(H, length)
-    floors = np.zeros(len(grips))
     for i in range(H.shape[0]):
         if grips[i] <= rtol:
             H[i, :] = 0.0
-        else:
-            floors[i] = rtol / grips[i]
-    return floors
 
 
 @compiled
@@ -254,24 +246,24 @@ def together(
 
 
 @compiled
-def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, rtol: float, grips: Vector) -> int:
-    """Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
+def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
+    r"""Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
 
-    Cheaper than `together`: the inverse of a triangle bounds the smallest singular value.
+    Along every $c$ it is $|c N| / |c W|$, of shares ``N`` and unit rows ``W``: above `WEAK` where
+    $N N^\top - \epsilon^2 W W^\top$ has a Cholesky factor.
     """
-    length = lengths(L, A, B)
-    grips[:] = row_grips(A @ G, length)
-    pushed = along_rows(L, A, G, length, rtol)[2]
-    triangle, _, _, rank = factor_rows(pushed, 0.0)
-    if rank < len(pushed):
-        return 0
-    square = 0.0
-    for j in range(rank):
-        column = np.zeros(rank)
-        column[j] = 1.0
-        solve_lower(triangle[:, :rank], column)
-        square += np.sum(column * column)
-    return rank if square * WEAK * WEAK <= 1.0 else 0
+    m, length = len(A), lengths(L, A, B)
+    W, N = A.T.copy(), A @ G
+    grips[:] = row_grips(N, length)
+    solve_lower_columns(L, W)
+    for i in range(m):
+        if length.rows[i] > 0.0:
+            W[:, i] /= length.rows[i]
+            N[i] /= length.rows[i]
+    for k in range(N.shape[1]):
+        N[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+    square = N @ N.T - WEAK * WEAK * (W.T @ W)
+    return 0 if cholesky(square, np.empty((m, m))) > 0 else m
 
 
 def grip(

@@ -13,7 +13,7 @@ from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.factorisation import unit_rows
-from ukctrl.core.algebra.grip import MANY, WEAK, Lengths, drop_lost
+from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost
 from ukctrl.core.algebra.least_input import careful_input, motor_stretch
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
@@ -163,7 +163,7 @@ def servo_input(
     u, miss = out
     H = product(A, G)
     length = lengths(L, A, B)
-    floors = drop_lost(H, length, rtol)
+    drop_lost(H, length, rtol)
     d = b - A @ a_free - H @ u0
     weighted, root = H, None
     if R.size:
@@ -179,7 +179,7 @@ def servo_input(
     else:
         rows, right = np.ascontiguousarray(weighted).copy(), d.copy()
         unit_rows(rows, right)
-        Q, T, order, rank = _factor(rows, rtol, floors)
+        Q, T, order, rank = _factor(rows, rtol)
         step = _least_norm(Q, T, right[order[:rank]])
         size = np.linalg.norm(weighted[order[:rank]], axis=1) / length.rows[order[:rank]]
         stretch = motor_stretch(length.motors, np.zeros((0, 0)) if root is None else root)
@@ -191,24 +191,8 @@ def servo_input(
     u[:] = u0 + step
     if sure:
         return rank
-    return int(careful_input(L, A, G, length, R, rtol, H, d, u0, rank, u, miss))
-
-
-def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
-    r"""Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
-
-    Where $|c N| > \epsilon\, |c W|$ along every $c$, of shares ``N`` and unit rows ``W``, all by
-    a Cholesky factor of $N N^\top - \epsilon^2 W W^\top$.
-    """
-    length = lengths(L, A, B)
-    could = [np.where(each > 0.0, each, np.inf) for each in length]
-    N = product(A, G) / np.outer(*could)
-    W = linalg.solve_triangular(L, A.T, lower=True, check_finite=False) / could[0]
-    grips[:] = np.linalg.norm(N, axis=1)
-    if not np.isfinite(grips).all():
-        return 0
-    _, failed = linalg.lapack.dpotrf(N @ N.T - WEAK**2 * (W.T @ W), lower=1)
-    return 0 if failed else len(A)
+    found = order[:rank].astype(np.int64)
+    return int(careful_input(L, A, G, length, R, rtol, H, d, u0, found, u, miss))
 
 
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
@@ -236,13 +220,11 @@ def rows_are_separate(H: Matrix) -> bool:
     return bool((np.count_nonzero(H, axis=0) <= 1).all())
 
 
-def _factor(rows: Matrix, rtol: float, floors: Vector) -> tuple[Matrix, Matrix, Vector, int]:
+def _factor(rows: Matrix, rtol: float) -> tuple[Matrix, Matrix, Vector, int]:
     """Factor ``rows[order].T = Q R`` with the largest remaining row first; cut at the rank."""
     Q, R, order = linalg.qr(rows.T, mode="economic", pivoting=True, check_finite=False)
     left = np.abs(R.diagonal())
-    small = np.flatnonzero(
-        ~(left > np.maximum(rtol * left.max(initial=0.0), floors[order[: len(left)]]))
-    )
+    small = np.flatnonzero(~(left > rtol * left.max(initial=0.0)))
     rank = int(small[0]) if small.size else len(left)
     return Q[:, :rank], R[:rank, :rank], order, rank
 

@@ -7,11 +7,11 @@ as `ukctrl.core.algebra.grip` measures, where motors or bodies are most unlike o
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    factor_above,
     factor_rows,
     least_norm,
     solve_lower,
@@ -42,50 +42,10 @@ def servo_input(
     what it is compared with. An empty ``R`` (shape ``(0, 0)``)
     stands for the identity. ``miss = H u - d``, row by row, is the certificate. Returns the rank
     of ``H``, or -1 when ``R`` is not positive definite. With a rank below the number of rows, the
-    independent rows are met and ``miss`` tells of the others.
+    independent rows are met and ``miss`` tells of the others. Ranks decided as inputs are measured
+    are sure where enough is left of every row however unlike the motors are.
     """
     length = lengths(L, A, B)
-    rank, sure, H, d = _direct_input(A, b, a_free, G, length, R, u0, rtol, u, miss)
-    if sure or rank < 0:
-        return rank
-    return careful_input(L, A, G, length, R, rtol, H, d, u0, rank, u, miss)
-
-
-@compiled
-def measured_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    length: Lengths,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Write what `servo_input` does, with given lengths of what the grip is compared with."""
-    return _direct_input(A, b, a_free, G, length, R, u0, rtol, u, miss)[0]
-
-
-@compiled
-def _direct_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    length: Lengths,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> tuple[int, bool, Matrix, Vector]:
-    """Write the input; return its rank, whether that is sure, and ``H`` and ``d - H u0``.
-
-    The rank is decided as inputs are measured. It is sure where it is that of all rows, and what
-    is left of each is enough however unlike the motors are.
-    """
     m, n = A.shape
     nu = G.shape[1]
     H = np.zeros((m, nu))
@@ -99,29 +59,26 @@ def _direct_input(
         for k in range(nu):
             total -= H[i, k] * u0[k]
         d[i] = total
-    floors = drop_lost(H, length, rtol)
-    weighted = H.copy()
-    right = d.copy()
-    L = np.empty(R.shape)
+    drop_lost(H, length, rtol)
+    weighted, right, size = H.copy(), d.copy(), np.empty(m)
+    root = np.empty(R.shape)
     if R.shape[0] > 0:
-        if cholesky(R, L) > 0:
-            return -1, False, H, d
+        if cholesky(R, root) > 0:
+            return -1
         for i in range(m):
-            solve_lower(L, weighted[i])
-    size = np.empty(m)
+            solve_lower(root, weighted[i])
     for i in range(m):
         size[i] = np.sqrt(np.sum(weighted[i] * weighted[i]))
     unit_rows(weighted, right)
-    factor = factor_above(weighted, rtol, floors)
+    factor = factor_rows(weighted, rtol)
     sure = factor.rank == m
-    if sure:
-        stretch = motor_stretch(length.motors, L)
-        for i in range(m):
-            k = factor.order[i]
-            sure = sure and factor.L[i, i] * size[k] > rtol * length.rows[k] * stretch
+    stretch = motor_stretch(length.motors, root)
+    for i in range(factor.rank):
+        k = factor.order[i]
+        sure = sure and factor.L[i, i] * size[k] > rtol * length.rows[k] * stretch
     step = least_norm(factor, right)
     if R.shape[0] > 0:
-        solve_upper(L, step)
+        solve_upper(root, step)
     for i in range(m):
         total = -d[i]
         for k in range(nu):
@@ -129,7 +86,9 @@ def _direct_input(
         miss[i] = total
     for k in range(nu):
         u[k] = u0[k] + step[k]
-    return factor.rank, sure, H, d
+    if sure:
+        return factor.rank
+    return careful_input(L, A, G, length, R, rtol, H, d, u0, factor.order[: factor.rank], u, miss)
 
 
 @compiled
@@ -161,21 +120,21 @@ def careful_input(
     H: Matrix,
     d: Vector,
     u0: Vector,
-    found: int,
+    found: NDArray[np.int64],
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Overwrite the input and its misses where grip holds other rows than the ``found`` first.
+    """Overwrite the input and its misses where grip holds other rows than those ``found``.
 
     Rank and rows are decided, and solved for, in units of what the rows and motors could do.
     """
     m, nu = H.shape
     if not np.isfinite(np.sum(H) + np.sum(d)):
-        return found
+        return len(found)
     order = np.empty(m, dtype=np.int64)
     rank = held_rows(L, A, G, length, rtol, order)
-    if rank == found and (rank < m or rank == 0):
-        return found
+    if rank < m and rank == len(found) and (np.sort(order[:rank]) == np.sort(found)).all():
+        return rank
     could = np.ones(nu)
     for k in range(nu):
         if length.motors[k] > 0.0:
