@@ -273,7 +273,7 @@ def test_units_of_states_and_inputs_change_no_mode_that_inputs_do_not_move(rng):
     A = rng.standard_normal((5, 5))
     B = rng.standard_normal((5, 2))
     A[4, :4], B[4] = 0.0, 0.0  # the last state goes its own way
-    states, inputs = units(rng, 5, 2)
+    states, inputs = (10.0 ** rng.uniform(-2.5, 2.5, size) for size in (5, 2))
     A_, B_ = A * states / states[:, None], B * inputs / states[:, None]
     for pole in np.linalg.eigvals(A):
         own = abs(pole - A[4, 4]) < 1e-9

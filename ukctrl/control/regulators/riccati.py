@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
+from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import Each, NumberRows, Quantity
@@ -258,8 +259,9 @@ def balanced(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
     """
     from scipy.linalg import matrix_balance
 
-    A, (size, _) = matrix_balance(A, permute=False, separate=True)
-    B = B / size[:, None]
+    clear = np.where(np.abs(A) > NOTHING * np.abs(A).max(initial=0.0), A, 0.0)  # not by rounding
+    _, (size, _) = matrix_balance(clear, permute=False, separate=True)
+    A, B = A * size / size[:, None], B / size[:, None]
     length = np.linalg.norm(B, axis=0)
     unit = _scale(A) / np.where(length > 0.0, length, 1.0)
     return A, B * unit, size, unit
