@@ -10,7 +10,7 @@ from ukctrl.control.actuation import FullActuation, InverseActuation
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.riccati import unreached_mode
 from ukctrl.core.algebra import least_input
-from ukctrl.core.algebra.grip import held_rows, lengths
+from ukctrl.core.algebra.grip import firm, held_rows, lengths
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.algebra.span import fitted, span
@@ -203,6 +203,15 @@ def test_more_rows_than_a_few_are_judged_together():
     assert (found.rows > 0.5).all()
     assert found.hold == "weak"
     assert found.row in ("row 0", "row 1")
+
+
+def test_rows_that_depend_on_each_other_are_never_firm_by_rounding(rng):
+    M, B, _ = drawn(rng, nu=6)
+    A = of_rank(rng, 12, 6, 6)
+    L, G = np.linalg.cholesky(M), np.linalg.solve(M, B)
+    assert firm(L, A, G, B, np.empty(12)) == 0
+    assert held(M, B, A, G) == 6
+    assert firm(L, A[:3], G, B, np.empty(3)) in (0, 3)
 
 
 # Robots

@@ -41,6 +41,8 @@ WEAK = 1e-3
 """Grip below this is weak: a thousandth of the input serves the row."""
 MANY = 128
 """More rows than this, unless firm together, are judged each alone."""
+SURE = 1e-12
+"""What must be left beyond the rounding of squares, of rows that depend on each other."""
 PRODUCT = 16.0 * float(np.finfo(np.float64).eps)
 """What rounding may make of a product of matrices, for each of its terms."""
 
@@ -262,7 +264,7 @@ def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
             N[i] /= length.rows[i]
     for k in range(N.shape[1]):
         N[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
-    square = N @ N.T - WEAK * WEAK * (W.T @ W)
+    square = N @ N.T - WEAK * WEAK * (W.T @ W) - SURE * np.eye(m)
     return 0 if cholesky(square, np.empty((m, m))) > 0 else m
 
 
