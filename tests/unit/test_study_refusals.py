@@ -300,7 +300,7 @@ SWEEPS = [
         "scenario: servo[0].path.radius: unknown key. Known: x, y, z, components. So with "
         "servo.0.path.radius = 5.",
     ),
-    (["servo.0.frame=tol,tul"], {}, 
+    (["servo.0.frame=tol,tul"], {},
         "servo[0]: no frame named 'tol'; did you mean 'tool'? Known: base, link1, link2, link3, "
         "q1, q2, q3, q4, tool, world.",
     ),
