@@ -48,6 +48,7 @@ SAID = [
 @pytest.mark.parametrize(("found", "text"), SAID)
 def test_a_controller_beside_a_table_in_a_sentence(found, text):
     assert str(found) == text
+    assert found.identical == ("bit for bit" in text)
 
 
 def changed(table, folder, change):
