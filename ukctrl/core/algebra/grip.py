@@ -23,7 +23,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import factor_rows, solve_lower, solve_lower_columns
+from ukctrl.core.algebra.factorisation import (
+    copy_into,
+    factor_rows,
+    solve_lower,
+    solve_lower_columns,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 
@@ -98,7 +103,7 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     rows, motors = np.zeros(m), np.zeros(nu)
     row = np.empty(n)
     for i in range(m):
-        row[:] = A[i]
+        copy_into(A[i], row)
         solve_lower(L, row)
         for c in range(n):
             rows[i] += row[c] * row[c]
@@ -162,9 +167,10 @@ def along_rows(
     rows = np.zeros((m, n))
     for i in range(m):
         if length.rows[i] > 0.0:
-            rows[i] = A[i]
+            copy_into(A[i], rows[i])
             solve_lower(L, rows[i])
-            rows[i] /= length.rows[i]
+            for c in range(n):
+                rows[i, c] /= length.rows[i]
     factor = factor_rows(rows, rtol)
     Q = factor.Q[: factor.rank].copy()
     pushed = np.zeros((factor.rank, nu))
@@ -176,7 +182,9 @@ def along_rows(
             for k in range(nu):
                 pushed[r, k] += along * G[c, k]
     for k in range(nu):
-        pushed[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+        unit = 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+        for r in range(factor.rank):
+            pushed[r, k] *= unit
     return rows, Q, pushed
 
 
@@ -199,7 +207,8 @@ def together(L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float) -> t
         beside = sigma[j] if j < nu else 0.0
         if beside <= max(rtol, (1.0 + EQUAL_RTOL) * weakest):  # no single one is determined
             along = rows @ (np.ascontiguousarray(U[:, j]) @ Q)
-            parts += along * along
+            for i in range(len(parts)):
+                parts[i] += along[i] * along[i]
     return weakest, parts
 
 
@@ -210,7 +219,7 @@ def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, rtol: float, grips: Vector)
     Cheaper than `together`: the inverse of a triangle bounds the smallest singular value.
     """
     length = lengths(L, A, B)
-    grips[:] = row_grips(A @ G, length)
+    copy_into(row_grips(A @ G, length), grips)
     pushed = along_rows(L, A, G, length, rtol)[2]
     triangle, _, _, rank = factor_rows(pushed, 0.0)
     if rank < len(pushed):
