@@ -1,9 +1,16 @@
-"""What all tests need of the process they run in."""
+"""What all tests need of the process they run in.
+
+Their linear algebra keeps to one thread, as that of the library does: the tests run in as many
+processes as there are cores, where more threads wait for each other and win nothing.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import signal
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
 
 
 def pytest_configure() -> None:
