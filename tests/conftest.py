@@ -1,6 +1,6 @@
 """What all tests need of the process they run in.
 
-Their linear algebra keeps to one thread, as that of the library does: the tests run in as many
+Their linear algebra keeps to one thread, as that of every run and check does: they run in as many
 processes as there are cores, where more threads wait for each other and win nothing.
 """
 
