@@ -378,7 +378,7 @@ def _measure(G: Matrix, M: ArrayLike | None, B: ArrayLike | None) -> tuple[Matri
     n, nu = G.shape
     if M is None:
         if B is not None:
-            raise ShapeError("M and B must be given together or not at all.")
+            raise ShapeError("M must be given where B is.")
         return np.eye(n), G
     M_, L = symmetric("M", M), np.empty((n, n))
     expect("M", M_.shape, (n, n))
