@@ -4,11 +4,15 @@ NumPy's call overhead on a 4 x 4 matrix is ten times its arithmetic, so the cont
 uses these loops instead. They are plain textbook algorithms: Cholesky, and row-pivoted
 Gram-Schmidt with reorthogonalisation, which reveals the rank of a constraint matrix and
 tells *which rows* carry it. All arrays are C-contiguous float64; nothing is checked here.
+
+Compiled functions write arrays element by element, or by `copy_into`: an assignment such as
+``x[:] = y`` or ``rows[i] *= 2.0`` compiles fifty times longer, into ten times the machine code,
+for the message it would give if the shapes differed.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +33,13 @@ class RowFactor(NamedTuple):
     """Row order: the first ``rank`` rows of ``H`` in this order are independent."""
     rank: int
     """Rows whose part outside the span of the earlier ones exceeds the threshold."""
+
+
+@compiled
+def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
+    """Write ``x`` into an array of the same shape that is no part of it."""
+    for i in np.ndindex(x.shape):
+        target[i] = x[i]
 
 
 @compiled
@@ -200,7 +211,7 @@ def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     rows, right = H.copy(), d.copy()
     unit_rows(rows, right)
     factor = factor_rows(rows, rtol)
-    x[:] = least_norm(factor, right)
+    copy_into(least_norm(factor, right), x)
     return factor.rank
 
 
@@ -213,7 +224,8 @@ def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     rows = H.copy()
     unit_rows(rows, np.zeros(H.shape[0]))
     for i in range(len(rows)):
-        rows[i] *= 1.0 - EQUAL_RTOL * i
+        for c in range(rows.shape[1]):
+            rows[i, c] *= 1.0 - EQUAL_RTOL * i
     factor = factor_rows(rows, rtol)
-    order[:] = factor.order
+    copy_into(factor.order, order)
     return factor.rank

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    copy_into,
     factor_rows,
     solve_lower,
     solve_lower_columns,
@@ -101,7 +102,7 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     rows, motors = np.zeros(m), np.zeros(nu)
     row = np.empty(n)
     for i in range(m):
-        row[:] = A[i]
+        copy_into(A[i], row)
         solve_lower(L, row)
         for c in range(n):
             rows[i] += row[c] * row[c]
@@ -204,9 +205,10 @@ def along_rows(
     rows = np.zeros((m, n))
     for i in range(m):
         if length.rows[i] > 0.0:
-            rows[i] = A[i]
+            copy_into(A[i], rows[i])
             solve_lower(L, rows[i])
-            rows[i] /= length.rows[i]
+            for c in range(n):
+                rows[i, c] /= length.rows[i]
     factor = factor_rows(rows, rtol)
     Q = factor.Q[: factor.rank].copy()
     pushed = np.zeros((factor.rank, nu))
@@ -218,7 +220,9 @@ def along_rows(
             for k in range(nu):
                 pushed[r, k] += along * G[c, k]
     for k in range(nu):
-        pushed[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+        unit = 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+        for r in range(factor.rank):
+            pushed[r, k] *= unit
     return rows, Q, pushed
 
 
@@ -243,7 +247,8 @@ def together(
         beside = sigma[j] if j < nu else 0.0
         if beside <= max(rtol, (1.0 + EQUAL_RTOL) * weakest):  # no single one is determined
             along = rows @ (np.ascontiguousarray(U[:, j]) @ Q)
-            parts += along * along
+            for i in range(len(parts)):
+                parts[i] += along[i] * along[i]
     return weakest, parts, rank
 
 
@@ -256,7 +261,7 @@ def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
     """
     m, length = len(A), lengths(L, A, B)
     W, N = A.T.copy(), A @ G
-    grips[:] = row_grips(N, length)
+    copy_into(row_grips(N, length), grips)
     solve_lower_columns(L, W)
     for i in range(m):
         if length.rows[i] > 0.0:

@@ -12,6 +12,7 @@ import numpy as np
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    copy_into,
     solve_lower,
     solve_lower_columns,
     solve_upper,
@@ -37,7 +38,7 @@ SMALL = 1e-4
 @compiled
 def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
     """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
-    answer[:] = B
+    copy_into(B, answer)
     solve_lower_columns(L, answer)
     solve_upper_columns(L, answer)
 
@@ -100,11 +101,11 @@ def passive_answer(
     margins[0], margins[1] = space.kept, space.dropped
     remove_constrained(space, a_free)
     add_solution(space, a_free, 0)
-    a_0[:] = a_free
+    copy_into(a_free, a_0)
     solve_upper(L, a_0)
     add_solution(space, a_free, 1)
     solve_upper(L, a_free)
-    G[:] = B
+    copy_into(B, G)
     solve_lower_columns(L, G)
     free = G.copy()
     remove_constrained_columns(space, G)
