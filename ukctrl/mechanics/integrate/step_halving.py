@@ -23,10 +23,6 @@ class StepHalving:
     $\sum \tfrac{2^p}{2^p - 1} \lVert v_h - v_{h/2} \rVert \,/ \sum \lVert v_h - v_0 \rVert$ with
     the order $p$ of the method: Richardson's estimate of the error of every step that is looked at,
     counted for those since the last one. Nothing of the motion itself changes.
-
-    Args:
-        step: The method.
-        order: Its order.
     """
 
     def __init__(self, step: Callable[[float, State, float], State], order: int) -> None:
