@@ -207,6 +207,21 @@ def test_the_reach_residual_is_zero_exactly_for_reachable_demands(rng):
     np.testing.assert_allclose(uk.reach_residual(H, d), d - best, **EXACT)
 
 
+@pytest.mark.parametrize("columns", [0, 1, 3])
+def test_without_grip_the_whole_demand_is_out_of_reach(columns):
+    np.testing.assert_array_equal(uk.reach_residual(np.zeros((2, columns)), [1.0, -2.0]), [1, -2])
+
+
+def test_the_closest_input_in_a_metric_solves_its_normal_equations(rng):
+    H = rng.standard_normal((4, 2)) @ rng.standard_normal((2, 3))  # rank 2 of 3 inputs, 4 rows
+    d, root = rng.standard_normal(4), rng.standard_normal((3, 3))
+    R = root @ root.T + np.eye(3)
+    for metric, u in ((np.eye(3), uk.least_squares_input(H, d)), (R, None)):
+        u = uk.least_squares_input(H, d, metric) if u is None else u
+        np.testing.assert_allclose(H.T @ (H @ u - d), 0.0, **EXACT)
+        np.testing.assert_allclose(null_space(H).T @ metric @ u, 0.0, **EXACT)
+
+
 def test_the_rank_report_names_the_rows_that_others_imply(rng):
     top = rng.standard_normal((3, 5))
     report = uk.rank_report(np.vstack([top, top[0] - top[2]]), ["x", "y", "z", "copy"])
@@ -235,6 +250,46 @@ def test_a_metric_that_is_not_positive_definite_is_an_error():
 def test_shapes_that_disagree_are_an_error_with_both_shapes():
     with pytest.raises(ShapeError, match=r"A must have shape \(2, 3\); got \(2, 2\)"):
         uk.servo_input(np.eye(2), np.ones(2), np.zeros(3), np.eye(3))
+
+
+I2, I3, ONES = np.eye(2), np.eye(3), np.ones(3)
+MISSHAPEN = [
+    (lambda: uk.affine_answer(I2, ONES, I3), "M must have shape (3, 3); got (2, 2)."),
+    (lambda: uk.affine_answer(I3, ONES, I2), "B must have shape (3, 2); got (2, 2)."),
+    (
+        lambda: uk.affine_answer(I3, ONES, I3, A_p=I3),
+        "A_p and b_p must be given together or not at all.",
+    ),
+    (
+        lambda: uk.affine_answer(I3, ONES, I3, A_p=I2, b_p=ONES[:2]),
+        "A_p must have shape (2, 3); got (2, 2).",
+    ),
+    (lambda: uk.constraint_force(I2, ONES, I3, ONES), "M must have shape (3, 3); got (2, 2)."),
+    (lambda: uk.servo_input(I2, ONES[:2], ONES, I3), "A must have shape (2, 3); got (2, 2)."),
+    (lambda: uk.servo_input(I3, ONES, ONES, I2), "a_free must have shape (2,); got (3,)."),
+    (
+        lambda: uk.servo_input(I3, ONES, ONES, I3, R=I2),
+        "R must have shape (3, 3); got (2, 2).",
+    ),
+    (
+        lambda: uk.servo_input(I3, ONES, ONES, I3, u0=ONES[:2]),
+        "u0 must have shape (3,); got (2,).",
+    ),
+    (lambda: uk.servo_matrix(I2, I3), "A must have shape (2, 3); got (2, 2)."),
+    (lambda: uk.grip(I2, I3), "A must have shape (2, 3); got (2, 2)."),
+    (lambda: uk.grip(I3, I3, B=I3), "M must be given where B is."),
+    (lambda: uk.grip(I3, I3, M=I2, B=I3), "M must have shape (3, 3); got (2, 2)."),
+    (lambda: uk.grip(I3, I3, M=I3, B=I3[:, :2]), "B must have shape (3, 3); got (3, 2)."),
+    (lambda: uk.reach_residual(I3, ONES[:2]), "H must have shape (2, 3); got (3, 3)."),
+    (lambda: uk.rank_report(I3, floors=ONES[:2]), "floors must have shape (3,); got (2,)."),
+]
+
+
+@pytest.mark.parametrize(("call", "says"), MISSHAPEN)
+def test_every_shape_that_disagrees_is_refused_with_what_it_must_be(call, says):
+    with pytest.raises(ShapeError) as caught:
+        call()
+    assert str(caught.value) == says
 
 
 def test_the_rows_factor_reproduces_the_matrix(rng):

@@ -211,6 +211,11 @@ def test_a_mode_that_costs_nothing_is_named():
         (Lqr(Q=((1.0, 0.0), (0.0, 1.0))), GainError, "got shape"),
         (Lqr(R={"F": 0.0}), GainError, "R must be positive definite.*every one of F"),
         (Lqr(R=0.0), GainError, "R must be positive definite"),
+        (
+            Lqr(Q=((1.0, 2.0, 0.0, 0.0), *((0.0,) * 4,) * 3)),
+            GainError,
+            "Q must be symmetric positive semidefinite; it is not.",
+        ),
         (Lqr(q=(1.0,)), InputError, "one number a coordinate, 2; got 1"),
         (Lqr(q=(0.0, 0.3)), InputError, "must be held at rest by some input"),
         (Lqi(), InputError, "at most one row an input, 1"),

@@ -64,7 +64,7 @@ def export(
         with about(scenario):
             done = hand_over(chosen, result, folder, points=every, trust=trust)
         answer(quiet, as_json, lambda: export_data(done), lambda: export_lines(done))
-    good = result.status == "completed" and done.replay.worst == 0.0
+    good = result.status == "completed" and done.replay.identical
     raise typer.Exit(0 if good else 1)
 
 

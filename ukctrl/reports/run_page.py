@@ -19,7 +19,7 @@ from ukctrl.core.verdict import Level, Verdict
 from ukctrl.reports import plot, web_page
 from ukctrl.reports.plot import panels
 from ukctrl.reports.table import Column, Table, meaning
-from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result import measures, metrics
 from ukctrl.simulation.result.plain_files import toml_text
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.run_id import run_id_in
@@ -104,7 +104,7 @@ def _tiles(result: Result) -> list[Tile]:
         return []
     if not result.labels.rows:
         return _free_tiles(result)
-    level = "phi" if math.isfinite(result.metric("peak_phi")) else "beta"
+    level = measures.error_level(result.samples)
     settled = result.metric("settling_time")
     after = number(settled) if math.isfinite(settled) else "not yet"
     tiles = [

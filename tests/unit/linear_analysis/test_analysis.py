@@ -1,12 +1,14 @@
 """What linear analysis says in words and tables, and what it finds beyond the motors."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.linear import analyze, linear_plant, unreached_modes, unseen_modes
+from ukctrl.analysis.linear.analysis import _motion, _verdict
 from ukctrl.analysis.linear.linear_loop import growth_of, idle
 from ukctrl.analysis.linear.linear_page import write_analysis
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
@@ -100,3 +102,100 @@ def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsy
     assert max(map(len, lines[:-2])) <= 80
     assert any(line.split()[:1] == ["u2"] for line in lines)
     assert any("effect 'noise' has no linear part" in line for line in lines)
+
+
+def stand_in(rates=None, margins=(), unreached=(), moves=False, poles=()):
+    """Return what an analysis found, as far as its verdict looks at it."""
+    plant = SimpleNamespace(
+        point=SimpleNamespace(v=np.array([1.0 if moves else 0.0])),
+        linear=SimpleNamespace(a=np.zeros(1)),
+        poles=lambda: np.array(poles, dtype=complex),
+    )
+    loop = None
+    if rates is not None:
+        loop = SimpleNamespace(rates=lambda: np.array(rates, dtype=complex))
+    return SimpleNamespace(plant=plant, loop=loop, margins=margins, unreached=unreached)
+
+
+def margin(motor, disk, gain=1.5, phase=20.0):
+    return SimpleNamespace(motor=motor, disk=disk, disk_gain=gain, disk_phase=phase)
+
+
+DECAYS = "the slowest mode decays with 2 1/s"
+VERDICTS = [
+    ({"poles": [-1.0, 0.5]}, "no loop; of the plant alone a mode grows with 0.5 1/s."),
+    ({"poles": [-1.0, 0.0]}, "no loop; of the plant alone no mode grows."),
+    (
+        {"poles": [-1.0], "moves": True},
+        "no loop; of the plant alone no mode grows at this moment.",
+    ),
+    ({"rates": [-2.0, -3.0]}, f"stable: {DECAYS}."),
+    ({"rates": [-2.0, -3.0], "moves": True}, f"stable at this moment: {DECAYS}."),
+    ({"rates": [-2.0, 0.0, 0.0]}, "neutral: 2 of 3 modes neither grow nor decay."),
+    ({"rates": [-2.0, 0.5]}, "unstable: a mode grows with s = 0.5 1/s."),
+    (
+        {"rates": [-2.0, 0.5 - 2.0j, 0.5 + 2.0j]},
+        "unstable: a mode grows with s = 0.5 +- 2j 1/s.",
+    ),
+    (
+        {
+            "rates": [0.5],
+            "unreached": (
+                SimpleNamespace(grows=False, states="'a'"),
+                SimpleNamespace(grows=True, states="'b'"),
+            ),
+        },
+        "unstable: a mode grows with s = 0.5 1/s. No motor moves the one in 'b'.",
+    ),
+    (
+        {"rates": [-2.0], "margins": (margin("m1", 0.6), margin("m2", 0.5))},
+        f"stable: {DECAYS}; the least disk margin is 0.5 at motor 'm2' (a factor of 1.5, or 20 "
+        "deg).",
+    ),
+    (
+        {"rates": [-2.0], "margins": (margin("m1", 0.49),)},
+        f"stable: {DECAYS}; the least disk margin is thin, 0.49 at motor 'm1' (a factor of 1.5, or "
+        "20 deg).",
+    ),
+    (
+        {"rates": [-2.0], "margins": (margin("m1", 2.0, np.inf, 90.0),)},
+        f"stable: {DECAYS}; the least disk margin is 2 at motor 'm1' (any gain, or 90 deg).",
+    ),
+    (
+        {"rates": [-2.0], "margins": (margin("m1", 0.9e-6), margin("m2", 1.0))},
+        f"stable: {DECAYS}; motor 'm1' has no margin.",
+    ),
+    (
+        {"rates": [0.0], "margins": (margin("m1", 1e-6),)},
+        "neutral: 1 of 1 modes neither grow nor decay; the least disk margin is thin, 1e-06 at "
+        "motor 'm1' (a factor of 1.5, or 20 deg).",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "text"), VERDICTS)
+def test_what_a_linear_analysis_says_in_a_sentence(given, text):
+    assert _verdict(stand_in(**given)) == text
+
+
+@pytest.mark.parametrize(
+    ("v", "a", "text"),
+    [
+        (0.0, 0.0, []),
+        (
+            1.0, 0.0,
+            ["the robot moves here: the poles are those of this moment and promise nothing for "
+             "later; those of an equilibrium do (--at equilibrium)."],
+        ),
+        (
+            0.0, 1.0,
+            ["the robot rests here, but its input moves it on: the poles are those of this moment "
+             "and promise nothing for later."],
+        ),
+    ],
+)  # fmt: skip
+def test_poles_of_a_moment_are_told_as_such(v, a, text):
+    plant = SimpleNamespace(
+        point=SimpleNamespace(v=np.array([v])), linear=SimpleNamespace(a=np.array([a]))
+    )
+    assert _motion(plant) == text

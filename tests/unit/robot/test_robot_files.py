@@ -98,6 +98,18 @@ def test_a_broken_model_file_is_refused_in_one_line(folder, content, message):
         (TOML + GIVEN + '"sin(x)"', "no variable named 'x'"),
         (TOML + SPRING + 'frames = ["a", "c"]', "force[0]: no frame named 'c'"),
         (TOML + SPRING + 'frames = ["a"]', "force[0].frames"),
+        (
+            TOML + FRAME + SPRING + 'frames = ["a", "c"]',
+            "force[0]: frames 'a' and 'c' are on one body; a spring between them does nothing.",
+        ),
+        (
+            TOML + TENDON + 'ratios = { j = 1.0, "b" = 1.0 }',
+            "actuator[0]: no joint named 'b'",
+        ),
+        (
+            TOML + '[[actuator]]\nkind = "formula"\nname = "m"\ncolumn = {}',
+            "actuator[0]: column must name at least one velocity.",
+        ),
         (TOML + FRAME.replace("c", "b"), "frame[0]: the robot has a frame named 'b'"),
         (TOML + FRAME.replace('"a"', '"z"'), "frame[0]: parent: no frame named 'z'"),
         (TOML + FRAME + 'position = ["1*deg", 0, 0]', "frame[0].position[0]"),

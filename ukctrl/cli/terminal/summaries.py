@@ -113,7 +113,7 @@ def export_data(done: HandedOver) -> dict[str, object]:
     return {
         "folder": str(done.folder),
         "files": dict(done.files),
-        "identical": done.replay.worst == 0.0,
+        "identical": done.replay.identical,
         "largest_difference": done.replay.worst,
         "ticks": done.replay.ticks,
         "mean_step_us": round(done.replay.mean_us, 1),
@@ -128,7 +128,7 @@ def export_lines(done: HandedOver) -> list[Line]:
     lines: list[Line] = [[Part(clean(str(done.folder)), "bold")]]
     columns = Column("", "text"), Column("", "text")
     lines += table_lines(Table.of(columns, done.files.items()))
-    style = "green" if done.replay.worst == 0.0 else "bold red"
+    style = "green" if done.replay.identical else "bold red"
     lines += hanging("  check  ", str(done.replay), "bold", style)
     for note in done.notes:
         lines += hanging("  note   ", note, "bold", "yellow")

@@ -17,9 +17,6 @@ from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import EQUAL_RTOL
 
-INEXACT = 1e3
-"""A row whose floor is above this multiple of the threshold is not one to measure others by."""
-
 
 class RowFactor(NamedTuple):
     """``H[order] = L Q`` with orthonormal rows in ``Q`` and the rank it reveals."""
@@ -114,16 +111,6 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     orthonormal to rounding even for an ill-conditioned ``H``. Rows left with less than
     ``rtol`` times the largest row of ``H`` count as dependent.
     """
-    return factor_above(H, rtol, np.zeros(H.shape[0]))
-
-
-@compiled
-def factor_above(H: Matrix, rtol: float, floors: Vector) -> RowFactor:
-    """Factor as `factor_rows` does; what is left of a row counts only above its floor.
-
-    Rows with a floor above `INEXACT` thresholds wait for the others: what is left of those beside
-    them would be their rounding.
-    """
     m, n = H.shape
     L = np.zeros((m, n))
     Q = H.copy()
@@ -131,23 +118,15 @@ def factor_above(H: Matrix, rtol: float, floors: Vector) -> RowFactor:
     rank = 0
     threshold = 0.0
     for k in range(min(m, n)):
-        best, pivot, largest = -1.0, k, 0.0
+        best, pivot = -1.0, k
         for i in range(k, m):
             norm = 0.0
             for c in range(n):
                 norm += Q[i, c] * Q[i, c]
-            floor = floors[order[i]]
-            largest = max(largest, norm)
-            if k > 0 and floor > 0.0 and norm <= floor * floor:
-                continue
-            if floor > INEXACT * rtol:
-                norm *= (INEXACT * rtol / floor) ** 2
             if norm > best:
                 best, pivot = norm, i
-        if best < 0.0:
-            break
         if k == 0:
-            threshold = rtol * np.sqrt(largest)
+            threshold = rtol * np.sqrt(best)
         if pivot != k:
             order[k], order[pivot] = order[pivot], order[k]
             for c in range(n):
@@ -226,16 +205,15 @@ def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
 
 
 @compiled
-def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64], floors: Vector) -> int:
+def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     """Write a row order whose first ``rank`` rows are independent; return the rank.
 
-    Rows of unit length are equal but for rounding: of those, the first are taken. What is left of
-    one of them outside the others counts only above its floor.
+    Rows of unit length are equal but for rounding: of those, the first are taken.
     """
     rows = H.copy()
     unit_rows(rows, np.zeros(H.shape[0]))
     for i in range(len(rows)):
         rows[i] *= 1.0 - EQUAL_RTOL * i
-    factor = factor_above(rows, rtol, floors)
+    factor = factor_rows(rows, rtol)
     order[:] = factor.order
     return factor.rank

@@ -30,6 +30,11 @@ class Decoupling:
     push: Vector
     """Inputs of a usual size, which accelerate the robot as its own forces do, shape ``(nu,)``."""
 
+    @property
+    def rank(self) -> int:
+        """How many rows inputs of a usual size reach independently."""
+        return decoupled(self.E * self.push)
+
 
 def decoupling(
     jets: Jets, dynamics: Dynamics, t: float, q: Vector, v: Vector, degrees: Sequence[int]
@@ -44,17 +49,10 @@ def decoupling(
         v: Velocity, shape ``(nv,)``.
         degrees: Relative degree of each row.
     """
-    nu, order = jets.robot.nu, max(degrees)
     dynamics.move(t, q, v)
     push = _push(dynamics)
-    rows = np.arange(len(degrees))
-    drift = jets.derivatives(t, q, v, np.zeros((1, nu)), order)
-    last = drift[list(degrees), rows]
-    E = np.empty((len(degrees), nu))
-    for j in range(nu):
-        U = np.zeros((1, nu))
-        U[0, j] = push[j]
-        E[:, j] = (jets.derivatives(t, q, v, U, order)[list(degrees), rows] - last) / push[j]
+    drift, E = jets.with_inputs(t, q, v, degrees, push)
+    last = drift[list(degrees), np.arange(len(degrees))]
     return Decoupling(drift, last, E, push)
 
 
@@ -69,7 +67,7 @@ def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
 
 
 def decoupled(E: Matrix) -> int:
-    """Return how many rows a decoupling matrix gives to the inputs independently."""
+    """Return how many rows inputs reach independently; its columns are for usual inputs."""
     return unit_rank(E, DECOUPLED)
 
 

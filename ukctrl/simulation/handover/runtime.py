@@ -127,11 +127,18 @@ class Replay(NamedTuple):
     mean_us: float
     """Mean time of a step, by the wall, but for the first, which may compile [us]."""
 
+    @property
+    def identical(self) -> bool:
+        """Whether there were inputs to compare, and all are the same bit for bit."""
+        return self.ticks > 0 and self.worst == 0.0
+
     def __str__(self) -> str:
         """Return it as a sentence."""
+        if not self.ticks:
+            return "0 ticks: the table has none, and nothing was compared."
         same = "every input is the simulated one, bit for bit"
         agreement = (
-            same if self.worst == 0.0 else f"inputs differ by {self.worst:.3g} at {self.at:g} s"
+            same if self.identical else f"inputs differ by {self.worst:.3g} at {self.at:g} s"
         )
         return f"{self.ticks} ticks: {agreement}; {self.mean_us:.0f} us a step."
 
@@ -178,7 +185,8 @@ def replay(runtime: Runtime, motion: str | Path) -> Replay:
         began = time.perf_counter()
         answer = runtime.step(t, q, v)
         spent.append(time.perf_counter() - began)
-        difference = float(np.abs(answer - u).max(initial=0.0))
+        apart = np.abs(answer - u)
+        difference = float(np.where(np.isnan(apart), np.inf, apart).max(initial=0.0))
         if difference > worst:
             worst, at = difference, t
     return Replay(len(times), worst, at, 1e6 * float(np.mean(spent[1:] or spent or [0.0])))

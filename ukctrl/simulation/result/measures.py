@@ -90,6 +90,11 @@ def holonomic(samples: Samples, block: str | None = None) -> NDArray[np.intp]:
     return rows[has_phi[rows]]
 
 
+def error_level(samples: Samples, block: str | None = None) -> str:
+    """Return ``"phi"`` where some row has one, else ``"beta"``: by which errors are judged."""
+    return "phi" if holonomic(samples, block).size else "beta"
+
+
 def error_norm(samples: Samples, name: str, block: str | None = None) -> Array:
     r"""Return $\lVert\varphi\rVert$ or $\lVert\beta\rVert$ over time, shape `(n,)`.
 

@@ -11,9 +11,9 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.kinds import modules_of
 from ukctrl.simulation.result.measures import (
     energy_imbalance,
+    error_level,
     error_norm,
     ground_forces,
-    holonomic,
     integral,
     running_integral,
     saturated,
@@ -94,8 +94,7 @@ def settling_time(samples: Samples, block: str | None) -> float:
     """Time after which the error stays below 2 % of its initial value, or below 1e-4 if that is
     larger; of `beta` when no row has a `phi`; none when it never does.
     """
-    name = "phi" if holonomic(samples, block).size else "beta"
-    norm, time = error_norm(samples, name, block), samples.time
+    norm, time = error_norm(samples, error_level(samples, block), block), samples.time
     if len(norm) == 0 or not np.isfinite(norm).all():
         return float("nan")
     threshold = max(SETTLED_FRACTION * norm[0], SETTLED_FLOOR)

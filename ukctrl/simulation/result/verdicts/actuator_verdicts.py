@@ -9,7 +9,7 @@ import numpy as np
 
 from ukctrl.core.algebra.grip import said
 from ukctrl.core.extremes import first_largest, first_smallest
-from ukctrl.core.number_text import number, percent, quantity, sentence, unit_text
+from ukctrl.core.number_text import number, percent, quantity, sentence
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
 from ukctrl.simulation.result.quantities import FIELDS
@@ -82,10 +82,10 @@ def reach(result: Record) -> Verdict | None:
             "good", "reach", "The actuators can give every acceleration that the task asks for."
         )
     short = np.nan_to_num(result["reach"] > NEGLIGIBLE).astype(np.float64)
-    unit = unit_text(FIELDS["reach"].units(result.labels)[0])
+    most = quantity(worst, FIELDS["reach"].units(result.labels)[0])
     text = (
-        f"The task asks for accelerations that no input gives: short by up to {number(worst)} "
-        f"{unit} ({at}), during {percent(measures.time_mean(result.time, short))} of the run."
+        f"The task asks for accelerations that no input gives: short by up to {most} ({at}), "
+        f"during {percent(measures.time_mean(result.time, short))} of the run."
     )
     why = ""
     if result.provenance.get("rows_demanded") is False:

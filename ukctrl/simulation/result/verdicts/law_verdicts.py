@@ -161,7 +161,7 @@ def _error(result: Record, during: NDArray[np.bool_]) -> str:
     """Return the largest error of every block from the first concession on."""
     labels, sizes = result.labels, {}
     for block in labels.blocks:
-        name = "phi" if measures.holonomic(result.samples, block).size else "beta"
+        name = measures.error_level(result.samples, block)
         norm = measures.error_norm(result.samples, name, block)[int(during.argmax()) :]
         if norm.size and np.isfinite(norm).any():
             unit = metrics.unit_in(f"peak_{name}.{block}", labels)

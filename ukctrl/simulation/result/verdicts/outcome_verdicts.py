@@ -49,7 +49,7 @@ def headline(result: Record) -> str:
         size = si(opened, metrics.unit_in("peak_passive_phi", result.labels))
         loops = f"; its closures opened by at most {size}" if np.isfinite(opened) else ""
         return f"The run completed {span} of free motion{loops}."
-    name = "phi" if np.isfinite(result.metric("peak_phi")) else "beta"
+    name = measures.error_level(result.samples)
     if not np.isfinite(result.metric(f"peak_{name}")):
         return f"The run completed {span} of motion; there is no task error to measure."
     what = "task error" if name == "phi" else "task error at velocity level"
@@ -116,7 +116,7 @@ GROWTH = 2.0
 
 def error(result: Record) -> Verdict | None:
     """Judge the error of the rows, of position where there is one."""
-    name = "phi" if np.isfinite(result.metric("peak_phi")) else "beta"
+    name = measures.error_level(result.samples)
     norm = measures.error_norm(result.samples, name)
     if not np.isfinite(norm).all():
         return None

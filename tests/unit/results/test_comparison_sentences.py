@@ -1,0 +1,328 @@
+"""Every sentence of a comparison, whole, beside the runs and numbers that lead to it."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from ukctrl.core.statistics import Difference, Spread
+from ukctrl.core.verdict import Verdict
+from ukctrl.simulation.result.verdicts import Belief
+from ukctrl.studies.batch.run_outcome import Outcome
+from ukctrl.studies.comparison import comparison_verdicts as words
+from ukctrl.studies.comparison.fairness import Conditions, Done, Fact, facts
+from ukctrl.studies.comparison.ranking import AtLevel, Pair, Robustness, Row
+
+OK = Belief("ok", ())
+BAD = Belief("not to be believed", (Verdict("bad", "energy", "It came from nowhere."),))
+
+
+def runs(**ends):
+    """Return the runs of each controller, by how they ended."""
+    return {
+        name: [
+            Outcome(
+                entry=name, repeat=k, seed=7 + k, level=None, status=status, reached=1.25,
+                message="" if status == "completed" else "row 'tool.x' is lost.", metrics={},
+            )
+            for k, status in enumerate([every] if isinstance(every, str) else every)
+        ]
+        for name, every in ends.items()
+    }  # fmt: skip
+
+
+def row(values, best=(), metric="rms_phi", unit="m", **more):
+    return Row(metric=metric, unit=unit, values=values, best=best, **more)
+
+
+BOTH = runs(a="completed", b="completed")
+OVERALL = [
+    (
+        runs(a="completed", b="diverged"), [], {}, "warning",
+        "1 of 2 controllers completed: there is nothing to rank.",
+    ),
+    (
+        BOTH, [row({}, ("a",)), row({}, ("b",), "effort")], {"a": OK, "b": OK}, "good",
+        "Smallest error: 'a'; least effort: 'b'.",
+    ),
+    (
+        BOTH, [row({}, ("a", "b"), "rms_beta"), row({}, (), "effort")], {}, "good",
+        "Smallest error: 'a', 'b'; least effort: no clear difference.",
+    ),
+    (
+        BOTH, [row({}, ("a",)), row({}, ("b",), "rms_beta")], {"a": OK, "b": BAD}, "bad",
+        "Smallest error: 'a'; least effort: no clear difference. Not to be believed: 'b'.",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("every", "rows", "beliefs", "level", "text"), OVERALL)
+def test_who_is_best_in_all(every, rows, beliefs, level, text):
+    assert words.overall(rows, every, beliefs) == Verdict(level, "overall", text)
+
+
+def test_who_is_not_ranked_and_why():
+    every = runs(
+        a="completed", b="diverged", c=["completed", "infeasible", "diverged", "infeasible"]
+    )
+    assert list(words.failures(every)) == [
+        (
+            "bad", "diverged",
+            "'b' diverged at t = 1.25 s and is not ranked. Row 'tool.x' is lost.",
+        ),
+        (
+            "bad", "infeasible",
+            "'c' completed 1 of 4 repeats (2 infeasible, 1 diverged) and is not ranked. With seed "
+            "8: row 'tool.x' is lost.",
+        ),
+    ]  # fmt: skip
+
+
+def test_whose_runs_are_not_to_be_believed():
+    ended = Belief("not to be believed", (Verdict("bad", "outcome", "It diverged."),))
+    warned = Belief("warning", (Verdict("warning", "energy", "Some."),))
+    found = list(words.disbeliefs({"a": OK, "b": BAD, "c": ended, "d": warned}))
+    text = "'b' is not to be believed: It came from nowhere."
+    assert found == [Verdict("bad", "energy", text)]
+
+
+def pair(lower, higher, low=0.001, high=0.003, p=0.01):
+    difference = Difference(repeats=5, mean=0.002, low=low, high=high, p=p)
+    return Pair(lower, higher, difference, p, supported=True)
+
+
+def around(mean):
+    return Spread(5, mean, 0.9 * mean, 1.1 * mean, mean, 1.2 * mean)
+
+
+ABOUT = [
+    (row({"a": 0.002, "b": 0.003}, ("a",)), "Best: 'a', 2 mm; 'b' is 50 % above."),
+    (row({"a": 0.002, "b": 0.004}, ("a",)), "Best: 'a', 2 mm; 'b' has 2 times as much."),
+    (row({"a": 0.0, "b": 0.004}, ("a",)), "Best: 'a', 0 m; 'b' has 4 mm."),
+    (row({"a": 1e-9, "b": 0.004}, ("a",)), "Best: 'a', 1 nm; 'b' has 4 mm."),
+    (row({"a": 0.002, "b": math.nan}, ("a",)), "Best: 'a', 2 mm; 'b' has none."),
+    (row({"a": 0.002, "b": 0.002}, ("a", "b")), "Best: 'a', 'b', 2 mm."),
+    (
+        row({"a": 0.002, "b": 0.002}, ("a", "b"), pairs=(pair("a", "b"),)),
+        "Best: 'a', 'b', 2 mm, equal within 1 %.",
+    ),
+    (
+        row({"a": 0.003, "b": 0.002}, ("a", "b"), pairs=(pair("b", "a"),)),
+        "Best: 'a', 'b', 2 mm, not distinguishable from each other.",
+    ),
+    (
+        row(
+            {"a": 0.002, "b": 0.004}, ("a",), pairs=(pair("a", "b"),),
+            spreads={"a": around(0.002), "b": around(0.004)},
+        ),
+        "Best: 'a', 2 mm on average (95 % confidence: 1.8 to 2.2 mm); 'b' has 2 times as much (by "
+        "1 to 3 mm, p = 0.01).",
+    ),
+    (
+        row({"a": 2.0, "b": 4.0}, ("a",), unit="1", pairs=(pair("a", "b", 1.0, 3.0, 0.0009),)),
+        "Best: 'a', 2; 'b' has 2 times as much (by 1 to 3, p < 0.001).",
+    ),
+    (
+        row({"a": 0.002, "b": 0.004}, ("a",), pairs=(pair("a", "b", 0.002, 0.002),)),
+        "Best: 'a', 2 mm; 'b' has 2 times as much.",
+    ),
+    (row({"a": 0.002, "b": 0.003}), "Nothing sets the controllers apart (at most 3 mm)."),
+    (row({"a": math.nan, "b": math.nan}), "Nothing sets the controllers apart."),
+    (
+        row({"a": 2.0, "b": 3.0}, metric="energy_drift", unit="J"),
+        "Judges the integration, not the controllers (at most 3 J).",
+    ),
+    (
+        row({"a": 0.002, "b": 0.004}, pairs=(pair("a", "b"),)),
+        "Not distinguishable in 1 repeats: means of 2 mm to 4 mm.",
+    ),
+    (
+        row({"a": 0.002, "b": 0.00201}, pairs=(pair("a", "b"),)),
+        "Nothing sets the controllers apart (at most 2.01 mm).",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("of", "text"), ABOUT)
+def test_one_metric_in_a_sentence(of, text):
+    assert words.about(of, BOTH) == Verdict("note", of.metric, text)
+
+
+def done(repeats=1, levels=None, seeds=(1, 2, 3, 4, 5), same=True):
+    return Done(repeats, levels or {}, seeds[:repeats], same)
+
+
+REPEATS = [
+    (Conditions(random=True), done(), "one run each"),
+    (Conditions(random=True, asked=3), done(), "one run each (3 were asked for)"),
+    (
+        Conditions(random=True, asked=3), done(2),
+        "2 of each (3 were asked for), paired: the same seeds for all, 1, 2",
+    ),
+    (
+        Conditions(random=True, asked=5), done(5),
+        "5 of each, paired: the same seeds for all, 1, 2, 3, 4, ...",
+    ),
+    (
+        Conditions(random=True, asked=4), done(4),
+        "4 of each, paired: the same seeds for all, 1, 2, 3, 4",
+    ),
+    (Conditions(random=False), done(), "one run each; nothing in the scenario is random"),
+    (
+        Conditions(random=False, asked=2), done(),
+        "nothing in the scenario is random: repeats change nothing, and each ran once",
+    ),
+    (
+        Conditions(random=False, asked=3, levels=(0.1,)), done(levels={0.1: 3}),
+        "one run each of the scenario as it is, where nothing is random; with a mismatch 3 of each",
+    ),
+    (
+        Conditions(random=False, asked=3, levels=(0.1, 0.2)), done(levels={0.1: 2, 0.2: 1}),
+        "one run each of the scenario as it is, where nothing is random; with a mismatch 2 of each "
+        "(3 were asked for)",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("conditions", "finished", "text"), REPEATS)
+def test_how_many_runs_are_compared(conditions, finished, text):
+    assert conditions.repeats(finished) == Fact("repeats", True, text)
+    assert not conditions.repeats(finished._replace(same_seeds=False)).equal
+
+
+PROGRESS = [
+    (Conditions(), done(), ""),
+    (Conditions(asked=3), done(2), "; all controllers have 2 of 3 repeats"),
+    (Conditions(asked=3, random=False), done(), ""),
+    (
+        Conditions(asked=3, random=True, levels=(0.1, 0.2)), done(2, {0.1: 3, 0.2: 0}),
+        "; all controllers have 2 of 3 repeats, and of 3 with a mismatch 3 at 10 %, 0 at 20 %",
+    ),
+    (
+        Conditions(asked=3, random=False, levels=(0.1,)), done(1, {0.1: 2}),
+        "; all controllers have of 3 with a mismatch 2 at 10 %",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("conditions", "finished", "text"), PROGRESS)
+def test_how_far_an_interrupted_comparison_is(conditions, finished, text):
+    assert conditions.progress(finished) == text
+
+
+def tuned(at_border=(), trials=4, gains=("kp",)):
+    """Return a search, as far as sentences look at it."""
+    return SimpleNamespace(at_border=at_border, trials=[None] * trials, gains=gains, cost="rms_phi")
+
+
+UNEQUAL = Fact("limits", False, "")
+CAUTIONS = [
+    (Conditions(), done(), [Fact("limits", True, "")], {}, []),
+    (
+        Conditions(stopped=True, asked=3), done(2), [], {},
+        [("warning", "stopped",
+          "Stopped by the user; all controllers have 2 of 3 repeats. What was done is compared.")],
+    ),
+    (
+        Conditions(failure="b"), done(), [], {},
+        [("warning", "machine", "The machine failed. What was done is compared.")],
+    ),
+    (
+        Conditions(), done(), [Fact("belief", False, ""), UNEQUAL, Fact("gains", False, "")], {},
+        [("note", "belief",
+          "Not all believe the same: the ranking is of each law with its belief."),
+         ("warning", "fairness",
+          "Not equal for all: limits, gains. The ranking mixes these with the laws.")],
+    ),
+    (
+        Conditions(random=True), done(), [], {},
+        [("warning", "chance",
+          "One draw of what is random: the ranking holds for it alone. Ask for repeats.")],
+    ),
+    (Conditions(random=True, asked=2), done(2), [], {}, []),
+    (
+        Conditions(), done(), [],
+        {"a": tuned(("controller.kp", "controller.kd")), "b": tuned(), "c": tuned(("x",))},
+        [("warning", "tuning",
+          "Tuned to an end of their range: kp, kd of 'a'; x of 'c'. A better value may lie beyond, "
+          "or the cost leaves out what such a gain costs.")],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("conditions", "finished", "known", "tunings", "expected"), CAUTIONS)
+def test_what_to_keep_in_mind_of_a_ranking(conditions, finished, known, tunings, expected):
+    assert list(words.cautions(conditions, finished, known, tunings)) == expected
+
+
+def test_settings_that_an_entry_does_not_take_over_are_listed():
+    found = list(words.about_dropped({"a": ("gains.kp = 2", "modes"), "b": ("x",)}))
+    assert [each.text for each in found] == [
+        "'a' does not take over what the scenario sets: gains.kp = 2; modes.",
+        "'b' does not take over what the scenario sets: x.",
+    ]
+
+
+MISMATCHES = [
+    ((5, 5), (5, 5), ("a",), "note", "Lowest error at 20 %: 'a', 2 mm on average."),
+    ((5, 5), (5, 5), (), "note", "Lowest error at 20 %: no clear difference."),
+    (
+        (5, 5), (5, 4), ("a",), "warning",
+        "Lowest error at 20 %: 'a', 2 mm on average. Not all runs completed: 'b' in 4 of 5.",
+    ),
+    (
+        (5, 4), (0, 0), (), "warning",
+        "Lowest error at 20 %: nothing to rank. Not all runs completed: 'a' in 4 of 5, 'b' in 0 of "
+        "0.",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("of_a", "of_b", "best", "level", "text"), MISMATCHES)
+def test_what_the_largest_mismatch_does(of_a, of_b, best, level, text):
+    whole = AtLevel(1, 1, 0.0, 0.0, 0.0)
+    entries = {
+        name: (whole, AtLevel(*of, 0.0, 0.0, 0.0)) for name, of in (("a", of_a), ("b", of_b))
+    }
+    values = {"a": 0.002, "b": 0.003}
+    robustness = Robustness("rms_phi", "m", (0.0, 0.2), entries, (row({}), row(values, best)))
+    assert words.about_mismatch(robustness) == Verdict(level, "mismatch", text)
+
+
+def fact(found, subject):
+    return next(each for each in found if each.subject == subject)
+
+
+GAINS = [
+    ({"a": tuned(), "b": tuned()}, True,
+     "tuned with 4 simulations each, for rms_phi, on a seed that no repeat has"),
+    ({"a": tuned(), "b": tuned(gains=())}, True,
+     "tuned with 4 simulations each, for rms_phi, on a seed that no repeat has; without gains: "
+     "'b'"),
+    ({"a": tuned(), "b": tuned(trials=3)}, False,
+     "tuned with unequal numbers of simulations: 4 for 'a', 3 for 'b'"),
+    ({"a": tuned()}, False, "tuned with unequal numbers of simulations: 4 for 'a'"),
+    ({"a": tuned(gains=()), "b": tuned(gains=())}, True, "there are none to tune"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tunings", "equal", "text"), GAINS)
+def test_whether_all_were_tuned_alike(helix, tunings, equal, text):
+    found = fact(facts({name: helix(3, controller=name) for name in "ab"}, tunings), "gains")
+    assert found == Fact("gains", equal, text)
+
+
+def test_motors_that_differ_are_found_on_the_runs(motors):
+    def of(*limits):
+        return [motors([0.0, 1.0], [[1.0, 1.0]] * 2, limits=each) for each in limits]
+
+    def limits(*runs):
+        return fact(facts(dict(zip("ab", runs, strict=True))), "limits")
+
+    assert limits(*of([1.0, 2.0], [1.0, 3.0])) == (
+        "limits", False, "the runs do not have the same motors"
+    )  # fmt: skip
+    assert limits(*of([1.0, math.inf], [1.0, math.inf])) == ("limits", True, "u0 1 N·m")
+    assert limits(*of([0.0, math.inf], [0.0, math.inf])) == ("limits", True, "none known")

@@ -1,0 +1,178 @@
+"""What a hand-over refuses, and what it says of a controller beside a table: each sentence."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import math
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot, Runtime, Scenario, UkctrlError, replay, simulate
+from ukctrl.control.controller import Command
+from ukctrl.robot import Lagrangian
+from ukctrl.simulation.effects import Jitter
+from ukctrl.simulation.handover.hand_over import hand_over
+from ukctrl.simulation.handover.ros import _number, joint_trajectory
+from ukctrl.simulation.handover.runtime import Replay
+
+
+@pytest.fixture(name="sampled", scope="module")
+def _sampled():
+    timing = {"duration": 0.02, "control": 0.005, "sample": 0.005}
+    return Scenario.load("scara-helix", {"timing": timing})
+
+
+@pytest.fixture(name="run", scope="module")
+def _run(sampled):
+    return simulate(sampled)
+
+
+@pytest.fixture(name="table", scope="module")
+def _table(sampled, run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("handed")
+    return hand_over(sampled, run, folder).folder / "motion.csv"
+
+
+SAID = [
+    (
+        Replay(4, 0.0, math.nan, 12.4),
+        "4 ticks: every input is the simulated one, bit for bit; 12 us a step.",
+    ),
+    (Replay(4, 0.25, 0.015, 12.6), "4 ticks: inputs differ by 0.25 at 0.015 s; 13 us a step."),
+    (Replay(4, math.inf, 0.0, 12.6), "4 ticks: inputs differ by inf at 0 s; 13 us a step."),
+    (Replay(0, 0.0, math.nan, 0.0), "0 ticks: the table has none, and nothing was compared."),
+]
+
+
+@pytest.mark.parametrize(("found", "text"), SAID)
+def test_a_controller_beside_a_table_in_a_sentence(found, text):
+    assert str(found) == text
+    assert found.identical == ("bit for bit" in text)
+
+
+def changed(table, folder, change):
+    """Write a table with its lines changed, and return where."""
+    lines = change(table.read_text().splitlines())
+    path = folder / "motion.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def with_input(value):
+    """Return a change that gives the first input of the third sample a value."""
+
+    def change(lines):
+        at = lines[0].split(",").index("u.u1")
+        cells = lines[3].split(",")
+        cells[at] = value
+        return [*lines[:3], ",".join(cells), *lines[4:]]
+
+    return change
+
+
+@pytest.mark.parametrize(("value", "worst"), [("nan", math.inf), ("inf", math.inf), ("1e9", 1e9)])
+def test_inputs_that_are_no_numbers_are_never_called_the_same(
+    sampled, table, tmp_path, value, worst
+):
+    found = replay(Runtime(sampled), changed(table, tmp_path, with_input(value)))
+    assert (found.ticks, found.at) == (4, pytest.approx(0.01))
+    assert found.worst == pytest.approx(worst, rel=1e-6)
+
+
+def test_a_table_of_something_else_is_refused(sampled, table, tmp_path):
+    runtime, missing = Runtime(sampled), tmp_path / "none.csv"
+    renamed = changed(table, tmp_path, lambda lines: [lines[0].replace("v.q2", "v.p2"), *lines[1:]])
+    cases = {
+        missing: f"'{missing}' is not a readable table: [Errno 2] No such file or directory: "
+        f"'{missing}'.",
+        renamed: f"'{renamed}' must have a column 'v.q2'; it is of another robot, or no table of a "
+        "motion.",
+    }
+    for path, says in cases.items():
+        with pytest.raises(UkctrlError) as caught:
+            replay(runtime, path)
+        assert str(caught.value) == says
+    short = changed(table, tmp_path, lambda lines: [*lines[:2], lines[2].rpartition(",")[0]])
+    with pytest.raises(UkctrlError, match="is not a readable table: "):
+        replay(runtime, short)
+
+
+def test_an_input_that_is_no_number_is_refused_by_the_loop(sampled):
+    runtime = Runtime(sampled)
+    runtime._law = type(
+        "Blind", (), {"command": lambda self, *given: Command(np.array([1.0, np.nan, 0, 0]), ())}
+    )()
+    with pytest.raises(UkctrlError) as caught:
+        runtime.step(0.0, runtime.robot.neutral, np.zeros(4))
+    assert str(caught.value) == (
+        "the controller must return finite inputs; got [ 1. nan  0.  0.] at t = 0 s. Check the "
+        "measured state."
+    )
+
+
+def test_time_that_does_not_grow_is_refused_until_the_task_is_begun_anew(sampled, run):
+    runtime = Runtime(sampled)
+    q, v = run["q"][0], run["v"][0]
+    first = runtime.step(0.0, q, v)
+    for t in (0.0, -0.5):
+        with pytest.raises(UkctrlError) as caught:
+            runtime.step(t, q, v)
+        assert str(caught.value) == (
+            f"t must grow from call to call; got {t:g} s after 0 s. Call restart() to begin the "
+            "task anew."
+        )
+    runtime.restart()
+    np.testing.assert_array_equal(runtime.step(0.0, q, v), first)
+
+
+PERIOD = (
+    "a controller is handed over with the period at which it is called: timing.control and "
+    "timing.sample must be equal; got {} and {} s. Give --period, or set both."
+)
+
+
+def test_what_cannot_be_handed_over_is_refused_and_writes_nothing(sampled, run, tmp_path):
+    timing = sampled.timing
+    bead = Robot.build(Lagrangian(coordinates={"x": "m"}, kinetic="v.x**2/2", inputs={}))
+    idle = Scenario(title="a bead", robot=bead, timing=timing)
+    empty = dc.replace(run, samples=run.samples.__class__.build(
+        np.zeros(0), {}, run.labels, {}), message="it diverged at once.")  # fmt: skip
+    cases = [
+        (sampled.replace({"timing.control": 0.01}), run, PERIOD.format("0.01", "0.005")),
+        (dc.replace(sampled, timing=dc.replace(timing, control=None)), run,
+         PERIOD.format("None", "0.005")),
+        (dc.replace(sampled, effect=(Jitter(bound=1e-3),)), run,
+         "effect 'jitter' moves the ticks away from the samples, so that no table of the run can "
+         "be compared; leave it out of what is handed over."),
+        (sampled, empty, "the run has no samples to hand over: it diverged at once."),
+        (idle, run, f"robot '{bead.name}' must have motors for a controller to be "
+         "handed over; it has none."),
+    ]  # fmt: skip
+    for scenario, result, says in cases:
+        with pytest.raises(UkctrlError) as caught:
+            hand_over(scenario, result, tmp_path / "out")
+        assert str(caught.value) == says
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_trajectory_needs_samples_and_a_driven_joint(sampled, run):
+    empty = dc.replace(run, samples=run.samples.__class__.build(np.zeros(0), {}, run.labels, {}))
+    with pytest.raises(UkctrlError) as caught:
+        joint_trajectory(empty, Robot.load("scara"))
+    assert str(caught.value) == "the run must have samples for a joint trajectory; it has none."
+    with pytest.raises(UkctrlError) as caught:
+        joint_trajectory(run, Robot.load("quadrotor"))
+    assert str(caught.value) == (
+        "robot 'quadrotor' must have a driven joint of one freedom for a joint trajectory; its "
+        "motors act on none."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.5, "1.5"), (1e-05, "1.0e-05"), (1.5e-05, "1.5e-05"), (1e22, "1.0e+22"), (-2.0, "-2.0"),
+     (math.inf, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan")],
+)  # fmt: skip
+def test_numbers_are_written_so_that_every_reader_of_yaml_takes_them_for_numbers(value, text):
+    assert _number(value) == text

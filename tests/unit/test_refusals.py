@@ -1,0 +1,180 @@
+"""What is refused beyond the tests of each part: each sentence, whole."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ukctrl import Robot, Scenario, UkctrlError, plot, simulate
+from ukctrl.analysis.linear import linear_loop, linear_plant
+from ukctrl.cli.report import limits_of, pairs_of
+from ukctrl.control.feedback.chen_robust import ChenRobust
+from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
+from ukctrl.control.regulators.riccati import input_weight
+from ukctrl.simulation.scenario import Integrator, StartState
+from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.comparison.entry import Entry
+from ukctrl.studies.insight.study_runs import Runs
+from ukctrl.studies.journal_file import refuse_devices
+
+LAW = ChenRobust(kappa=1.0, rate=5.0, rho=2.0, epsilon=0.02)
+FUZZY = "start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6"
+GIVEN = {"start": Fuzzy(0.0, 0.1, 0.1, 0.3), "uncertainty": Fuzzy(0.0, 0.3, 0.3, 1.0)}
+
+
+def table(**columns):
+    plain = {"sample": [0, 1], "seed": 0, "status": "completed", "message": "", "reached": 1.0}
+    return pd.DataFrame(plain | {"a": [1.0, 2.0], "rms_phi": [1.0, 2.0]} | columns)
+
+
+@pytest.fixture(name="run", scope="module")
+def _run():
+    return simulate(Scenario.load("scara-helix", {"timing.duration": 0.02}))
+
+
+def given_to(name, value):
+    return lambda: fuzzy_gain(LAW, **GIVEN, **{"horizon": 1.0, "price": 1.0} | {name: value})
+
+
+REFUSED = [
+    # control
+    (given_to("horizon", -1.0), "horizon must be zero or above; got -1."),
+    (given_to("horizon", math.nan), "horizon must be zero or above; got nan."),
+    (given_to("price", 0.0), "price must be positive; got 0."),
+    (given_to("price", math.inf), "price must be positive; got inf."),
+    (
+        lambda: read_fuzzy_gain(f"{FUZZY}, price=1", LAW),
+        f"--fuzzy must give 'price' once, as price=VALUE; got '{FUZZY}, price=1'.",
+    ),
+    (
+        lambda: read_fuzzy_gain("start=", LAW),
+        "--fuzzy must give 'start' once, as start=VALUE; got 'start='.",
+    ),
+    (
+        lambda: read_fuzzy_gain(FUZZY.replace("10", "long"), LAW),
+        "--fuzzy: horizon must be a number; got 'long'.",
+    ),
+    (
+        lambda: read_fuzzy_gain(FUZZY.replace("10", "true"), LAW),
+        "--fuzzy: horizon must be a number; got 'true'.",
+    ),
+    (
+        lambda: read_fuzzy_gain("begin=1", LAW),
+        "no key of --fuzzy named 'begin'. Known: horizon, price, start, uncertainty.",
+    ),
+    (
+        lambda: read_fuzzy_gain("start=0:1:2", LAW),
+        "--fuzzy must give start, uncertainty, horizon, price; 'uncertainty' is missing. Such as "
+        '"start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6".',
+    ),
+    (lambda: input_weight(1.0, ()), "a regulator needs a robot with inputs; this one has none."),
+    # simulation
+    (lambda: StartState(q=3), "StartState: q: must be a list, or a table by coordinate; got 3."),
+    *(
+        (
+            lambda method=method: Integrator(method=method),
+            f"Integrator: method '{method}' needs a step; give one, such as step = 1e-3.",
+        )
+        for method in ("RK4", "semi_implicit_euler")
+    ),
+    # studies
+    (
+        lambda: Crew(2, executor=object()),
+        "give jobs or an executor, and not both; got 2 and an executor.",
+    ),
+    (lambda: Crew(0), "jobs must be at least 1; got 0."),
+    (lambda: Entry.parse("a=b{x=1"), "entry 'a=b{x=1': the brace '{' is not closed."),
+    (
+        lambda: Entry.parse("a=b{x}"),
+        "entry 'a=b{x}': must have KEY=VALUE in its braces; got 'x'.",
+    ),
+    (lambda: Entry.parse("a=b{x=1,x=2}"), "entry 'a=b{x=1,x=2}': 'x' is given twice."),
+    (
+        lambda: Entry.parse("=b"),
+        "entry '=b': a name before '=' is missing; write NAME=CARD{KEY=VALUE}.",
+    ),
+    (
+        lambda: Entry.parse("a={x=1}"),
+        "entry 'a={x=1}': the name of a card is missing; write NAME=CARD{KEY=VALUE}.",
+    ),
+    (
+        lambda: Runs.of(table(), ["a"], "gird"),
+        "no design named 'gird'; did you mean 'grid'? Known: grid, random, saltelli, sobol.",
+    ),
+    (
+        lambda: Runs.of(table(), ["a"], "grid").axis("b"),
+        "no factor named 'b'. Known: a.",
+    ),
+    (
+        lambda: Runs.of(table(), ["a"], "grid").metric("rms_fi"),
+        "no metric named 'rms_fi'; did you mean 'rms_phi'? Known: rms_phi.",
+    ),
+    (lambda: refuse_devices(Path("/")), "'/' must be a file."),
+    # cli
+    (lambda: limits_of(["rms_phi=1", "rms_phi = 2"]), "--require gives 'rms_phi' two limits."),
+    *(
+        (
+            lambda text=text: limits_of([text]),
+            f"--require must be METRIC=MAX, such as rms_phi=1e-3; got '{text}'.",
+        )
+        for text in ("rms_phi", "=1", "rms_phi=a", "rms_phi=")
+    ),
+    *(
+        (
+            lambda text=text: pairs_of([text]),
+            f"--map must be two factors, PATH,PATH; got '{text}'.",
+        )
+        for text in ("a", "a,", ",b", "a,b,c")
+    ),
+    # robot
+    (
+        lambda: Robot.load("two_link").site("tol"),
+        "no frame named 'tol'; did you mean 'tool'? Known: {frames}.",
+    ),
+    (
+        lambda: Robot.load("two_link").structure.dof("elbw"),
+        "no joint named 'elbw'; did you mean 'elbow'? Known: elbow, shoulder.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "says"), REFUSED)
+def test_what_does_not_fit_is_refused_with_what_must_hold(call, says):
+    with pytest.raises(UkctrlError) as caught:
+        call()
+    head, _, _ = says.partition("{frames}")
+    assert str(caught.value) == says or (head != says and str(caught.value).startswith(head))
+
+
+def test_what_a_command_gives_is_read():
+    assert limits_of(["rms_phi = 1e-3", "effort=2"]) == {"rms_phi": 1e-3, "effort": 2.0}
+    assert limits_of(None) == {}
+    assert pairs_of([" a , b.c"]) == [("a", "b.c")]
+    assert pairs_of(None) == []
+
+
+def test_names_that_a_run_has_not_are_refused_with_those_that_it_has(run):
+    cases = [
+        (lambda: run.metric("rms_fi"), "no metric named 'rms_fi'; did you mean 'rms_phi'? Known: "),
+        (lambda: run["phy"], "no variable named 'phy'; did you mean 'phi'? Known: "),
+        (lambda: plot.draw(run, "eror"), "no figure named 'eror'; did you mean 'error"),
+    ]
+    for call, says in cases:
+        with pytest.raises(UkctrlError) as caught:
+            call()
+        assert str(caught.value).startswith(says)
+
+
+def test_a_plant_and_a_loop_refuse_what_they_have_not():
+    scenario = Scenario.load("two-mass-spring")
+    with pytest.raises(UkctrlError, match=r"no output named 'x9'\. Known: "):
+        linear_plant(scenario, outputs=["x9"])
+    loop = linear_loop(scenario.replace({"timing.control": None}))
+    with pytest.raises(UkctrlError) as caught:
+        loop.later(0, 0.1)
+    assert str(caught.value) == (
+        "a loop must have a hold to have states with a delay; it has none."
+    )

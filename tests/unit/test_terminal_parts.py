@@ -1,0 +1,186 @@
+"""What the terminal shows: lines, durations, speeds and stops, from parts made by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
+from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop
+from ukctrl.cli.terminal.studies_text import _design, _tunings, unstarted_lines
+from ukctrl.cli.terminal.summaries import (
+    catalogue_lines,
+    export_data,
+    export_lines,
+    moved_text,
+    workspace_lines,
+)
+from ukctrl.simulation.handover.hand_over import HandedOver
+from ukctrl.simulation.handover.runtime import Replay
+from ukctrl.studies.tuning import Gain, Trial
+
+
+def plain(lines):
+    return [
+        "".join(part if isinstance(part, str) else part.text for part in line) for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (61.0, "1 min 01 s"),
+     (3599.0, "59 min 59 s"), (3600.0, "1 h 00 min"), (7385.0, "2 h 03 min")],
+)  # fmt: skip
+def test_a_duration_in_words(seconds, text):
+    assert _duration(seconds) == text
+
+
+def test_the_speed_leaves_out_the_longest_pause():
+    speed = _Speed()
+    assert speed.at(0.0, 0.0) is None
+    assert speed.left(0.0, 0.0, 10.0) == ""
+    assert speed.at(10.0, 1.0) is None  # workers start
+    assert speed.at(11.0, 2.0) == pytest.approx(1.0)
+    assert speed.at(12.0, 3.0) == pytest.approx(1.0)
+    assert speed.left(12.0, 3.0, 10.0) == "7 s left"
+    assert speed.at(14.0, 3.0) == pytest.approx(0.5)  # waiting counts, once it is told
+    tally = SimpleNamespace(finished=3, total=10, failed=2, done=3.0)
+    assert speed.told(14.0, tally) == "3 of 10, 2 failed, 0.5/s, 14 s left"
+    fresh = SimpleNamespace(finished=0, total=10, failed=0, done=0.0)
+    assert _Speed().told(0.0, fresh) == "0 of 10"
+
+
+def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
+    clock = iter([0.0, 29.0, 30.0, 31.0, 61.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    write = _in_lines(_Speed())
+    for finished in range(4):
+        write(SimpleNamespace(finished=finished, total=9, failed=0, done=float(finished)))
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in told] == ["ukctrl: 1 of 9", "ukctrl: 3 of 9"]
+
+
+@pytest.mark.parametrize(
+    ("by", "text"),
+    [
+        (None, ""),
+        ({}, ""),
+        ({"m": 0.0, "rad": 0.0}, "on the constraints as given"),
+        ({"m": 0.01234, "rad": 0.0}, "moved onto the constraints by 0.0123 m"),
+        ({"m": 0.01, "rad": 0.2}, "moved onto the constraints by 0.01 m, 0.2 rad"),
+    ],
+)
+def test_how_far_a_start_was_moved(by, text):
+    assert moved_text(by) == text
+
+
+def test_the_catalogue_lists_names_beside_titles_or_says_that_there_is_none():
+    found = {"robots": {"arm": "An arm", "quadrotor": "It flies"}, "scenarios": {}}
+    assert plain(catalogue_lines(found)) == [
+        "robots", "  arm        An arm", "  quadrotor  It flies", "scenarios", "  none"
+    ]  # fmt: skip
+
+
+def test_a_new_workspace_says_what_to_do_next():
+    assert plain(workspace_lines([Path("w/a.toml")], Path("w"))) == [
+        "  w/a.toml", "Next:", "  cd w", "  ukctrl check my-scenario", "  ukctrl run my-scenario"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("replay", "identical"),
+    [
+        (Replay(4, 0.0, 0.0, 9.0), True),
+        (Replay(4, 0.1, 0.0, 9.0), False),
+        (Replay(0, 0.0, 0.0, 0.0), False),
+    ],
+)
+def test_what_was_handed_over_is_called_identical_only_where_it_was_compared(replay, identical):
+    done = HandedOver(Path("out"), {"controller.py": "the class"}, replay, ("take it along.",))
+    data = export_data(done)
+    assert data == {
+        "folder": "out", "files": {"controller.py": "the class"}, "identical": identical,
+        "largest_difference": replay.worst, "ticks": replay.ticks, "mean_step_us": replay.mean_us,
+        "notes": ["take it along."],
+    }  # fmt: skip
+    lines = plain(export_lines(done))
+    assert f"  check  {replay}" in lines
+    assert lines[-1] == "  note   take it along."
+
+
+def tuning(*values, before=2.0):
+    gains = tuple(Gain(f"controller.k{k}", 1.0, 0.1, 10.0) for k in range(len(values)))
+    best = Trial(
+        {g.path: v for g, v in zip(gains, values, strict=True)}, 1.0, 1.0, "completed", "sobol"
+    )
+    return SimpleNamespace(gains=gains, best=best, before=before, after=1.0)
+
+
+def test_what_a_search_found_is_one_line_a_controller():
+    found = {
+        "a": tuning(1.5, 2.0),
+        "none": tuning(),
+        "many": tuning(*range(1, 9), before=float("inf")),
+    }
+    assert plain(_tunings(SimpleNamespace(tunings=found))) == [
+        "",
+        "tuned",
+        "  a: cost 2 -> 1 with k0 1.5, k1 2",
+        "  many: cost failed -> 1 with k0 1, k1 2, k2 3, k3 4, k4 5, k5 6, and 2 more",
+    ]
+    assert _tunings(SimpleNamespace(tunings={"none": tuning()})) == []
+
+
+def design(strongest=(), factors=(), repeats=1):
+    study = SimpleNamespace(
+        design="sobol", repeats=repeats, seed=3, factors=[SimpleNamespace(path=p) for p in factors]
+    )
+    return _design(
+        SimpleNamespace(study=study, strongest=[SimpleNamespace(path=p) for p in strongest])
+    )
+
+
+def test_the_design_of_a_study_names_the_strongest_factors_first():
+    assert design() == "design sobol, seed 3; varied: the seed alone"
+    assert design(factors="ab", repeats=2) == "design sobol, 2 repeats, seed 3; varied: a, b"
+    assert design(strongest="ba", factors="ab") == "design sobol, seed 3; varied: b, a"
+    assert design(factors="abcdefgh").endswith("varied: a, b, c, d, e, f, and 2 more")
+
+
+def test_a_study_without_a_sample_says_how_to_go_on():
+    named = SimpleNamespace(scenario={"title": "A study"})
+    assert plain(unstarted_lines(named)) == [
+        "A study: no sample is finished", "The same command with --resume goes on from here."
+    ]  # fmt: skip
+
+
+def the_loop(stop):
+    stop(2, sys._getframe())
+
+
+def test_a_signal_stops_the_loop_where_it_is_or_at_its_next_sample(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    stop, seen = Stop(the_loop.__code__), []
+    watched = stop.watch(lambda *given: seen.append(given))
+    watched(1, 2)
+    stop(2, sys._getframe())  # outside of the loop: the next sample stops
+    with pytest.raises(KeyboardInterrupt):
+        watched(3, 4)
+    assert seen == [(1, 2)]
+    clock[0] = INSIST_SECONDS
+    stop(2, sys._getframe())
+    clock[0] = INSIST_SECONDS + 0.1
+    with pytest.raises(KeyboardInterrupt):  # who asks again insists
+        stop(2, sys._getframe())
+
+
+def test_a_signal_inside_the_loop_interrupts_at_once_but_never_while_results_are_written():
+    stop = Stop(the_loop.__code__)
+    with pytest.raises(KeyboardInterrupt):
+        the_loop(stop)
+    stop.hold()
+    the_loop(stop)
