@@ -10,7 +10,7 @@ import pytest
 from ukctrl import Comparison, Scenario, simulate
 from ukctrl.cli.terminal.studies_text import comparison_lines
 from ukctrl.cli.terminal.summaries import result_lines
-from ukctrl.mechanics.integrate.step_halving import StepHalving
+from ukctrl.mechanics.integrate.fixed_step import StepHalving
 from ukctrl.reports import run_page
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.comparison.comparison_page import metric_table

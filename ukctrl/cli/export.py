@@ -25,8 +25,7 @@ Period = Annotated[
     ),
 ]
 Points = Annotated[
-    str,
-    typer.Option("--points", metavar="SECONDS", help="Time between points of the trajectory."),
+    str, typer.Option("--points", metavar="SECONDS", help="Time between points of the trajectory.")
 ]
 
 

@@ -12,8 +12,7 @@ ScenarioName = Annotated[
     typer.Argument(metavar="SCENARIO", help="A scenario's name, or the path of its .toml file."),
 ]
 Card = Annotated[
-    str | None,
-    typer.Option("--controller", "-c", metavar="CARD", help="Another controller card."),
+    str | None, typer.Option("--controller", "-c", metavar="CARD", help="Another controller card.")
 ]
 Cards = Annotated[
     list[str] | None,

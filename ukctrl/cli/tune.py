@@ -153,12 +153,7 @@ def tune(
         shown = progress_bar(base.title, quiet or as_json, "simulations")
         with about(scenario), shown as progress:
             tuned = tune_controller(
-                base,
-                budget,
-                folder=folder,
-                resume=resume,
-                jobs=jobs,
-                progress=stop.watch(progress),
+                base, budget, folder=folder, resume=resume, jobs=jobs, progress=stop.watch(progress)
             )
         stop.hold()
         write_tuned(tuned, folder)

@@ -205,12 +205,7 @@ class FuzzyGain:
 
 
 def fuzzy_gain(
-    law: ChenRobust,
-    *,
-    start: Fuzzy,
-    uncertainty: Fuzzy,
-    horizon: float,
-    price: float,
+    law: ChenRobust, *, start: Fuzzy, uncertainty: Fuzzy, horizon: float, price: float
 ) -> FuzzyGain:
     r"""Return what gains of the robust law cost on average over a fuzzy uncertainty.
 

@@ -67,7 +67,8 @@ class Quantity(Reader):
                 f'must be a number{self._in_unit()} or text such as "2*pi"; got {written(value)}.'
             )
         if not self._allows(number):
-            raise InputError(f"must be {self._range()}; got {_number_came(value, number)}.")
+            came = f"{number} from {shown(value)}" if isinstance(value, str) else f"{number}"
+            raise InputError(f"must be {self._range()}; got {came}.")
         return number
 
     def _in_unit(self) -> str:
@@ -116,10 +117,6 @@ def finite(value: numbers.Real) -> float:
     if not math.isfinite(number):
         raise InputError(f"must be a finite number; got {written(value)}.")
     return number
-
-
-def _number_came(value: object, number: float) -> str:
-    return f"{number} from {shown(value)}" if isinstance(value, str) else f"{number}"
 
 
 def written(value: object) -> str:

@@ -195,9 +195,7 @@ Direction = Annotated[
 """Direction in space: ``"x"``, ``"-z"``, or three numbers (normalised where it is used)."""
 
 
-def _unit_quaternion(
-    value: tuple[float, float, float, float],
-) -> tuple[float, float, float, float]:
+def _unit_quaternion(value: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     norm = math.hypot(*value)
     if not abs(norm - 1.0) < 1e-3:
         raise InputError(f"must be a unit quaternion [x, y, z, w]; got one of length {norm:g}.")

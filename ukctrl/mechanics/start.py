@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -119,7 +119,7 @@ def solve_start(
         # Near a singular position a direction that counts as free leaves that much of its row.
         if error <= TOLERANCE * scale or last <= error <= GRADUAL * rank.passive * scale:
             break
-        velocity, last = velocity - _least_norm(rows.A, rows.beta, held, rank), error
+        velocity, last = velocity - least_change(rows.A, rows.beta, rank, held), error
     else:
         clash = () if held else _clash(rows.A, _left(rows.A, rows.beta, rank))
         _refuse(stack, rows.beta, t, "velocity", clash)
@@ -223,16 +223,16 @@ def solve_positions(
         phi = np.where(stack.holonomic, rows.phi, 0.0)
         if np.abs(phi).max(initial=0.0) <= TOLERANCE * _scale(q, rows.A):
             return q
-        step = _least_norm(rows.A[stack.holonomic], rows.phi[stack.holonomic], held, rank)
+        step = least_change(rows.A[stack.holonomic], rows.phi[stack.holonomic], rank, held)
         length = np.abs(step).max()
         if not np.isfinite(length):
             break
         q = robot.integrate(q, -step / max(1.0, length))  # at most one radian or metre at a time
     _refuse(stack, phi, t, "position")
-    raise AssertionError  # _refuse always raises
 
 
-def _least_norm(A: Matrix, d: Vector, held: Sequence[int], rank: RankPolicy) -> Vector:
+def least_change(A: Matrix, d: Vector, rank: RankPolicy, held: Sequence[int] = ()) -> Vector:
+    """Return the least ``x`` with ``A x = d``, zero where it is held, shape ``(nv,)``."""
     if held:
         A = A.copy()
         A[:, held] = 0.0  # a column of zeros gets no part of the least-norm solution
@@ -241,7 +241,9 @@ def _least_norm(A: Matrix, d: Vector, held: Sequence[int], rank: RankPolicy) -> 
     return x
 
 
-def _refuse(stack: Stack, error: Vector, t: float, level: str, clash: tuple[int, ...] = ()) -> None:
+def _refuse(
+    stack: Stack, error: Vector, t: float, level: str, clash: tuple[int, ...] = ()
+) -> NoReturn:
     worst = first_largest(np.abs(np.nan_to_num(error, nan=np.inf)))
     unit = stack.units[worst] if level == "position" else f"{stack.units[worst] or '1'}/s"
     advice = "Start closer, or check that the path is within reach."

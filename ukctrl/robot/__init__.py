@@ -7,7 +7,7 @@ In order: ``layout``, ``motor`` and ``schema`` (what files say);
 ``audit`` and ``models`` (where bodies come from);
 ``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
 without bodies);
-``ram_needed``, ``load``, ``perturb``, and ``robot``: `Robot` itself.
+``load``, ``perturb``, and ``robot``: `Robot` itself.
 """
 
 from ukctrl.robot.audit import Finding

@@ -16,6 +16,7 @@ from ukctrl.core.files import catalog
 from ukctrl.core.files.plugins import load_class
 from ukctrl.core.files.table_paths import merged
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
+from ukctrl.core.own_processes import memory
 from ukctrl.robot import audit
 from ukctrl.robot.actuators import actuation
 from ukctrl.robot.assembly import PROBES, Assembly, folded
@@ -31,7 +32,6 @@ from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
-from ukctrl.robot.ram_needed import refuse_what_does_not_fit
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
@@ -171,7 +171,7 @@ def _assemble(
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
         raise ModelError(f"{source.label}: must have at least one joint that moves.")
-    refuse_what_does_not_fit(model.nv, source.label)
+    _refuse_what_does_not_fit(model.nv, source.label)
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
@@ -257,3 +257,25 @@ def _with_frame(structure: RigidStructure, extra: ExtraFrame) -> RigidStructure:
     )
     model.addFrame(pin.Frame(extra.name, parent.joint, 0, place, pin.FrameType.OP_FRAME))
     return RigidStructure(structure.blocks, model)
+
+
+TABLES = 4
+"""Tables of ``nv**3`` numbers in every ``pinocchio.Data``: its second derivatives of the inverse
+dynamics. They are allocated, and touched, whether anyone asks for them or not."""
+COPIES = 3
+"""How many ``pinocchio.Data`` a run has at a time."""
+
+
+def _refuse_what_does_not_fit(nv: int, label: str) -> None:
+    """Refuse a robot that would fill the memory: the system would kill the process without a word.
+
+    Raises:
+        ModelError: It has too many freedoms for this machine.
+    """
+    needed, there = 8.0 * TABLES * COPIES * float(nv) ** 3, memory()
+    if needed > there:
+        most = int((there / (8.0 * TABLES * COPIES)) ** (1.0 / 3.0))
+        raise ModelError(
+            f"{label}: a robot with {nv} freedoms needs about {needed / 1e9:.0f} GB of memory, and "
+            f"this machine has {there / 1e9:.0f} GB, enough for {most}. Take fewer parts."
+        )

@@ -178,7 +178,11 @@ def _by_body(
     structure: RigidStructure, given: Any, neutral: Any, what: str
 ) -> Iterator[tuple[int, Any]]:
     """Yield Pinocchio's joint index and the value for every body that a setting changes."""
-    joints = {name: block.joint for block in structure.blocks for name in _names(block)}
+    joints = {
+        name: block.joint
+        for block in structure.blocks
+        for name in {block.name, *(block.dofs if block.nv == 1 else ())}
+    }
     if isinstance(given, dict):
         for name, value in given.items():
             if name not in joints:
@@ -188,7 +192,3 @@ def _by_body(
         for block in structure.blocks:
             if not block.rotor:
                 yield block.joint, given
-
-
-def _names(block: Any) -> set[str]:
-    return {block.name, *(block.dofs if block.nv == 1 else ())}

@@ -255,7 +255,7 @@ def separation(path, clear, score=0.5, names=False):
 
     rates = (rate("one", 0.9), rate("two", 0.05), rate("three", 0.5))
     split = None if names else Split(at=1.5, below=rate("", 0.9), above=rate("", 0.25))
-    return Separation(path, rates, None, score, clear, split)
+    return Separation(path, rates, score, clear, split)
 
 
 NOBODY = "No factor by itself separates failed from good samples beyond doubt."

@@ -24,9 +24,6 @@ KINDS = ("inputs", "velocities", "positions")
 def check_figure(check: Check) -> Figure:
     """Draw singular values along the motion, limits in use, and the inputs.
 
-    Args:
-        check: What `check` found.
-
     Raises:
         InputError: No motion was worked out, and so there are no curves.
     """

@@ -14,7 +14,6 @@ from ukctrl.analysis.check.needed_inputs import (
     Miss,
     Refused,
     another_serves,
-    bounds,
     inputs_of_law,
     needed_inputs,
 )
@@ -166,10 +165,13 @@ def _with_the_way(
 
 
 def _bounds(loop: Loop, motion: Motion) -> tuple[Matrix, Matrix]:
-    """Return what motors give along a motion, shape ``(k, nu)`` each."""
+    """Return what motors give along a motion, ``(k, nu)``; the bench may have tighter limits."""
     low, high = np.zeros((2, len(motion.t), loop.robot.nu))
-    for k in range(len(motion.t)):
-        low[k], high[k] = bounds(loop, motion, k)
+    for k, t in enumerate(motion.t.tolist()):
+        snapshot = loop.truth_at(t).snapshot
+        snapshot.move(motion.q[k], motion.v[k], t)
+        rate = motion.v[k] @ snapshot.B
+        low[k], high[k] = loop.conditions.bounds(rate) or loop.robot.input_bounds(rate)
     return low, high
 
 

@@ -8,13 +8,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import least_norm_into
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
+from ukctrl.mechanics.start import least_change, met_elsewhere, solve_positions, solve_start
 
 HALVINGS = 12
 """How often a step of time is halved before the path counts as ended."""
@@ -87,10 +86,10 @@ def rates(stack: Stack, path: Walk, rank: RankPolicy = RANK) -> tuple[Matrix, Ma
     for k, t in enumerate(path.t.tolist()):
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
-        v[k] -= _least_norm(rows.A, rows.beta, rank)
+        v[k] -= least_change(rows.A, rows.beta, rank)
         snapshot.move(path.q[k], v[k], t)
         rows = stack.write(snapshot)
-        a[k] -= _least_norm(rows.A, rows.A @ a[k] - rows.b, rank)
+        a[k] -= least_change(rows.A, rows.A @ a[k] - rows.b, rank)
     return v, a
 
 
@@ -117,12 +116,6 @@ def time_derivatives(t: Vector, values: Matrix) -> tuple[Matrix, Matrix]:
         first[k] = once @ values[near] / step
         second[k] = twice @ values[near] / step**2
     return first, second
-
-
-def _least_norm(A: Matrix, d: Vector, rank: RankPolicy) -> Vector:
-    x: Vector = np.empty(A.shape[1])
-    least_norm_into(A, d, rank.passive, x)
-    return x
 
 
 class Clash(NamedTuple):

@@ -48,17 +48,6 @@ class Refused:
     text: str
 
 
-def bounds(loop: Loop, motion: Motion, k: int) -> tuple[Vector, Vector]:
-    """Return what motors give at a knot; a saturation on the bench may be tighter."""
-    snapshot = loop.truth_at(float(motion.t[k])).snapshot
-    snapshot.move(motion.q[k], motion.v[k], float(motion.t[k]))
-    rate = motion.v[k] @ snapshot.B
-    bench = loop.conditions.bounds(rate)
-    if bench is not None:
-        return np.asarray(bench.low), np.asarray(bench.high)
-    return loop.robot.input_bounds(rate)
-
-
 def needed_inputs(loop: Loop, motion: Motion) -> tuple[Matrix, Miss | None]:
     """Return the smallest input along a motion, shape ``(k, nu)``, and what motors cannot give."""
     count, nu = len(motion.t), loop.robot.nu

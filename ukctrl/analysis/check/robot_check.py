@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -171,18 +170,15 @@ def _unlikely(robot: Robot, joints: tuple[Joint, ...]) -> Iterator[Finding]:
         yield Finding("warning", "huge_robot", robot.name, text)
     if size > 0.0:
         yield from _unlikely_bodies(robot, BEYOND * size)
-    placeholders = Counter(
-        tuple(round(moment, 12) for moment in joint.moments) for joint in joints if joint.mass > 0.0
-    )
-    for moments, count in placeholders.items():
-        masses = {
-            joint.mass
-            for joint in joints
-            if joint.moments and np.allclose(joint.moments, moments, rtol=0.0, atol=1e-12)
-        }
-        if count >= ALIKE and len(masses) > 1:
+    masses: dict[tuple[float, ...], list[float]] = {}
+    for joint in joints:
+        if joint.mass > 0.0:
+            same = tuple(round(moment, 12) for moment in joint.moments)
+            masses.setdefault(same, []).append(joint.mass)
+    for moments, alike in masses.items():
+        if len(alike) >= ALIKE and len(set(alike)) > 1:
             text = (
-                f"{count} bodies of different mass have the same moments of inertia "
+                f"{len(alike)} bodies of different mass have the same moments of inertia "
                 f"({', '.join(f'{moment:.3g}' for moment in moments)} kg m^2), as where nobody "
                 "has worked them out. Take them from the drawing or the maker."
             )

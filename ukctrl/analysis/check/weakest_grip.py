@@ -10,8 +10,8 @@ import numpy as np
 from ukctrl.analysis.check.feasibility import Loads
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.grip import WEAK, Grip, Hold, said
-from ukctrl.core.arrays import Vector
-from ukctrl.core.extremes import EQUAL_RTOL, first_largest
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import EQUAL_RTOL
 from ukctrl.mechanics.relative_degree import relative_degrees, solved_by
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.verdicts.weak_grip import cost
@@ -60,22 +60,20 @@ def weakest_grip(
         return None
     t, q, v = states[place]
     words = f"{said(grip.hold, grip.row, grip.weakest)} (t = {t:.4g} s)"
-    price = _price(loop, t, q, v, _peaks(loop, loads, inputs)) if grip.hold == "weak" else ""
+    price = _price(loop, t, q, v, _known(loop, loads, inputs)) if grip.hold == "weak" else ""
     text = f"{words}{': ' if price else ''}{price}.{_way_out(loop, grip, t, q, v)}"
     return WeakGrip(row=grip.row, hold=grip.hold, weakest=grip.weakest, at=t, text=text)
 
 
-def _peaks(loop: Loop, loads: Loads | None, inputs: Mapping[str, float]) -> Vector:
-    """Return the largest input of every motor, of the law as far as it is known."""
+def _known(loop: Loop, loads: Loads | None, inputs: Mapping[str, float]) -> Matrix:
+    """Return the inputs of the law as far as they are known, shape ``(k, nu)``."""
     first = [inputs.get(name, 0.0) for name in loop.robot.actuators]
     every = [first] if loads is None else [first, *loads.law, *loads.needed]
-    u = np.nan_to_num(np.array(every))
-    columns = range(u.shape[1])
-    peaks: Vector = u[[first_largest(np.abs(u[:, k])) for k in columns], columns]
-    return peaks
+    known: Matrix = np.nan_to_num(every)
+    return known
 
 
-def _price(loop: Loop, t: float, q: Vector, v: Vector, u: Vector) -> str:
+def _price(loop: Loop, t: float, q: Vector, v: Vector, u: Matrix) -> str:
     dynamics, robot = loop.truth_at(t), loop.robot
     dynamics.move(t, q, v)
     low, high = robot.input_bounds(v @ dynamics.snapshot.B)

@@ -84,16 +84,15 @@ def energy_balance(robot: Robot) -> None:
         dynamics.move(0.0, q, v)
         a = dynamics.acceleration(u)
         power = dynamics.power(a, u)
-        coarse, fine = (_energy_rate(robot, q, v, a, h) for h in (STEP, 0.5 * STEP))
+        coarse, fine = (
+            (_energy(robot, q, v, a, h) - _energy(robot, q, v, a, -h)) / (2.0 * h)
+            for h in (STEP, 0.5 * STEP)
+        )
         rate = (4.0 * fine - coarse) / 3.0  # Richardson's: stiff springs ask for it
         size = 1.0 + float(np.abs(a) @ np.abs(dynamics.snapshot.M) @ np.abs(v))
         room = DIFFERENCED * size + 1e-15 * abs(_energy(robot, q, v, a, 0.0)) / STEP
         off = abs(rate - power)
         require(off <= room, f"energy must change by the power; it is off by {off:.1e} W.")
-
-
-def _energy_rate(robot: Robot, q: Vector, v: Vector, a: Vector, h: float) -> float:
-    return (_energy(robot, q, v, a, h) - _energy(robot, q, v, a, -h)) / (2.0 * h)
 
 
 def _energy(robot: Robot, q: Vector, v: Vector, a: Vector, h: float) -> float:

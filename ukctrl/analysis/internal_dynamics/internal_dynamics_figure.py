@@ -24,9 +24,6 @@ MOST_RESTS = 4
 def internal_dynamics_figure(found: InternalDynamics) -> Figure:
     """Draw what a task leaves to itself.
 
-    Args:
-        found: What `internal_dynamics` found.
-
     Raises:
         InputError: Nothing is left, or nothing of it is known.
     """

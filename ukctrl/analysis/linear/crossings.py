@@ -69,12 +69,12 @@ def pencil_frequencies(response: Response, form: Matrix) -> Vector:
     x, xi, u = slice(0, n), slice(n, 2 * n), slice(2 * n, None)
     M[x, x], M[x, u], N[x, x] = A, b, np.eye(n)
     M[u, x], M[u, xi], M[u, u] = form[1, 0] * c, b.T, form[1, 1]
-    back, one = (M, np.eye(n)) if response.period is None else (N, np.eye(n))
+    back = M if response.period is None else N
     back[xi, x], back[xi, xi], back[xi, u] = form[0, 0] * c.T @ c, A.T, form[0, 1] * c.T
     if response.period is None:
-        N[xi, xi] = -one
+        N[xi, xi] = -np.eye(n)
     else:
-        M[xi, xi] = one
+        M[xi, xi] = np.eye(n)
     with np.errstate(all="ignore"):
         p = eigvals(M, N)
         p = p[np.isfinite(p)]

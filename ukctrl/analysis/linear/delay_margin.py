@@ -109,9 +109,7 @@ class _Search:
     def shortest(self) -> float:
         """Return the least delay at which the loop is -1; infinite where there is none."""
         pieces, shortest = list(self._pieces()), self._at_half_rate()
-        for turn in range(
-            -1, MOST_TURNS if pieces else -1
-        ):  # along a piece a lag may come to exist
+        for turn in range(-1, MOST_TURNS) if pieces else ():  # -1: a lag may come to exist
             guesses = sorted(g for piece in pieces for g in self._guesses(piece, turn))
             for delay, frequency in guesses:
                 if delay < shortest + self.period:

@@ -104,7 +104,7 @@ def disk_phase(alpha: float) -> float:
     return math.degrees(2.0 * math.atan(alpha / 2.0))
 
 
-def margins_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> Margins:
+def margins_at(loop: LinearLoop, motor: int) -> Margins:
     """Return the margins at one motor, the others closed.
 
     A loop that is unstable has none of these, which is not looked at here. A neutral one has none,
@@ -114,8 +114,7 @@ def margins_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> Marg
         limit = {"gain_low": 1.0, "gain_high": 1.0, "phase": 0.0, "delay": 0.0, "disk": 0.0}
         where = dict.fromkeys(("gain_frequency", "phase_frequency", "disk_frequency"), math.nan)
         return Margins(motor=loop.inputs[motor], **limit, **where)
-    grid = frequencies(loop, motor) if grid is None else grid
-    response = response_at(loop, motor)
+    grid, response = frequencies(loop, motor), response_at(loop, motor)
     low, high, at = _gain(response, grid)
     unit = crossings(response, UNIT_CIRCLE, grid)
     turns = [abs(math.degrees(cmath.phase(-response.value(w)))) for w in unit]
@@ -159,18 +158,16 @@ def disk_at(loop: LinearLoop, motor: int, grid: Vector | None = None) -> tuple[f
     return min(alpha, 2.0), at  # which no loop exceeds that weakens at high frequencies
 
 
-def disk_margin(loop: LinearLoop, grid: Vector | None = None) -> tuple[float, float]:
+def disk_margin(loop: LinearLoop) -> tuple[float, float]:
     """Return a disk margin that all motors stand at once, and where it is reached [rad/s]."""
     # The closed loop's own response, which is finite at poles of the open one.
     response = Response(loop.closed, loop.B, loop.C, loop.period)
     half = 0.5 * np.eye(len(loop.inputs))
 
     def off(w: float) -> Complex:
-        """Return ``(S - T)/2``."""
-        off: Complex = half + response.at(w)
-        return off
+        return np.asarray(half + response.at(w))  # (S - T)/2
 
-    grid = frequencies(loop) if grid is None else grid
+    grid = frequencies(loop)
     along = half + response.along(grid)
     rough = np.array([bound(M, balanced(M)) if np.isfinite(M).all() else 0.0 for M in along])
     values, best = np.zeros(len(grid)), 0.0
@@ -219,10 +216,7 @@ def _disk(size: Callable[[float], float], grid: Vector, values: Vector) -> tuple
     low, high = math.log(grid[max(k - 1, 0)]), math.log(grid[min(k + 1, len(grid) - 1)])
     best, at = float(values[k]), float(grid[k])
     peak = minimize_scalar(
-        lambda x: -size(math.exp(x)),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": 1e-12},
+        lambda x: -size(math.exp(x)), bounds=(low, high), method="bounded", options={"xatol": 1e-12}
     )
     if -peak.fun > best:
         best, at = float(-peak.fun), math.exp(float(peak.x))

@@ -46,7 +46,10 @@ def analysis_lines(
     facts = [
         ("robot", f"{found.robot}, controller {found.controller}"),
         ("point", plant.point.source + _others(equilibria)),
-        ("plant", _size(len(plant.A), len(plant.inputs), len(plant.outputs))),
+        (
+            "plant",
+            f"states: {len(plant.A)}, motors: {len(plant.inputs)}, rows: {len(plant.outputs)}",
+        ),
         ("poles", _poles(plant.poles())),
     ]
     if plant.inputs and plant.outputs:
@@ -109,10 +112,6 @@ def as_table(
     if period is not None:
         table["longest_period"] = period._asdict()
     return table
-
-
-def _size(states: int, motors: int, rows: int) -> str:
-    return f"states: {states}, motors: {motors}, rows: {rows}"
 
 
 def _others(equilibria: Sequence[Equilibrium]) -> str:

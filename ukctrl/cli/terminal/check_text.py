@@ -7,14 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import (
-    Line,
-    Part,
-    clean,
-    files,
-    hanging,
-    table_lines,
-)
+from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, table_lines
 from ukctrl.cli.terminal.summaries import moved_text
 
 if TYPE_CHECKING:

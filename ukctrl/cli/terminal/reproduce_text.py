@@ -7,16 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import (
-    MARKS,
-    UNLIMITED,
-    Line,
-    Part,
-    clean,
-    files,
-    hanging,
-    width,
-)
+from ukctrl.cli.terminal.lines import MARKS, UNLIMITED, Line, Part, clean, files, hanging, width
 
 if TYPE_CHECKING:
     from ukctrl.papers import Outcome, Reproduction

@@ -8,15 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ukctrl.cli.terminal.lines import (
-    Line,
-    Part,
-    clean,
-    files,
-    hanging,
-    table_lines,
-    verdict_lines,
-)
+from ukctrl.cli.terminal.lines import Line, Part, clean, files, hanging, table_lines, verdict_lines
 
 if TYPE_CHECKING:
     from ukctrl.studies.comparison import Comparison

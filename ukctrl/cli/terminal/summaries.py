@@ -7,15 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ukctrl.cli.terminal.lines import (
-    LEVELS,
-    Line,
-    Part,
-    clean,
-    files,
-    hanging,
-    table_lines,
-)
+from ukctrl.cli.terminal.lines import LEVELS, Line, Part, clean, files, hanging, table_lines
 
 if TYPE_CHECKING:
     from ukctrl.analysis.conformance import Conformance

@@ -269,13 +269,7 @@ class _Prioritized(LevelAllocator):
         at = self._levels.rows[:n]
         rank = uk.rank_report(H[:n], rtol=self._rank.servo).rank if not self._sigma[0] else n
         raise_if_missed(
-            rows.A[at],
-            demand[at],
-            dynamics.a_free,
-            miss[:n],
-            int(rank),
-            self._rank,
-            self._first,
+            rows.A[at], demand[at], dynamics.a_free, miss[:n], int(rank), self._rank, self._first
         )
         return u
 

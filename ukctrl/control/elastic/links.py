@@ -23,12 +23,7 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.elastic.elastic_motors import (
-    Motors,
-    Refusal,
-    elastic_joints,
-    units_at,
-)
+from ukctrl.control.elastic.elastic_motors import Motors, Refusal, elastic_joints, units_at
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo

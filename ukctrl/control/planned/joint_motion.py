@@ -50,10 +50,6 @@ def following_joints(task: Task, instead: str = SERVO) -> tuple[str, ...]:
     Passive constraints leave fewer freedoms than joints. As many joints as they leave are chosen,
     those that determine the others best at the start; the others then follow by physics.
 
-    Args:
-        task: The task.
-        instead: What complaints advise to use.
-
     Raises:
         InputError: A joint is no angle or position, or velocities are constrained.
     """

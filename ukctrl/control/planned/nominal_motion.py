@@ -236,13 +236,7 @@ def knots_by_law(
         y, asked = np.concatenate([np.zeros(n), v, memory]), 0
         try:
             solved = solve_ivp(
-                rate,
-                (t, after),
-                y,
-                method="DOP853",
-                first_step=after - t,
-                rtol=rtol,
-                atol=atol,
+                rate, (t, after), y, method="DOP853", first_step=after - t, rtol=rtol, atol=atol
             )
         except (_CrawlingError, NotFinite):
             return

@@ -74,7 +74,7 @@ def derive_motion(
     t = sympy.Symbol("t")
     T, momenta = _kinetic(kinetic, words, v)
     V = _sum("potential", potential, dc.replace(words, velocities=()))
-    F = _dissipation(dissipation, words, v)
+    F = _dissipation(dissipation, words)
     at_rest = dict.fromkeys(v, sympy.Integer(0))
     with blaming("kinetic"):
         M = tuple(tuple(p.diff(velocity) for velocity in v) for p in momenta)
@@ -178,7 +178,7 @@ def _refuse_velocities(
                 )
 
 
-def _dissipation(texts: Texts, words: Vocabulary, v: list[sympy.Symbol]) -> sympy.Expr:
+def _dissipation(texts: Texts, words: Vocabulary) -> sympy.Expr:
     for text in texts:
         with blaming("dissipation"):
             if not any(name.startswith("v.") for name in check(text, words)):

@@ -92,10 +92,7 @@ def derive_rows(
 
 @functools.lru_cache(maxsize=128)  # a study derives the same rows for every run
 def _derive(
-    texts: tuple[str, ...],
-    form: Form,
-    words: Vocabulary,
-    rates: tuple[str, ...],
+    texts: tuple[str, ...], form: Form, words: Vocabulary, rates: tuple[str, ...]
 ) -> DerivedRows:
     motion = _Motion(words, rates)
     read_row = {"holonomic": _holonomic, "nonholonomic": _nonholonomic, "pfaffian": _pfaffian}[form]

@@ -147,12 +147,9 @@ def read(text: str) -> Node:
         why = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"
         if re.search(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?)\s*[A-Za-z]", line):
             why = "a product has the sign *"
-        raise fault(text, f"must be a formula such as 2*sin(pi*t); {_one_line(why)}.") from None
+        why = " ".join(why.split()).rstrip(".")[:120] or "it does not parse"
+        raise fault(text, f"must be a formula such as 2*sin(pi*t); {why}.") from None
     return _Reader(text).node(tree.body, 0)
-
-
-def _one_line(why: str) -> str:
-    return " ".join(why.split()).rstrip(".")[:120] or "it does not parse"
 
 
 def _check_characters(text: str, line: str) -> None:

@@ -96,11 +96,6 @@ def parse_number(text: str) -> float | None:
 def split_list(text: str, separator: str, what: str) -> Iterator[str]:
     """Yield what separators part, but not those inside brackets or quotes.
 
-    Args:
-        text: The list.
-        separator: One character.
-        what: What messages call the text.
-
     Raises:
         InputError: A bracket or a quote has no partner.
     """

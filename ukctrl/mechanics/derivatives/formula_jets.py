@@ -170,7 +170,7 @@ def _stages(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Expr
 
 @functools.lru_cache(maxsize=64)
 def _compiled_stage(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Compiled:
-    arguments = [*_lists(names, k + 1, k), "t"]
+    arguments = [*map(names.level, range(k + 2)), *map(names.push, range(k + 1)), "t"]
     return compile_function(_stages(motion, B, names, k), arguments, "the equation of motion")
 
 
@@ -185,13 +185,6 @@ def _compiled_rows(rows: Exprs, names: _Names, order: int, level: int) -> Compil
     flat = [_row(row, names, k) for k in range(order + 1) for row in rows]
     lists = [names.level(k) for k in range(order + level + 1)]
     return compile_function(flat, [*lists, "t"], "the servo rows")
-
-
-def _lists(names: _Names, levels: int, pushes: int) -> list[list[str]]:
-    return [
-        *(names.level(k) for k in range(levels + 1)),
-        *(names.push(k) for k in range(pushes + 1)),
-    ]
 
 
 class _Block(NamedTuple):

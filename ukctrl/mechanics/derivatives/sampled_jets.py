@@ -14,7 +14,7 @@ geometrically with the number of points; what is left is rounding, which the der
 raises by about $(n/h)^k$. ``h`` is chosen so that the polynomial just resolves the
 accelerations: the largest that does has the least rounding.
 
-Where the slopes of the acceleration have a closed form (`PlantSlopes`), those of rigid bodies give
+Where the slopes of the acceleration have a closed form (`has_slopes`), those of rigid bodies give
 the first of these derivatives, and `input_slopes` what inputs add, without a motion of its own for
 each of them.
 """
@@ -35,7 +35,7 @@ from ukctrl.mechanics.derivatives.input_slopes import input_slopes
 from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.derivatives.paths import osculating
 from ukctrl.mechanics.dynamics import Dynamics, Gains
-from ukctrl.mechanics.linearise.plant_slopes import PlantSlopes
+from ukctrl.mechanics.linearise.plant_slopes import acceleration_slopes, has_slopes
 from ukctrl.robot import RigidTerms
 
 POINTS = 19
@@ -124,7 +124,7 @@ class SampledJets(Jets):
         self._dynamics = Dynamics(self.robot, rank, Gains(0.0, 0.0))
         self._h = WIDEST
         self.uncertainty: Vector = np.zeros(0)
-        self._plant = PlantSlopes(self._dynamics) if PlantSlopes.suits(self._dynamics) else None
+        self._sloped = has_slopes(self._dynamics)
         # Formulas may know the time, with which no slope tells how they change.
         self._timeless = RigidTerms.suits(self.robot)
         n, m = self.robot.nv, len(stack)
@@ -157,8 +157,8 @@ class SampledJets(Jets):
         self, t: float, q: Vector, v: Vector, degrees: Sequence[int], push: Vector
     ) -> tuple[Matrix, Matrix]:
         beyond = np.array(degrees) - self.first
-        plant, held = self._plant, self.stack.holonomic.all()
-        if plant is None or not held or beyond.max(initial=0) not in (1, 2):
+        held = self.stack.holonomic.all()
+        if not self._sloped or not held or beyond.max(initial=0) not in (1, 2):
             return super().with_inputs(t, q, v, degrees, push)
         drift = self.derivatives(t, q, v, np.zeros((1, len(push))), max(degrees))
         robot, n, count = self.robot, self.robot.nv, len(degrees)
@@ -166,7 +166,7 @@ class SampledJets(Jets):
         A, G = rates[:, : count * n].reshape(3, count, n), rates[:2, count * n :].reshape(2, n, -1)
         self._dynamics.move(t, q, v)
         a = self._dynamics.a_free
-        slopes = self._slopes or plant.acceleration(a)
+        slopes = self._slopes or acceleration_slopes(self._dynamics, a)
         brackets = robot.bracket(v), robot.bracket(a)
         return drift, np.choose(beyond[:, None], input_slopes(A, G, slopes, brackets))
 
@@ -180,8 +180,8 @@ class SampledJets(Jets):
         # At every state anew: the answer depends on nothing that came before.
         self._h = WIDEST if last > 2 else WIDE
         self._slopes = None
-        if self._plant is not None and self._timeless and last > 1:
-            self._slopes = by_q, by_v = self._plant.acceleration(a)
+        if self._sloped and self._timeless and last > 1:
+            self._slopes = by_q, by_v = acceleration_slopes(self._dynamics, a)
             jerk = by_q @ v + by_v @ a
             curve.v.append(jerk + self._dynamics.G @ U[1] if len(U) > 1 else jerk)
             curve.xi.append(a)

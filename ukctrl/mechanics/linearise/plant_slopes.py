@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import final
-
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import solve_lower, solve_upper
@@ -55,53 +53,48 @@ def derivatives(terms: tuple[Term, ...], snapshot: Snapshot) -> tuple[Matrix, Ma
     return by_q, by_v
 
 
-@final
-class PlantSlopes:
-    r"""The derivatives of $a = M^{-1}(f + B u - \mathrm{nle})$ with ``q`` and ``v``, ``u`` held.
+def has_slopes(plant: Dynamics) -> bool:
+    """Return whether all that acts on a robot has derivatives in closed form."""
+    robot = plant.robot
+    _, others = parted(robot.forces)
+    return not others and not robot.actuation.varies and not len(plant.passive)
+
+
+def acceleration_slopes(plant: Dynamics, a: Vector) -> tuple[Matrix, Matrix]:
+    r"""Return the derivatives of $a = M^{-1}(f + B u - \mathrm{nle})$ with ``q`` and ``v``.
 
     $M\,\partial a/\partial x = \partial f/\partial x - \partial (M a + \mathrm{nle})/\partial x$ at
     a fixed ``a``, along the tangent of ``q``: of rigid bodies by the recursion that
     `Snapshot.force_derivatives` names.
 
     Args:
-        plant: The robot, which `suits` must accept; it says at which state.
+        plant: The robot at the state, which `has_slopes`.
+        a: Its acceleration, shape ``(nv,)``.
+
+    Returns:
+        Shape ``(nv, nv)`` each; ``u`` is held.
     """
+    s, slopes = plant.snapshot, []
+    closed = derivatives(plant.robot.forces.terms, s)
+    for whole, force in zip(s.force_derivatives(a), closed, strict=True):
+        columns = np.ascontiguousarray((force - whole).T)
+        for column in columns:
+            solve_lower(plant.L, column)
+            solve_upper(plant.L, column)
+        slopes.append(columns.T)
+    return slopes[0], slopes[1]
 
-    def __init__(self, plant: Dynamics) -> None:
-        self._plant = plant
-        self._terms, _ = parted(plant.robot.forces)
 
-    @staticmethod
-    def suits(plant: Dynamics) -> bool:
-        """Return whether all that acts on a robot has derivatives in closed form."""
-        robot = plant.robot
-        _, others = parted(robot.forces)
-        return not others and not robot.actuation.varies and not len(plant.passive)
-
-    def acceleration(self, a: Vector) -> tuple[Matrix, Matrix]:
-        """Return both derivatives at an acceleration, shape ``(nv, nv)`` each."""
-        s = self._plant.snapshot
-        slopes = []
-        closed = derivatives(self._terms, s)
-        for whole, force in zip(s.force_derivatives(a), closed, strict=True):
-            columns = np.ascontiguousarray((force - whole).T)
-            for column in columns:
-                solve_lower(self._plant.L, column)
-                solve_upper(self._plant.L, column)
-            slopes.append(columns.T)
-        return slopes[0], slopes[1]
-
-    def power(self, u: Vector) -> Vector:
-        """Return how `Dynamics.power` changes with ``v``, shape ``(nv,)``; it knows no ``q``."""
-        s = self._plant.snapshot
-        lost: Vector = np.zeros(len(s.v))
-        for term in self._terms:
-            _, by_v = derivatives((term,), s)
+def power_slopes(plant: Dynamics, u: Vector) -> Vector:
+    """Return how `Dynamics.power` changes with ``v``, shape ``(nv,)``; it knows no ``q``."""
+    s = plant.snapshot
+    lost: Vector = np.zeros(len(s.v))
+    for term in plant.robot.forces.terms:
+        _, by_v = derivatives((term,), s)
+        rubs = by_v @ s.v
+        if isinstance(term, Friction):
             rubs = np.zeros(len(s.v))
-            if isinstance(term, Friction):
-                term.add(s, rubs)
-            else:
-                rubs = by_v @ s.v
-            lost += rubs + s.v @ by_v
-        slopes: Vector = s.B @ u + lost
-        return slopes
+            term.add(s, rubs)
+        lost += rubs + s.v @ by_v
+    slopes: Vector = s.B @ u + lost
+    return slopes

@@ -214,8 +214,7 @@ if TYPE_CHECKING:
     AnyReference = Reference
 else:
     AnyReference = any_of(
-        kinds("ukctrl.mechanics.reference", Reference, without=("orientation",)),
-        passing(Reference),
+        kinds("ukctrl.mechanics.reference", Reference, without=("orientation",)), passing(Reference)
     )
 """Any reference, told apart by ``kind``."""
 

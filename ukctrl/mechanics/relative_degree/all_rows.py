@@ -107,22 +107,12 @@ class Together:
 
 
 def together(
-    dynamics: Dynamics,
-    servo: Stack,
-    t: float,
-    q: Vector,
-    v: Vector,
-    degrees: Sequence[int | None],
+    dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector, degrees: Sequence[int | None]
 ) -> Together:
     """Return how the rows together reach the inputs.
 
-    Args:
-        dynamics: The robot; it is moved about, and left at the state.
-        servo: The rows, attached to the same robot.
-        t: Time [s].
-        q: Configuration, shape ``(nq,)``.
-        v: Velocity, shape ``(nv,)``.
-        degrees: The rows' relative degrees alone; None where one is not certain.
+    ``degrees`` are the rows' relative degrees alone, None where one is not certain; the other
+    arguments are those of `relative_degrees`.
 
     Raises:
         UkctrlError: The rows cannot be differentiated here.
@@ -150,12 +140,7 @@ def together(
 
 
 def _static(
-    dynamics: Dynamics,
-    servo: Stack,
-    t: float,
-    q: Vector,
-    v: Vector,
-    degrees: list[int],
+    dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector, degrees: list[int]
 ) -> Together:
     dynamics.move(t, q, v)
     states = 2 * dynamics.robot.nv

@@ -57,12 +57,7 @@ def decoupling(
 
 
 def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
-    """Return the same for rows that the inputs accelerate at once: ``E`` is ``A G``.
-
-    Args:
-        servo: The rows.
-        dynamics: The robot, at the state.
-    """
+    """Return the same, at the robot's state, of rows that the inputs accelerate at once."""
     rows = servo.write(dynamics.snapshot)
     last = rows.A @ dynamics.a_free - rows.b
     drift = np.array([rows.phi, rows.beta, last])

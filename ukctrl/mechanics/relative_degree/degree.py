@@ -64,12 +64,7 @@ class RelativeDegree:
 
 
 def relative_degrees(
-    dynamics: Dynamics,
-    servo: Stack,
-    t: float,
-    q: Vector,
-    v: Vector,
-    least: float | None = None,
+    dynamics: Dynamics, servo: Stack, t: float, q: Vector, v: Vector, least: float | None = None
 ) -> tuple[RelativeDegree, ...]:
     """Return the relative degree of every servo row at a state.
 
@@ -132,15 +127,8 @@ def whole_degree(
     """Return how the rows reach the inputs together; None where that is no question, or unclear.
 
     It is none where every row has grip of its own, where rows depend on each other, and where
-    there are more of them than inputs.
-
-    Args:
-        dynamics: The robot; it is moved about, and left at the state.
-        servo: The rows, attached to the same robot.
-        t: Time [s].
-        q: Configuration, shape ``(nq,)``.
-        v: Velocity, shape ``(nv,)``.
-        degrees: Their relative degrees alone.
+    there are more of them than inputs. ``degrees`` is what `relative_degrees` returns of the other
+    arguments.
     """
     q, v = np.array(q), np.array(v)
     dynamics.move(t, q, v)

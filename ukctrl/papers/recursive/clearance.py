@@ -29,10 +29,7 @@ def estimates() -> Iterator[Claim]:
         estimate = Estimate(a_0, np.eye(COORDINATES))
         for level, b in zip(H, drawn.b, strict=True):
             estimate = step(estimate, level, b, SIGMA**2 * np.eye(len(b)), star)
-        for name, found, exact in (
-            ("a", estimate.a, whole.a),
-            ("P", estimate.P, whole.P),
-        ):
+        for name, found, exact in (("a", estimate.a, whole.a), ("P", estimate.P, whole.P)):
             miss = float(np.abs(found - exact).max() / np.abs(exact).max())
             yield below(
                 "(4.17)-(4.18)",

@@ -13,7 +13,7 @@ from ukctrl.papers.review.runs import run
 from ukctrl.papers.review.swarm import PENTAGON, SMALL
 from ukctrl.reports.plot import style
 
-BLUE, RED, GREEN, *_ = style.PALETTE
+BLUE, RED, *_ = style.PALETTE
 
 
 @style.styled

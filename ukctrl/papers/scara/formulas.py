@@ -213,10 +213,7 @@ def dormand_prince(start: Vector, rtol: float = 1e-3, atol: float = 1e-6) -> tup
     """
     y = np.concatenate([start, V_PRINTED])
     t, slope, floor, longest = 0.0, constrained_rate(0.0, y), atol / rtol, DURATION / 10.0
-    h = min(
-        longest,
-        0.8 * rtol**0.2 / float(np.max(np.abs(slope) / np.maximum(np.abs(y), floor))),
-    )
+    h = min(longest, 0.8 * rtol**0.2 / float(np.max(np.abs(slope) / np.maximum(np.abs(y), floor))))
     times, errors = [t], [violation(y[:4], y[4:], t)[0]]
     while t < DURATION:
         if 1.1 * h >= DURATION - t:

@@ -19,7 +19,6 @@ SPAN = 3.0
 """Distance of the bases ``L`` [m]; follows from the initial configuration."""
 PERIOD = 2.0 * np.pi
 """The load's period [s]."""
-LINKS = np.arange(5)
 WEIGHT = np.array([[1.0 if j < i else 0.5 if j == i else 0.0 for j in range(5)] for i in range(5)])
 """How far along link j the centroid of link i is."""
 INERTIA = WEIGHT.T @ WEIGHT

@@ -148,12 +148,7 @@ def heading(axes: Axes, title: str) -> None:
 
 
 def lines(
-    axes: Axes,
-    time: Array,
-    values: Array,
-    names: Sequence[str],
-    room: float,
-    scale: float = 1.0,
+    axes: Axes, time: Array, values: Array, names: Sequence[str], room: float, scale: float = 1.0
 ) -> None:
     """Draw the columns of `values`, times a scale, over time, with a legend that stays small.
 

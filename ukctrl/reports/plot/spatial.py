@@ -60,7 +60,7 @@ def path(result: Result) -> Figure:
     shown = np.r_[0 : len(position) : 1 + len(position) // panels.MOST_POINTS, len(position) - 1]
     position, reference = panels.drawable(position[shown]), panels.drawable(reference[shown])
     side = 0 if high[0] - low[0] >= high[1] - low[1] else 1
-    views: list[tuple[Axes, Array]] = [(_space(figure, position, reference, low, high), PROJECTION)]
+    views: list[tuple[Axes, Array]] = [(_space(figure, position, low, high), PROJECTION)]
     left = 0.425
     for name, (i, j) in {"from above": (0, 1), "from the side": (side, 2)}.items():
         axes = figure.add_axes((left, 0.125, 0.245, 0.755))
@@ -93,7 +93,7 @@ def _box(position: Array, reference: Array) -> tuple[Array, Array]:
     return low - 0.5 * np.maximum(lacking, 0.0), high + 0.5 * np.maximum(lacking, 0.0)
 
 
-def _space(figure: Figure, position: Array, reference: Array, low: Array, high: Array) -> Axes:
+def _space(figure: Figure, position: Array, low: Array, high: Array) -> Axes:
     """Add the view in space: a floor with a grid, two walls, and the path's shadow."""
     place = (0.01, 0.035, 0.345, 0.845)
     axes = figure.add_axes(place)

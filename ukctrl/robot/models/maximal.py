@@ -13,14 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from ukctrl.core.arrays import Vector
-from ukctrl.robot.schema.linkage_tables import (
-    GROUND,
-    AnyJoint,
-    Linkage,
-    Point,
-    Revolute,
-    place,
-)
+from ukctrl.robot.schema.linkage_tables import GROUND, AnyJoint, Linkage, Point, Revolute, place
 from ukctrl.robot.schema.push_tables import TorqueBetween
 
 BY_CONSTRUCTION = frozenset({"massless_joint", "no_actuator"})

@@ -49,7 +49,8 @@ class Mismatch(PlantEffect):
         return self._drawn(robot, rng).apply(robot)
 
     def _drawn(self, robot: Robot, rng: np.random.Generator) -> Perturbation:
-        joints = [block.name for block in robot.blocks if not block.rotor]
+        blocks = [block for block in robot.blocks if not block.rotor]
+        joints = [block.name for block in blocks]
         # All are drawn whatever is asked for, so that one more setting leaves the others alone.
         draws = rng.uniform(-1.0, 1.0, (len(joints), 6))
         values = rng.uniform(-1.0, 1.0, len(robot.parameters))
@@ -64,13 +65,8 @@ class Mismatch(PlantEffect):
             changes["com_shift"] = dict(zip(joints, shifts, strict=True))
         if self.friction:
             changes["friction"] = {
-                name: self.friction * 0.5 * (1.0 + draw)
-                for name, draw, block in zip(
-                    joints,
-                    draws[:, 5],
-                    (block for block in robot.blocks if not block.rotor),
-                    strict=True,
-                )
+                block.name: self.friction * 0.5 * (1.0 + draw)
+                for block, draw in zip(blocks, draws[:, 5], strict=True)
                 if block.nv == 1
             }
             if not changes["friction"]:

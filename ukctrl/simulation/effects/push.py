@@ -162,10 +162,8 @@ class Applied(PlantEffect):
     def _one_place(self) -> Applied:
         at_frame = self.frame is not None and (any(self.force or ()) or any(self.torque or ()))
         at_joint = self.joint is not None and bool(self.effort)
-        mixed = (self.frame, self.force, self.torque) != (None, None, None) and (
-            self.joint,
-            self.effort,
-        ) != (None, None)
+        of_frame, of_joint = (self.frame, self.force, self.torque), (self.joint, self.effort)
+        mixed = any(x is not None for x in of_frame) and any(x is not None for x in of_joint)
         if mixed or not (at_frame or at_joint):
             raise InputError(
                 "needs either a frame with a force or a torque that is not zero, or a joint with "

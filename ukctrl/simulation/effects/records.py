@@ -29,12 +29,7 @@ class MeasuredAndCommanded(NamedTuple):
 
 @final
 class Trail:
-    """The measured state, the command and the bounds of the input, as far as there are.
-
-    Args:
-        conditions: The effects of the run.
-        robot: The true robot.
-    """
+    """The measured state, the command and the bounds of the input, as far as there are."""
 
     def __init__(self, conditions: Conditions, robot: Robot) -> None:
         self._conditions = conditions

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError
 from ukctrl.robot import Robot
@@ -69,7 +68,10 @@ def joint_trajectory(result: Result, robot: Robot, every: int = 1) -> str:
         "points:",
     ]
     for k in range(0, len(q), every):
-        numbers = [f"{name}: {_numbers(values[k])}" for name, values in quantities.items()]
+        numbers = [
+            f"{name}: [{', '.join(map(_number, values[k].tolist()))}]"
+            for name, values in quantities.items()
+        ]
         sec, nanosec = divmod(round(float(result.time[k] - result.time[0]) * NANO), NANO)
         numbers.append(f"time_from_start: {{sec: {sec}, nanosec: {nanosec}}}")
         lines += [f"{'  ' if n else '- '}{number}" for n, number in enumerate(numbers)]
@@ -80,10 +82,6 @@ def _text(name: str) -> str:
     """Return a name as a text in double quotes, with all but plain characters as YAML escapes."""
     escaped = (c if " " <= c <= "~" and c not in '"\\' else f"\\U{ord(c):08x}" for c in name)
     return f'"{"".join(escaped)}"'
-
-
-def _numbers(values: NDArray[np.float64]) -> str:
-    return f"[{', '.join(_number(value) for value in values.tolist())}]"
 
 
 def _number(value: float) -> str:

@@ -21,14 +21,14 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
-from ukctrl.mechanics.linearise.plant_slopes import PlantSlopes
+from ukctrl.mechanics.linearise.plant_slopes import has_slopes
 from ukctrl.mechanics.start import Start
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
-from ukctrl.simulation.loop.rate_slopes import RateSlopes
+from ukctrl.simulation.loop.rate_slopes import commanded_slopes, held_slopes
 from ukctrl.simulation.loop.recorder import Recorder
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Monitor, Scenario
@@ -216,12 +216,13 @@ class Loop:
 
         None where effects stand between law and robot, or the robot has no closed form.
         """
-        if not self._direct or self.conditions.senses or not PlantSlopes.suits(self.truth):
+        if not self._direct or self.conditions.senses or not has_slopes(self.truth):
             return None
-        slopes = RateSlopes(self.truth, self.belief, self.law)
         if self.held is not None:
-            return slopes.held(t, q, v, self.held)
-        return None if self._metered else slopes.commanded(t, q, v, memory)
+            return held_slopes(self.truth, t, q, v, self.held)
+        if self._metered:
+            return None
+        return commanded_slopes(self.truth, self.belief, self.law, t, q, v, memory)
 
     def step_halving(self) -> dict[str, Any]:
         """Return what halved steps say of a fixed one, where there is one."""

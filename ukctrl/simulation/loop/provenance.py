@@ -52,11 +52,7 @@ def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, A
         **loop.step_halving(),
         "beyond_limits": beyond_limits(loop.robot, samples),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
-        "timing": {
-            "wall_seconds": wall_seconds,
-            "ticks": recorder.ticks,
-            "mean_tick_us": tick_us,
-        },
+        "timing": {"wall_seconds": wall_seconds, "ticks": recorder.ticks, "mean_tick_us": tick_us},
         "audit": [finding._asdict() for finding in loop.robot.audit],
     }
 

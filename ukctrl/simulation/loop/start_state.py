@@ -106,11 +106,7 @@ def _refuse_degrees(start: StartState, robot: Robot) -> None:
 
 
 def _relax(
-    robot: Robot,
-    start: StartState,
-    q: Vector,
-    v: Vector,
-    held: NDArray[np.bool_] | None = None,
+    robot: Robot, start: StartState, q: Vector, v: Vector, held: NDArray[np.bool_] | None = None
 ) -> None:
     """Put motors of elastic joints that the start leaves out where their springs are relaxed.
 

@@ -24,12 +24,4 @@ from ukctrl.simulation.scenario.scenario_tables import (
     Timing,
 )
 
-__all__ = [
-    "Believed",
-    "Integrator",
-    "Monitor",
-    "Scenario",
-    "Stabilisation",
-    "StartState",
-    "Timing",
-]
+__all__ = ["Believed", "Integrator", "Monitor", "Scenario", "Stabilisation", "StartState", "Timing"]

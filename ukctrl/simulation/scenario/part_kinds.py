@@ -32,11 +32,10 @@ def part_kinds() -> dict[str, dict[str, str]]:
     Metrics stand at the end, by the name that a cost takes.
     """
     sorts = {
-        sort: {part.kind: _first_line(part) for part in get_args(get_args(union)[0])}
+        sort: {
+            part.kind: " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())
+            for part in get_args(get_args(union)[0])
+        }
         for sort, union in UNIONS.items()
     }
     return {**sorts, "metric": {name: metric.description for name, metric in METRICS.items()}}
-
-
-def _first_line(part: type) -> str:
-    return " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())

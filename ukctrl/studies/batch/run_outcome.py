@@ -101,13 +101,7 @@ class Outcome:
         return self.status == "interrupted" and self.message.startswith(STOPPED)
 
     @staticmethod
-    def of(
-        result: Result,
-        entry: str,
-        *,
-        curves: bool = True,
-        keep: bool = True,
-    ) -> Outcome:
+    def of(result: Result, entry: str, *, curves: bool = True, keep: bool = True) -> Outcome:
         """Return what to keep of a result, as the first repeat of the scenario as it is."""
         time = result.time
         return Outcome(
@@ -155,9 +149,7 @@ class Run:
         """
         try:
             result = simulate(
-                self.scenario,
-                progress=lambda at, duration: watch(at / duration),
-                robot=self.robot,
+                self.scenario, progress=lambda at, duration: watch(at / duration), robot=self.robot
             )
         except Exception as error:  # a fault in a user's law must not cost the other runs
             if machine_failed(error):

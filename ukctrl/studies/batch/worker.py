@@ -69,11 +69,7 @@ def value_of(task: Task[Any], watch: Watch) -> Any:
         return error if known else Lost(error_text(error))
 
 
-def computed(
-    tasks: Sequence[Task[Any]],
-    watch: Watch,
-    begin: Callable[[int], bool],
-) -> bytes:
+def computed(tasks: Sequence[Task[Any]], watch: Watch, begin: Callable[[int], bool]) -> bytes:
     """Compute tasks; return the values of the first of them, and how long they took, as bytes.
 
     A value may be a `Lost`, or an `InputError` in place of what the task has raised on purpose.

@@ -192,7 +192,8 @@ def variants_of(
         raise InputError("compare needs at least one controller; got none.")
     variants: dict[str, Scenario] = {}
     for given in controllers:
-        entry = given if isinstance(given, Entry) else _entry(given)
+        entry = Entry.parse(given) if isinstance(given, str) else given
+        entry = entry if isinstance(entry, Entry) else Entry(controller=entry)
         variant = entry.apply(scenario, beside=beside, trust=trust)
         name = entry.called(variant)
         if name in variants:
@@ -202,10 +203,6 @@ def variants_of(
             )
         variants[name] = variant
     return variants
-
-
-def _entry(given: str | Controller) -> Entry:
-    return Entry.parse(given) if isinstance(given, str) else Entry(controller=given)
 
 
 def _asked(repeats: int | None, mismatch: Sequence[float]) -> int:

@@ -111,16 +111,12 @@ def pictures(comparison: Comparison) -> list[web_page.Picture]:
         draw["compare_inputs"] = lambda: overlay.inputs(shown)
     if comparison.tunings:
         draw["compare_tuning"] = lambda: figures.tuning(comparison.tunings)
+    repeated = _REPEATED if comparison.repeats > 1 else {}
     return [
-        web_page.picture(name, title, _caption(name, caption, comparison), draw[name]())
+        web_page.picture(name, title, f"{caption} {repeated.get(name, '')}".strip(), draw[name]())
         for name, (title, caption) in _FIGURES.items()
         if name in draw
     ]
-
-
-def _caption(name: str, caption: str, comparison: Comparison) -> str:
-    more = _REPEATED.get(name, "") if comparison.repeats > 1 else ""
-    return f"{caption} {more}".strip()
 
 
 def html(comparison: Comparison, images: Sequence[web_page.Picture]) -> str:

@@ -71,10 +71,7 @@ def disbeliefs(beliefs: Mapping[str, Belief]) -> Iterator[Verdict]:
 
 
 def cautions(
-    conditions: Conditions,
-    done: Done,
-    facts: Sequence[Fact],
-    tunings: Mapping[str, Tuning],
+    conditions: Conditions, done: Done, facts: Sequence[Fact], tunings: Mapping[str, Tuning]
 ) -> Iterator[Verdict]:
     """Yield what to keep in mind when reading the ranking."""
     if not conditions.whole:

@@ -107,12 +107,7 @@ class Entry:
         )
 
     def renamed(self, name: str, taken: Container[str]) -> str:
-        """Return how this entry is written with a name of its own.
-
-        Args:
-            name: What it is called now.
-            taken: Names that others have.
-        """
+        """Return how this entry, called ``name``, is written with one that is not taken."""
         stem = name.partition("{")[0]
         free = next(new for k in itertools.count(2) if (new := f"{stem}-{k}") not in taken)
         if not isinstance(self.controller, str):

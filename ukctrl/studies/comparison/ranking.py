@@ -95,7 +95,10 @@ def rank(name: str, unit: str, runs: Mapping[str, Sequence[Outcome]]) -> Row:
         unit: Its unit.
         runs: The runs of every controller, in the order of their repeats.
     """
-    values = {key: _values(name, every) for key, every in runs.items()}
+    values = {
+        key: np.array([run.metrics.get(name, math.nan) for run in every], dtype=np.float64)
+        for key, every in runs.items()
+    }
     count = max((len(v) for v in values.values()), default=0)
     done = {
         key: values[key][[run.completed for run in every]] if count > 1 else values[key]
@@ -139,10 +142,6 @@ def _pairs(values: Mapping[str, Array], unit: str) -> tuple[Pair, ...]:
 
 def _tie(lowest: float, unit: str) -> float:
     return max(TIE_RTOL * abs(lowest), TIE_ATOL.get(unit, 0.0))
-
-
-def _values(metric: str, runs: Sequence[Outcome]) -> Array:
-    return np.array([run.metrics.get(metric, math.nan) for run in runs], dtype=np.float64)
 
 
 BAND = (0.1, 0.9)

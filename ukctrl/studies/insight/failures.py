@@ -47,7 +47,6 @@ class Separation(NamedTuple):
     path: str
     rates: tuple[Rate, ...]
     """Range by range."""
-    bins: Bins
     score: float
     r"""Share of the variance of success that the ranges account for, without what chance gives
     them: $1 - (1 - \eta^2)(n - 1)/(n - m)$, not below 0."""
@@ -94,7 +93,6 @@ def _separation(axis: Axis, bins: Bins, good: Flags, family: Family, looked_at: 
     return Separation(
         path=axis.path,
         rates=rates,
-        bins=bins,
         score=_score(count, succeeded),
         clear=max(end.low for end in ends) > min(end.high for end in ends),
         split=None if axis.names or len(axis.levels) < 3 else _split(axis, good, family),

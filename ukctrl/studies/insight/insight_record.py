@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
     study, runs = insight.study, insight.runs
     record: dict[str, Any] = {
         "headline": headline(insight),
-        "scenario": _named(study.scenario),
+        "scenario": {key: str(study.scenario.get(key) or "") for key in ("name", "title")},
         "design": runs.design,
         "factors": [factor.to_dict() for factor in study.factors],
         "repeats": runs.repeats,
@@ -82,10 +82,6 @@ def to_dict(insight: Insight, replays: Sequence[Replay], folder: Path) -> dict[s
     }
     plain: dict[str, Any] = finite_or_none(record)
     return plain
-
-
-def _named(scenario: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(scenario.get(key) or "") for key in ("name", "title")}
 
 
 def _summary(one: Summary) -> dict[str, Any]:

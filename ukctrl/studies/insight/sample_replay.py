@@ -31,13 +31,7 @@ NAMED: Mapping[str, catalog.Kind] = {
 
 
 def command_of(study: Study, sample: int, folder: Path) -> str:
-    """Return what to type for one sample.
-
-    Args:
-        study: The study.
-        sample: Its number.
-        folder: Where the base scenario stands.
-    """
+    """Return what to type for one sample."""
     changes = study.about.plan.changes(sample)
     for path, kind in NAMED.items():
         if isinstance(changes.get(path), str):

@@ -121,13 +121,7 @@ def _rates(one: Separation, intervals: bool, axes: Axes, room: float) -> None:
 
 @style.styled
 def chart(metric: str, unit: str, cells: Map) -> Figure:
-    """Draw a map.
-
-    Args:
-        metric: What the metric is.
-        unit: Its unit.
-        cells: What came of the samples.
-    """
+    """Draw a map."""
     label = f"{panels.short(metric, 20)}{f' [{unit_text(unit)}]' if unit_text(unit) else ''}"
     drawn = [
         panels.Panel(f"median {label}", functools.partial(_metric, cells)),

@@ -169,7 +169,7 @@ def reasons(runs: Runs) -> tuple[Reason, ...]:
     """Return why samples failed, the commonest first; messages that differ in numbers are one."""
     by_reason: dict[tuple[str, str], list[int]] = {}
     for place in np.flatnonzero(~runs.completed):
-        key = (runs.status[place], _without_numbers(runs.message[place]))
+        key = (runs.status[place], _NUMBER.sub("#", runs.message[place]))
         by_reason.setdefault(key, []).append(int(place))
     ordered = sorted(by_reason.items(), key=lambda entry: -len(entry[1]))
     return tuple(
@@ -181,7 +181,3 @@ def reasons(runs: Runs) -> tuple[Reason, ...]:
 def statuses(runs: Runs) -> dict[str, int]:
     """Return how many samples ended in each status, the commonest first."""
     return dict(Counter(runs.status).most_common())
-
-
-def _without_numbers(message: str) -> str:
-    return _NUMBER.sub("#", message)

@@ -74,10 +74,7 @@ class Tuned:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-able data; numbers that are not finite are None."""
         runs = {
-            name: {
-                "status": run.status,
-                "metrics": finite_or_none(dict(run.metrics)),
-            }
+            name: {"status": run.status, "metrics": finite_or_none(dict(run.metrics))}
             for name, run in self.results.items()
         }
         return {

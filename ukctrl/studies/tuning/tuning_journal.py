@@ -21,8 +21,6 @@ from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.run_outcome import Outcome
 from ukctrl.studies.journal_file import UNREADABLE, JournalFile
 
-FILE = "journal.jsonl"
-
 
 class Done(NamedTuple):
     """What is kept of one simulation."""

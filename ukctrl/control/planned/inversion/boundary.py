@@ -197,11 +197,7 @@ class Horizon:
                 parts = np.kron(D[i], by_slope)
                 parts[:, state * (i + 1) : state * (i + 2)] += own[:, :state]
                 inputs = left + state * (s + 1) + m * i
-                add(
-                    equations.left(h, terms, slopes[i], P),
-                    (left, parts),
-                    (inputs, own[:, state:]),
-                )
+                add(equations.left(h, terms, slopes[i], P), (left, parts), (inputs, own[:, state:]))
         add(*self._end(last, self._count - 1, s))
         return np.concatenate(rests)
 

@@ -19,13 +19,7 @@ from ukctrl.simulation.result.metrics.metric_table import METRICS
 from ukctrl.simulation.result.quantities import FIELDS, Labels, common_unit, per_second
 from ukctrl.simulation.result.samples import Samples
 
-__all__ = [
-    "METRICS",
-    "Metric",
-    "compute",
-    "describe",
-    "unit_in",
-]
+__all__ = ["METRICS", "Metric", "compute", "describe", "unit_in"]
 
 
 def compute(samples: Samples, timing: Mapping[str, object] | None = None) -> dict[str, float]:

@@ -60,11 +60,10 @@ def grip(result: Record) -> Verdict | None:
 def _weak(result: Record, weak: Mapping[str, Any]) -> tuple[Level, str]:
     """Judge a grip that was weak, or lost, at its worst; a law that asks nothing of rows may."""
     text = f"{said(weak['hold'], weak['row'], weak['weakest'])} (t = {weak['at']:.4g} s)"
-    labels, u = result.labels, result["u"]
-    peaks = u[[first_largest(np.abs(u[:, k])) for k in range(u.shape[1])], range(u.shape[1])]
+    labels = result.labels
     limits = np.array(labels.effort_limit, dtype=np.float64)
     weights = np.array([weak["weights"][name] for name in labels.actuators])
-    price = cost(labels.actuators, labels.actuator_units, peaks, limits, weights)
+    price = cost(labels.actuators, labels.actuator_units, result["u"], limits, weights)
     if price and weak["hold"] == "weak":
         text = f"{text}: {price}"
     asked = result.provenance.get("rows_demanded") is not False

@@ -32,10 +32,7 @@ ENDINGS: dict[str, tuple[Level, str]] = {
     "diverged": ("bad", "The state grew without bound; everything near the end is meaningless."),
     "infeasible": ("bad", "The task asked for accelerations that no input can give."),
     "drifted": ("bad", "A passive constraint came apart; the motion is not the mechanism's."),
-    "interrupted": (
-        "warning",
-        "The run was stopped early; what was computed until then is valid.",
-    ),
+    "interrupted": ("warning", "The run was stopped early; what was computed until then is valid."),
 }
 """What each ending means."""
 

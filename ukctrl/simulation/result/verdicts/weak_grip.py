@@ -6,22 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import first_largest
 
 
 def cost(
-    names: Sequence[str], units: Sequence[str], u: Vector, limits: Vector, weights: Vector
+    names: Sequence[str], units: Sequence[str], inputs: Matrix, limits: Vector, weights: Vector
 ) -> str:
     """Return the input that is largest beside its motor's limit, or what its motor drives.
 
     Args:
         names: Of the motors.
         units: Of their inputs.
-        u: Inputs, shape ``(nu,)``.
+        inputs: Shape ``(nu,)``, or over time ``(k, nu)``; of each motor the largest counts.
         limits: How large they may be, shape ``(nu,)``; infinite without a limit.
         weights: Weight of what each motor drives, shape ``(nu,)``.
     """
+    u = np.array([column[first_largest(np.abs(column))] for column in np.atleast_2d(inputs).T])
     limited = np.isfinite(limits) & (limits > 0.0)
     measure = np.where(limited, limits, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
