@@ -1,5 +1,5 @@
 """A plugin of pytest: tells coverage which test is running, here and in processes it starts, and
-keeps how long each took.
+keeps how long each took that passed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     if measured is not None:
         measured.switch_context(item.nodeid)
     begun = time.perf_counter()
+    failed_before = item.session.testsfailed
     yield
     seconds = time.perf_counter() - begun
     if measured is not None:
         measured.switch_context("")
+    if item.session.testsfailed > failed_before:
+        return  # what fails without a fault finds none
     with (Path(os.environ[TIMES]) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps([item.nodeid, seconds]) + "\n")

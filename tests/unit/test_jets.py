@@ -1,14 +1,16 @@
 """Derivatives of rows along motions: exact where formulas are, measured elsewhere, and the same."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from ukctrl import Robot
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFollows, Stack
-from ukctrl.mechanics.derivatives import SampledJets, check_smooth, formula_jets, jets_of
+from ukctrl.mechanics.derivatives import Jets, SampledJets, check_smooth, formula_jets, jets_of
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.reference import MinJerk, Repeated, RestToRest, Stacked
+from ukctrl.mechanics.reference import Circle, MinJerk, Repeated, RestToRest, Stacked
 from ukctrl.robot import Lagrangian
 
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
@@ -92,6 +94,117 @@ def test_the_motion_is_found_order_by_order_without_rounds(monkeypatch):
             asked.clear()
             jets.derivatives(t, q, v, U, order)
             assert 19 < len(asked) <= most
+
+
+@pytest.mark.parametrize("speed", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("push", [1.0, 1e2, 1e4])
+def test_fast_motions_are_resolved_however_short_they_have_to_be(speed, push):
+    """An interval far too wide, and one a little less, were once taken for rounding: both err."""
+    stack, rng = rows(furuta(), PATH), np.random.default_rng(0)
+    exact, measured = formula_jets(stack), SampledJets(stack)
+    q, v = rng.uniform(-0.5, 0.5, 2), speed * rng.uniform(-1.0, 1.0, 2)
+    at = 0.3, q, v, push * rng.uniform(-1.0, 1.0, (3, 1)), 4
+    found, expected = measured.derivatives(*at), exact.derivatives(*at)
+    size = np.abs(expected).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(found / size, expected / size, **MEASURED)
+
+
+def turning_base():
+    """A base whose freedoms do not commute, and an arm with springs between motors and links."""
+    elastic = {"stiffness": 50.0, "motor_inertia": 0.2}
+    return Robot.load("floating_arm", override={"elastic": elastic})
+
+
+def tool(robot):
+    path = Circle(center=(0.5, 0.0, 0.3), radius=0.2, period=2.0, normal=(1.0, 0.0, 1.0))
+    return Stack([PointFollows(frame="tool", path=path)], robot)
+
+
+def elastic_panda(damping):
+    override = {"elastic": {"stiffness": 4e3, "motor_inertia": 0.1, "damping": damping}}
+    return Robot.load("panda_elastic", override=override)
+
+
+def links_and_motor(robot):
+    """A link behind its spring, and the motor of another."""
+    servo = [Expression(phi="sin(joint2)*cos(joint4)"), Expression(phi="joint6_motor")]
+    return Stack([*servo, *tool(robot).constraints], robot)
+
+
+def springs_at_rest(robot, q):
+    """Return a configuration with its motors where their springs are at rest."""
+    q = q.copy()
+    q[robot.elastic.motor_coordinates] = robot.elastic.angles(q)
+    return q
+
+
+@pytest.mark.parametrize(
+    ("robot", "rows", "degrees"),
+    [
+        (turning_base, tool, (4, 4, 4)),
+        (partial(elastic_panda, 0.0), links_and_motor, (4, 2, 4, 4, 4)),
+        (partial(elastic_panda, 5.0), links_and_motor, (3, 2, 3, 3, 3)),
+        (
+            partial(Robot.load, "flexible_joint_arm"),
+            lambda r: Stack([Expression(phi="q2")], r),
+            (4,),
+        ),
+    ],
+    ids=["floating", "springs", "dampers", "formulas"],
+)
+def test_what_inputs_add_is_what_pushes_on_each_of_them_show(robot, rows, degrees):
+    robot = robot()
+    stack, rng = rows(robot), np.random.default_rng(1)
+    jets, push = SampledJets(stack), np.ones(robot.nu)
+    for _ in range(3):
+        q = springs_at_rest(robot, robot.random(rng))
+        v = 0.3 * rng.standard_normal(robot.nv)
+        drift, E = jets.with_inputs(0.2, q, v, degrees, push)
+        expected, pushed = Jets.with_inputs(jets, 0.2, q, v, degrees, push)
+        np.testing.assert_array_equal(drift, expected)
+        size = np.abs(pushed).max(axis=1, keepdims=True)
+        np.testing.assert_allclose(E / size, pushed / size, rtol=0.0, atol=1e-7)
+
+
+def test_what_inputs_add_is_a_derivative_of_the_rows_acceleration_on_a_base_that_turns():
+    """Along the inputs for degree 3, along their Lie bracket with the motion for degree 4."""
+    robot = Robot.load("floating_arm")
+    stack, rng = tool(robot), np.random.default_rng(4)
+    t, q, v = 0.3, robot.random(rng), rng.standard_normal(robot.nv)
+    dynamics, still = Dynamics(robot), np.zeros(robot.nv)
+
+    def slope(value, dq, dv):
+        step, sides = 1e-5, []
+        for e in (-step, step):
+            dynamics.move(t, robot.integrate(q, e * dq), v + e * dv)
+            sides.append(value())
+        return (sides[1] - sides[0]) / (2.0 * step)
+
+    def acceleration():
+        rows = stack.write(dynamics.snapshot)
+        return rows.A @ dynamics.a_free - rows.b
+
+    dynamics.move(t, q, v)
+    G = dynamics.G.copy()
+    G_rate = slope(lambda: dynamics.G.copy(), v, still)
+    along = [slope(lambda: dynamics.a_free.copy(), still, g) for g in G.T] - G_rate.T
+    third = np.transpose([slope(acceleration, still, g) for g in G.T])
+    fourth = np.transpose([slope(acceleration, g, w) for g, w in zip(G.T, along, strict=True)])
+    for degree, expected in ((3, third), (4, fourth)):
+        _, E = SampledJets(stack).with_inputs(t, q, v, (degree,) * 3, np.ones(robot.nu))
+        np.testing.assert_allclose(E, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())
+
+
+def test_a_tick_of_an_arm_with_elastic_joints_follows_one_motion(monkeypatch):
+    """It followed two for each input and two without: 400 evaluations for seven motors."""
+    robot = elastic_panda(0.0)
+    jets, v = SampledJets(tool(robot)), np.full(robot.nv, 0.2)
+    q = springs_at_rest(robot, robot.home)
+    asked = []
+    move = Dynamics.move
+    monkeypatch.setattr(Dynamics, "move", lambda *a: (asked.append(a), move(*a))[1])
+    jets.with_inputs(0.1, q, v, (4, 4, 4), np.ones(robot.nu))
+    assert 19 < len(asked) <= 60
 
 
 @pytest.mark.parametrize("jets", [formula_jets, SampledJets])

@@ -233,7 +233,7 @@ class Assembly(Named):
         Zero but for joints whose freedoms do not commute; see `Block.bracket`.
         """
         whole = np.zeros((self.nv, self.nv))
-        for block in self.blocks:
+        for block in () if self.is_euclidean else self.blocks:
             part = slice(block.iv, block.iv + block.nv)
             whole[part, part] = block.bracket(v[part])
         return whole

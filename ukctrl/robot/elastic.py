@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses as dc
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -60,10 +61,14 @@ class ElasticJoints:
     inertia: Vector
     """Inertia of the motor after the gear [kg m^2] or [kg]."""
 
+    @cached_property
+    def _turns(self) -> bool:
+        return bool(self.continuous.any())
+
     def angles(self, q: Vector) -> Vector:
         """Return the joints' angles or positions at a configuration."""
         angles: Vector = q[self.link_coordinates]
-        if self.continuous.any():
+        if self._turns:
             at = self.link_coordinates[self.continuous]
             angles[self.continuous] = np.arctan2(q[at + 1], q[at])
         return angles
@@ -71,7 +76,7 @@ class ElasticJoints:
     def stretch(self, q: Vector) -> Vector:
         """Return by how much the motors are ahead of their joints, ``theta - q``."""
         stretch: Vector = q[self.motor_coordinates] - self.angles(q)
-        if self.continuous.any():
+        if self._turns:
             turns = np.round(stretch / math.tau) * self.continuous
             stretch -= math.tau * turns
         return stretch

@@ -5,8 +5,8 @@ state under an input $u(\tau) = \sum_k u_k \tau^k / k!$. Where robot and rows ar
 derived exactly (`FormulaJets`); on any other robot they are measured along that motion by a
 spectral method (`SampledJets`), which tells how exact it is.
 
-In order: ``jets`` (what both are) and ``paths``; ``formula_jets`` and
-``sampled_jets``; `jets_of`, which takes the better one.
+In order: ``jets`` (what both are) and ``paths``; ``formula_jets``; ``input_slopes`` (what inputs
+add, in closed form) and ``sampled_jets``; `jets_of`, which takes the better one.
 """
 
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -48,3 +49,29 @@ class Jets(abc.ABC):
         Raises:
             UkctrlError: They do not exist at this state, or a path is not smooth enough.
         """
+
+    def with_inputs(
+        self, t: float, q: Vector, v: Vector, degrees: Sequence[int], push: Vector
+    ) -> tuple[Matrix, Matrix]:
+        r"""Return the rows' derivatives without input, and what inputs add to the last of each.
+
+        Args:
+            t: Time [s].
+            q: Configuration, shape ``(nq,)``.
+            v: Velocity, shape ``(nv,)``.
+            degrees: Relative degree r of each row: the input enters its derivative of that order
+                as $E_i u$, and none before.
+            push: Inputs of a usual size, shape ``(nu,)``.
+
+        Returns:
+            Derivatives, shape ``(max(degrees) + 1, m)``, and ``E``, shape ``(m, nu)``.
+
+        Raises:
+            UkctrlError: As `derivatives`.
+        """
+        order, last = max(degrees), (list(degrees), np.arange(len(degrees)))
+        drift, *pushed = (
+            self.derivatives(t, q, v, U[None], order) for U in (np.zeros(len(push)), *np.diag(push))
+        )
+        E = [(answer[last] - drift[last]) / size for answer, size in zip(pushed, push, strict=True)]
+        return drift, np.array(E).T.reshape(len(degrees), -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -33,7 +34,8 @@ class Osculating(Reference):
 
     def __init__(self, path: Reference) -> None:
         self._path, self._about = path, 0.0
-        self._series: Matrix = np.tile(path.series(0.0, 0), 3)
+        self._series: Matrix = np.zeros((0, 3 * path.size))
+        self._exponents = np.arange(0)
 
     @property
     def size(self) -> int:
@@ -42,20 +44,20 @@ class Osculating(Reference):
     def about(self, t: float, order: int) -> None:
         """Move to another instant [s]."""
         value = self._path.series(t, order)
-        powers, last = np.arange(1, len(value))[:, None], np.zeros((1, self.size))
-        rate = np.vstack([value[1:] * powers, last])
-        bend = np.vstack([rate[1:] * powers, last])
-        self._about, self._series = t, np.hstack([value, rate, bend])
+        powers = np.arange(1.0, len(value))[:, None]
+        series = np.zeros((3, *value.shape))
+        series[0] = value
+        for below, level in pairwise(series):
+            np.multiply(below[1:], powers, out=level[:-1])
+        self._about, self._series = t, series.swapaxes(0, 1).reshape(len(value), -1)
+        self._exponents = np.arange(len(value))
 
     def compile(self) -> Path:
         """Return the flat function of time; it follows `about`."""
 
         def evaluate(t: float) -> tuple[float, ...]:
-            tau, value = t - self._about, np.array(self._series[-1])
-            for row in self._series[-2::-1]:
-                value *= tau
-                value += row
-            return tuple(value.tolist())
+            powers = (t - self._about) ** self._exponents
+            return tuple((powers @ self._series).tolist())
 
         return evaluate
 

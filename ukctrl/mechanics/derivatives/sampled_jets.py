@@ -13,10 +13,15 @@ along the last curve those of the rows' $\ddot\phi = A a - b$ are the rows'. The
 geometrically with the number of points; what is left is rounding, which the derivative of order k
 raises by about $(n/h)^k$. ``h`` is chosen so that the polynomial just resolves the
 accelerations: the largest that does has the least rounding.
+
+Where the slopes of the acceleration have a closed form (`PlantSlopes`), those of rigid bodies give
+the first of these derivatives, and `input_slopes` what inputs add, without a motion of its own for
+each of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
@@ -26,9 +31,12 @@ from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.derivatives.input_slopes import input_slopes
 from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.derivatives.paths import osculating
 from ukctrl.mechanics.dynamics import Dynamics, Gains
+from ukctrl.mechanics.linearise.plant_slopes import PlantSlopes
+from ukctrl.robot import RigidTerms
 
 POINTS = 19
 """Chebyshev points; an odd number, so that one is the state itself."""
@@ -36,10 +44,19 @@ RESOLVED = 3e-14
 """Last coefficients of a polynomial that resolves its function, beside the largest."""
 FLOOR = 0.02
 """A tail that falls by no more than this from one interval to the next is made of rounding, if it
-is small already, or falls no faster after that."""
-SMALL = 1e-9
-WIDEST, NARROWEST = 0.25, 1e-5
-"""Half lengths of the interval that are tried, from the one down to the other [s]."""
+is small already, or not large and falls no faster after that."""
+SMALL, ROUGH = 1e-9, 1e-6
+FLAT, SMALLEST = 0.1, 1e-11
+"""A tail as small as the second that is more than the first part of the coefficients six places
+before is made of rounding at once."""
+PART = 1e-2
+"""Accelerations below this part of the largest are resolved beside that: some are rounding."""
+WIDEST, WIDE, NARROWEST = 0.25, 0.09, 1e-5
+"""Half lengths of the interval that are tried, down to the last [s]: from the first where rounding
+matters, for more than two derivatives; else from one that resolves most motions at once."""
+NARROWER, GEOMETRIC = 0.6, 1e-2
+"""How much shorter the next one is; below a tail of the second it is foretold, since the tail falls
+as the power of the length that the number of points is."""
 TINY, EPS = 1e-300, float(np.finfo(np.float64).eps)
 TRIES = 24
 """Most intervals that are tried at one state."""
@@ -78,15 +95,8 @@ def _grid(n: int) -> _Grid:
     weights[0] = 1.0 / n
     angles = (2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * n)
     coefficients = weights[:, None] * np.cos(np.outer(np.arange(n), angles))
-    basis = np.eye(n)
-    at_zero = np.zeros((n, n))
-    for j, b in enumerate(basis):
-        for k in range(n):
-            at_zero[k, j] = (
-                chebyshev.chebval(0.0, chebyshev.chebder(b, k))
-                if k
-                else (chebyshev.chebval(0.0, b))
-            )
+    series = (chebyshev.chebder(np.eye(n), k) for k in range(n))
+    at_zero = np.array([chebyshev.chebval(0.0, derivative) for derivative in series])
     return _Grid(points, coefficients, at_zero @ coefficients)
 
 
@@ -114,6 +124,14 @@ class SampledJets(Jets):
         self._dynamics = Dynamics(self.robot, rank, Gains(0.0, 0.0))
         self._h = WIDEST
         self.uncertainty: Vector = np.zeros(0)
+        self._plant = PlantSlopes(self._dynamics) if PlantSlopes.suits(self._dynamics) else None
+        # Formulas may know the time, with which no slope tells how they change.
+        self._timeless = RigidTerms.suits(self.robot)
+        n, m = self.robot.nv, len(stack)
+        widths = (n, n, m, m * n, n * self.robot.nu)
+        self._ends: list[int] = np.cumsum(widths).tolist()
+        self._matrices: Matrix = np.zeros((POINTS, 0))
+        self._slopes: tuple[Matrix, Matrix] | None = None
 
     def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         for path in self._paths:
@@ -135,22 +153,47 @@ class SampledJets(Jets):
             jets[order, known] = (rows.A @ self._dynamics.acceleration(u) - rows.b)[known]
         return jets
 
-    def _along(self, found: Matrix, t: float, q: Vector, v: Vector, U: Matrix) -> None:
-        """Write the derivatives from the acceleration on."""
-        robot, n = self.robot, self.robot.nv
+    def with_inputs(
+        self, t: float, q: Vector, v: Vector, degrees: Sequence[int], push: Vector
+    ) -> tuple[Matrix, Matrix]:
+        beyond = np.array(degrees) - self.first
+        plant, held = self._plant, self.stack.holonomic.all()
+        if plant is None or not held or beyond.max(initial=0) not in (1, 2):
+            return super().with_inputs(t, q, v, degrees, push)
+        drift = self.derivatives(t, q, v, np.zeros((1, len(push))), max(degrees))
+        robot, n, count = self.robot, self.robot.nv, len(degrees)
+        rates = self._grid.derivatives[:3] @ self._matrices / self._h ** np.arange(3)[:, None]
+        A, G = rates[:, : count * n].reshape(3, count, n), rates[:2, count * n :].reshape(2, n, -1)
         self._dynamics.move(t, q, v)
-        here = self._dynamics.acceleration(U[0] if len(U) else np.zeros(robot.nu))
-        curve = _Curve(t, q, [v, np.array(here)], [v], U)
+        a = self._dynamics.a_free
+        slopes = self._slopes or plant.acceleration(a)
+        brackets = robot.bracket(v), robot.bracket(a)
+        return drift, np.choose(beyond[:, None], input_slopes(A, G, slopes, brackets))
+
+    def _along(self, found: Matrix, t: float, q: Vector, v: Vector, U: Matrix) -> None:
+        """Write the derivatives from the acceleration on; the dynamics are at the state."""
+        robot, n = self.robot, self.robot.nv
+        a = np.array(self._dynamics.acceleration(U[0] if len(U) else np.zeros(robot.nu)))
+        curve = _Curve(t, q, [v, a], [v], U)
         noise = RESOLVED
-        self._h = WIDEST  # at every state anew: the answer depends on nothing that came before
         last = len(found) - 1 - int(self.first.min(initial=2))
-        for order in range(1, last + 1):
+        # At every state anew: the answer depends on nothing that came before.
+        self._h = WIDEST if last > 2 else WIDE
+        self._slopes = None
+        if self._plant is not None and self._timeless and last > 1:
+            self._slopes = by_q, by_v = self._plant.acceleration(a)
+            jerk = by_q @ v + by_v @ a
+            curve.v.append(jerk + self._dynamics.G @ U[1] if len(U) > 1 else jerk)
+            curve.xi.append(a)
+        for order in range(len(curve.xi), last + 1):
             values, tail = self._resolved(curve, order == last, noise)
             noise = max(noise, tail)
             slopes = self._grid.derivatives[order] @ values / self._h**order
             curve.v.append(slopes[:n])
             curve.xi.append(slopes[n : 2 * n])
-        self._finish(found, values[:, 2 * n :], noise)
+        rows, matrices = self._ends[1:3]
+        self._matrices = values[:, matrices:]
+        self._finish(found, values[:, rows:matrices], noise)
 
     def _resolved(self, curve: _Curve, whole: bool, noise: float) -> tuple[Matrix, float]:
         """Return values along a curve that a polynomial resolves, and its tail beside them.
@@ -161,22 +204,21 @@ class SampledJets(Jets):
             noise: A tail as small as that is one of rounding.
         """
         wider: tuple[float, Matrix, float] | None = None
-        slow = False
+        slow, tail = False, np.inf
         for _ in range(TRIES):
             with np.errstate(over="ignore", invalid="ignore"):  # intervals too wide run away
                 values = self._values(curve, self._h, whole)
             if values is not None:
-                size = np.abs(self._grid.coefficients @ values)
-                tail = float((size[-2:].max(axis=0) / (size.max(axis=0) + TINY)).max())
+                unresolved, tail = self._tail(values)
+                if unresolved <= noise:
+                    return values, tail
                 before, slow = slow, wider is not None and tail > FLOOR * wider[2]
-                if wider is not None and slow and (before or wider[2] <= SMALL):
+                if wider is not None and slow and wider[2] <= (ROUGH if before else SMALL):
                     self._h, values, tail = wider  # what is left is rounding, in both
-                elif tail > noise:
-                    wider = self._h, values, tail
-                    values = None
-            if values is not None:
-                return values, tail
-            self._h *= 0.6
+                    return values, tail
+                wider = self._h, values, tail
+            foretold = (0.01 * noise / tail) ** (1.0 / POINTS) if tail < GEOMETRIC else NARROWER
+            self._h *= min(foretold, NARROWER)
             if self._h < NARROWEST:
                 break
         raise Unresolved(
@@ -184,21 +226,40 @@ class SampledJets(Jets):
             "differentiated; it was not resolved within any time."
         )
 
+    def _tail(self, values: Matrix) -> tuple[float, float]:
+        """Return the largest of the last coefficients that is not rounding, and of all of them."""
+        size = np.abs(self._grid.coefficients @ values)
+        size /= self._scale(size.max(axis=0))
+        tails, earlier = size[-2:].max(axis=0), size[-8:-6].max(axis=0)
+        rounding = (tails <= SMALLEST) & (tails > FLAT * earlier)
+        return float(tails[~rounding].max(initial=0.0)), float(tails.max(initial=0.0))
+
+    def _scale(self, largest: Vector) -> Vector:
+        """Return what the coefficients of each value are compared with; some are zero."""
+        v, xi, rows, matrix, inputs = np.split(largest, self._ends[:-1])
+        A = matrix.reshape(len(rows), -1)
+        floors = [np.full(len(part), PART * part.max(initial=0.0)) for part in (v, xi)]
+        floors.append((A * v).max(axis=1, initial=0.0))
+        floors.append(np.repeat(A.max(axis=1, initial=0.0), len(v)))
+        floors.append(np.full(len(inputs), inputs.max(initial=0.0)))
+        scale: Vector = np.maximum(largest, np.concatenate(floors)) + TINY
+        return scale
+
     def _finish(self, found: Matrix, values: Matrix, noise: float) -> None:
         order, h = len(found) - 1, self._h
         self.uncertainty = np.full(order + 1, EPS)
         weights = self._grid.derivatives
         size = np.abs(values).max(initial=0.0)
         for row, first in enumerate(self.first.tolist()):
-            for k in range(first, order + 1):
-                found[k, row] = weights[k - first] @ values[:, row] / h ** (k - first)
+            powers = h ** np.arange(order + 1 - first)
+            found[first:, row] = weights[: len(powers)] @ values[:, row] / powers
         for k in range(1, order + 1):
             j = max(0, k - int(self.first.min(initial=2)))
             self.uncertainty[k] = noise * size * np.abs(weights[j]).sum() / h**j
 
     def _values(self, curve: _Curve, h: float, whole: bool) -> Matrix | None:
         """Return, at the points, accelerations, rates of the coordinates and, of the whole, the
-        rows' accelerations, a row each; None where there are none.
+        rows' accelerations, their matrix and that of the inputs; None where there are none.
         """
         dynamics, robot, n = self._dynamics, self.robot, self.robot.nv
         taus = h * self._grid.points
@@ -206,21 +267,23 @@ class SampledJets(Jets):
         velocities = _polynomial(np.array(curve.v), taus, n)
         turned = curve.v if robot.is_euclidean else curve.xi
         xi = taus[:, None] * _polynomial(np.array(turned), taus, n, 1)
-        values = np.zeros((POINTS, 2 * n + len(self.stack)))
+        values = np.zeros((POINTS, self._ends[-1]))
+        a, rates, row_a, A, G = np.split(values, self._ends[:-1], axis=1)
+        rates[:] = velocities
+        straight = robot.is_euclidean
         for i, tau in enumerate(taus.tolist()):
+            q = curve.q + xi[i] if straight else robot.integrate(curve.q, xi[i])
             try:
-                dynamics.move(curve.t + tau, robot.integrate(curve.q, xi[i]), velocities[i])
-                a = dynamics.acceleration(inputs[i])
+                dynamics.move(curve.t + tau, q, velocities[i])
+                a[i] = dynamics.acceleration(inputs[i])
             except (UkctrlError, ArithmeticError, ValueError):
                 return None
-            values[i, :n] = a
-            values[i, n : 2 * n] = velocities[i]
-            if not robot.is_euclidean:
-                turning = robot.integrate_jacobian(curve.q, xi[i])
-                values[i, n : 2 * n] = np.linalg.solve(turning, velocities[i])
+            if not straight:
+                rates[i] = np.linalg.solve(robot.integrate_jacobian(curve.q, xi[i]), velocities[i])
             if whole:
                 rows = self._own.write(dynamics.snapshot)
-                values[i, 2 * n :] = rows.A @ a - rows.b
+                row_a[i] = rows.A @ a[i] - rows.b
+                A[i], G[i] = rows.A.ravel(), dynamics.G.ravel()
         return values if np.isfinite(values).all() else None
 
 

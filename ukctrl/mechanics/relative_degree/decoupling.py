@@ -44,17 +44,10 @@ def decoupling(
         v: Velocity, shape ``(nv,)``.
         degrees: Relative degree of each row.
     """
-    nu, order = jets.robot.nu, max(degrees)
     dynamics.move(t, q, v)
     push = _push(dynamics)
-    rows = np.arange(len(degrees))
-    drift = jets.derivatives(t, q, v, np.zeros((1, nu)), order)
-    last = drift[list(degrees), rows]
-    E = np.empty((len(degrees), nu))
-    for j in range(nu):
-        U = np.zeros((1, nu))
-        U[0, j] = push[j]
-        E[:, j] = (jets.derivatives(t, q, v, U, order)[list(degrees), rows] - last) / push[j]
+    drift, E = jets.with_inputs(t, q, v, degrees, push)
+    last = drift[list(degrees), np.arange(len(degrees))]
     return Decoupling(drift, last, E, push)
 
 
