@@ -473,3 +473,28 @@ def test_causes_come_with_their_cure_and_count_what_follows():
     ]  # fmt: skip
     assert lines(effect, effect)[-1] == "  2 things follow from that: --all shows what"
     assert lines(effect, whole=True)[-1] == "  so warning: it needs more."
+
+
+def shown(**given):
+    """Return the rows of the table of what a motion takes: what, of which, peak, share."""
+    lines = check_text._uses(feasible(**given))
+    texts = ["".join(getattr(part, "text", part) for part in line) for line in lines if line]
+    return [" ".join(text.split()) for text in texts[1:]]
+
+
+def test_the_table_shows_the_laws_inputs_and_the_smallest_ones_where_these_are_too_large():
+    least, own = use_of("lift", 0.5, 4.0), use_of("lift", 0.75, 6.0)
+    assert any("6 N" in text for text in shown(inputs=(least,), law=(own,)))
+    assert not any("4 N" in text for text in shown(inputs=(least,), law=(own,)))
+    over = beyond()
+    found = shown(inputs=(over,), law=(own,), rates=(use_of("turn", 0.25, 2.0),))
+    assert any("12 N" in text and "150 %" in text for text in found)
+    assert not any("6 N" in text for text in found)
+    assert found.index(next(t for t in found if "lift" in t)) < found.index(
+        next(t for t in found if "turn" in t)
+    )
+    assert check_text._uses(feasible()) == []
+
+
+def use_of(name, share, value):
+    return Use(name=name, unit="N", value=value, t=0.5, limit=8.0, share=share)
