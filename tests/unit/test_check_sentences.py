@@ -17,6 +17,7 @@ from ukctrl.analysis.check.judgement import MOVE_ON, SLOWER, WITHIN, judge
 from ukctrl.analysis.check.limit_use import Use, larger, shares, uses
 from ukctrl.analysis.check.needed_inputs import Miss, Refused
 from ukctrl.analysis.check.ranks_along import RankAlong, Ranks
+from ukctrl.analysis.check.task_motion import _times
 from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
@@ -406,6 +407,16 @@ MOTIONS = [
 def test_what_motion_was_looked_at_is_told(given, text):
     found = SimpleNamespace(motion=SimpleNamespace(way=way(**given)))
     assert check_text._motion(found) == text
+
+
+@pytest.mark.parametrize(
+    ("duration", "count"), [(0.1, 301), (5.0, 301), (10.0, 601), (25.0, 1501), (100.0, 1501)]
+)
+def test_a_motion_is_looked_at_sixty_times_a_second_but_neither_too_seldom_nor_too_often(
+    duration, count
+):
+    t = _times(SimpleNamespace(start=2.0, duration=duration))
+    assert (len(t), t[0], t[-1]) == (count, 2.0, 2.0 + duration)
 
 
 def test_without_a_task_no_motion_is_claimed():

@@ -193,15 +193,20 @@ def test_a_signal_inside_the_loop_interrupts_at_once_but_never_while_results_are
 class Finalised:
     """What Python deletes in the middle of a signal."""
 
-    def __init__(self, stop):
-        self.stop = stop
+    stop = None
 
     def __del__(self):
-        self.stop(2, sys._getframe())
+        if self.stop is not None:
+            self.stop(2, sys._getframe())
 
 
 def deleting(stop):
-    Finalised(stop)
+    doomed = Finalised()
+    doomed.stop = stop
+    try:
+        doomed.__del__()
+    finally:
+        doomed.stop = None
 
 
 def test_a_signal_while_something_is_deleted_stops_at_the_next_sample():
