@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.algebra import grip as firmness
-from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import (
     expect,
     matrix,
@@ -36,6 +36,8 @@ from ukctrl.core.algebra.factorisation import cholesky, independent_rows
 from ukctrl.core.algebra.grip import Grip
 from ukctrl.core.algebra.multipliers import multipliers
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
+from ukctrl.core.algebra.row_space import NOTHING
+from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError
 
@@ -264,7 +266,7 @@ def servo_input(
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
     L, B_ = _measure(G_, M, B)
-    rank_or_failure = kernels.servo_input(A_, b_, a_, G_, L, B_, R_, u0_, rank.servo, u, miss)
+    rank_or_failure = least_input.servo_input(A_, b_, a_, G_, L, B_, R_, u0_, rank.servo, u, miss)
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u
@@ -401,10 +403,7 @@ def reach_residual(H: ArrayLike, d: ArrayLike, rank: RankPolicy = RANK) -> Vecto
     """
     H_, d_ = matrix("H", H), vector("d", d)
     expect("H", H_.shape, (len(d_), H_.shape[1]))
-    U, sigma, _ = np.linalg.svd(H_, full_matrices=False)
-    basis = U[:, sigma > rank.servo * sigma.max(initial=0.0)]
-    residual: Vector = d_ - basis @ (basis.T @ d_)
-    return residual
+    return _span(H_, rank).missed(d_)
 
 
 def least_squares_input(
@@ -416,20 +415,23 @@ def least_squares_input(
     the rows, to be used only when asked for by name.
     """
     H_, d_ = matrix("H", H), vector("d", d)
-    if R is None:
-        u: Vector = np.linalg.pinv(H_, rcond=rank.servo) @ d_
-        return u
-    L = np.linalg.cholesky(matrix("R", R))
-    weighted = np.linalg.solve(L, H_.T).T
-    u = np.linalg.solve(L.T, np.linalg.pinv(weighted, rcond=rank.servo) @ d_)
-    return u
+    return _span(H_, rank).least(d_, None if R is None else matrix("R", R))
+
+
+def _span(H: Matrix, rank: RankPolicy) -> Span:
+    """Return what inputs give to rows of unit length; one that is rounding beside others has none.
+
+    Motors count in the units of their inputs: ``H`` does not say what they could do.
+    """
+    rows = np.linalg.norm(H, axis=1)
+    rows[rows <= NOTHING * rows.max(initial=0.0)] = 0.0
+    return span(H, np.ones(H.shape[1]), rank.servo, rows=rows)
 
 
 def rank_report(
     H: ArrayLike,
     rows: Sequence[str] | None = None,
     rtol: float = RANK.servo,
-    floors: ArrayLike | None = None,
 ) -> RankReport:
     """Return the rank of ``H`` and the names of its independent and dependent rows.
 
@@ -437,16 +439,18 @@ def rank_report(
         H: Any matrix of rows, shape ``(m, n)``.
         rows: Names of the rows; absent: ``row 0``, ``row 1``, ...
         rtol: Fraction of a row below which its remainder counts as zero.
-        floors: The same row by row where one is less exact than others, shape ``(m,)``.
     """
     H_ = matrix("H", H)
-    floors_ = np.zeros(len(H_)) if floors is None else vector("floors", floors)
-    expect("floors", floors_.shape, (len(H_),))
     names = row_names(rows, len(H_))
     order = np.empty(len(H_), dtype=np.int64)
-    rank = independent_rows(H_, rtol, order, floors_)
+    rank = independent_rows(H_, rtol, order)
+    return reported(H_, names, rank, order)
+
+
+def reported(H: Matrix, names: Sequence[str], rank: int, order: NDArray[np.int64]) -> RankReport:
+    """Return the report of rows of which the first ``rank`` in an order are independent."""
     kept, dropped = sorted(order[:rank].tolist()), sorted(order[rank:].tolist())
-    sigma = np.linalg.svd(H_, compute_uv=False) if H_.size else np.zeros(0)
+    sigma = np.linalg.svd(H, compute_uv=False) if H.size else np.zeros(0)
     scale = sigma[0] if sigma.size and sigma[0] > 0.0 else 1.0
     return RankReport(
         rank=rank,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra import kernels, kernels_large, least_input
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 SIZE = 60
@@ -60,7 +60,7 @@ def test_the_servo_input_is_the_same(rows, metric):
     S = rng.standard_normal((SIZE, SIZE))
     R = S @ S.T + SIZE * np.eye(SIZE) if metric else np.zeros((0, 0))
     given = A, b, G, R, rng.standard_normal(SIZE)
-    expected, found = inputs(kernels, *given), inputs(kernels_large, *given)
+    expected, found = inputs(least_input, *given), inputs(kernels_large, *given)
     assert found[0] == expected[0] == m - (rows in ("dependent", "without grip"))
     np.testing.assert_allclose(found[1], expected[1], **CLOSE)
     np.testing.assert_allclose(found[2], expected[2], **CLOSE)
@@ -68,7 +68,7 @@ def test_the_servo_input_is_the_same(rows, metric):
 
 def test_a_metric_that_is_not_positive_definite_is_refused():
     given = np.eye(SIZE), np.zeros(SIZE), np.eye(SIZE), -np.eye(SIZE), np.zeros(SIZE)
-    assert inputs(kernels_large, *given)[0] == inputs(kernels, *given)[0] == -1
+    assert inputs(kernels_large, *given)[0] == inputs(least_input, *given)[0] == -1
 
 
 def constrained(module, M, nle, B, A_p, b_p):

@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
 
@@ -20,16 +20,27 @@ class InverseActuation:
     """``B^+`` of a task's robot, worked out once where ``B`` is constant."""
 
     def __init__(self, task: Task) -> None:
-        B = task.robot.snapshot(task.q).B
-        self.rank = int(np.linalg.matrix_rank(B))
+        self._lost = task.rank.servo
+        constant = self._span(task.robot.snapshot(task.q))
+        self.rank = constant.basis.shape[1]
         """Independent motors at the start."""
-        self._constant = None if task.robot.actuation.varies else np.linalg.pinv(B)
+        self._constant = (
+            None if task.robot.actuation.varies else constant.least(np.eye(task.robot.nv))
+        )
 
     def input(self, snapshot: Snapshot, force: Vector) -> Vector:
         """Return the least-norm input whose generalised force is closest to ``force``."""
-        inverse = np.linalg.pinv(snapshot.B) if self._constant is None else self._constant
-        u: Vector = inverse @ force
+        if self._constant is None:
+            return self._span(snapshot).least(force)
+        u: Vector = self._constant @ force
         return u
+
+    def _span(self, snapshot: Snapshot) -> Span:
+        """Return what motors span: as many directions as the free robot feels."""
+        B = snapshot.B
+        pushes = np.linalg.solve(np.linalg.cholesky(snapshot.M), B)
+        rank = span(pushes, np.linalg.norm(pushes, axis=0), self._lost).basis.shape[1]
+        return span(B, np.linalg.norm(B, axis=0), rank=rank)
 
 
 @final
@@ -47,13 +58,9 @@ class FullActuation:
     def __init__(self, task: Task) -> None:
         robot = task.robot
         self._inverse = InverseActuation(task)
-        self._rtol = task.rank.passive
-        rank, freedoms = self._inverse.rank, robot.nv
-        if robot.passive:
-            dynamics = Dynamics(robot, task.rank, task.gains)
-            dynamics.move(task.start, task.q, task.v)
-            rank = dynamics.reached().shape[1]
-            freedoms -= dynamics.passive_rank
+        dynamics = Dynamics(robot, task.rank, task.gains)
+        dynamics.move(task.start, task.q, task.v)
+        rank, freedoms = dynamics.reached().shape[1], robot.nv - dynamics.passive_rank
         if rank < freedoms:
             instead = 'kind = "servo"' if robot.elastic is None else ELASTIC_KINDS
             raise InputError(
@@ -63,9 +70,6 @@ class FullActuation:
 
     def input(self, dynamics: Dynamics, force: Vector) -> Vector:
         """Return the least-norm input that does what ``force`` would, shape ``(nu,)``."""
-        s = dynamics.snapshot
         if not len(dynamics.passive):
-            return self._inverse.input(s, force)
-        free = FreeDirections(dynamics.L, dynamics.passive.rows.A, self._rtol)
-        u: Vector = np.linalg.pinv(free.pushed(s.B)) @ free.pushed(force)
-        return u
+            return self._inverse.input(dynamics.snapshot, force)
+        return dynamics.least_push(force)

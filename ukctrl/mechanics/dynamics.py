@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.algebra import grip, kernels, kernels_large, stabilisation
 from ukctrl.core.algebra.answer_checks import raise_if_conflicting, raise_if_singular
@@ -13,6 +14,7 @@ from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
+from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
@@ -20,7 +22,7 @@ from ukctrl.core.files.toml import blaming, read_spec
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
 from ukctrl.robot import Robot
-from ukctrl.uk import RankReport, rank_report
+from ukctrl.uk import RankReport, reported
 
 
 class Gains(NamedTuple):
@@ -36,8 +38,6 @@ class Gains(NamedTuple):
     """[1/s^2]."""
 
 
-INPUT_RTOL = 1e-10
-"""Directions in which motors do less than this fraction of the most are not used."""
 GAINS = Gains()
 """Critical damping at 20 1/s."""
 
@@ -194,7 +194,7 @@ class Dynamics:
             return RankReport(0, (), (), 0.0, 0.0)
         weighted, _ = mass_weighted(self.L, rows.A, self._b_p)
         order = np.empty(self._count, dtype=np.int64)
-        independent_rows(weighted, self.rank.passive, order, np.zeros(self._count))
+        independent_rows(weighted, self.rank.passive, order)
         count = self.passive_rank
         kept, dropped = sorted(order[:count].tolist()), sorted(order[count:].tolist())
         return RankReport(
@@ -217,44 +217,50 @@ class Dynamics:
         """Return how firmly the motors hold rows at the current state; see `ukctrl.uk.grip`."""
         return grip.grip(self.L, A, self.G, self.lengths(A), self.rank.servo, names)
 
-    def firm(self, A: Matrix, grips: Vector) -> bool:
-        """Return whether the motors' grip of rows is firm, and write that of each, ``(m,)``."""
-        if self._lengths is kernels_large.lengths:
-            found = self.grip(A, [""] * len(A))
-            grips[:] = found.rows
-            return found.hold == "held"
-        return grip.firm(self.L, A, self.G, self.snapshot.B, self.rank.servo, grips)
+    def firm(self, A: Matrix, grips: Vector) -> int:
+        """Return the rank of rows whose grip is firm, or 0; write that of each, ``(m,)``."""
+        return int(grip.firm(self.L, A, self.G, self.snapshot.B, grips))
 
     def servo_report(self, A: Matrix, names: Sequence[str]) -> RankReport:
         """Return of which rows the motors have grip, each beside the others, and by how much."""
         H: Matrix = A @ self.G
-        floors = grip.drop_lost(H, self.lengths(A), self.rank.servo)
-        return rank_report(H, names, self.rank.servo, floors)
+        grip.drop_lost(H, self.lengths(A), self.rank.servo)
+        return reported(H, names, *self.held(A))
+
+    def held(self, A: Matrix) -> tuple[int, NDArray[np.int64]]:
+        """Return how many rows the motors hold, each beside the others, and an order of them."""
+        order = np.arange(len(A))
+        if len(A) > grip.MANY and self.firm(A, np.empty(len(A))):
+            return len(A), order
+        rank = grip.held_rows(self.L, A, self.G, self.lengths(A), self.rank.servo, order)
+        return int(rank), order
 
     def reached(self) -> Matrix:
         """Return an orthonormal basis of what the motors reach, shape ``(nv, k)``.
 
-        In mass-weighted accelerations ``L' a``; each motor counts by its direction alone.
+        In mass-weighted accelerations ``L' a``; a direction counts whose `grip` is not lost.
         """
-        pushed = self.L.T @ self.G
-        if not pushed.size:
-            return np.zeros((len(pushed), 0))
-        U, sigma, _ = np.linalg.svd(pushed / (np.linalg.norm(pushed, axis=0) + 1e-300))
-        basis: Matrix = U[:, : np.count_nonzero(sigma > self.rank.servo * sigma.max())]
-        return basis
+        return self._reach().basis
+
+    def _reach(self) -> Span:
+        none: Matrix = np.zeros((0, len(self.L)))
+        return span(self.L.T @ self.G, self.lengths(none).motors, self.rank.servo)
 
     def least_input(self, a: Vector) -> Vector:
-        """Return the smallest input whose acceleration is nearest to ``a``, shape ``(nu,)``."""
-        asked = a - self.a_free
-        u, _, rank, _ = np.linalg.lstsq(self.G, asked, rcond=INPUT_RTOL)
-        if rank < min(self.G.shape):
-            weights = np.linalg.norm(self.L.T @ self.G, axis=0)
-            scale = 1.0 / np.where(weights > 0.0, weights, np.inf)
-            if rank < self.reached().shape[1]:  # a light and a heavy body, each with its motor
-                pushed, asked = self.L.T @ self.G * scale, self.L.T @ asked
-                u = scale * np.linalg.lstsq(pushed, asked, rcond=INPUT_RTOL)[0]
-        least: Vector = np.asarray(u, dtype=np.float64)
-        return least
+        """Return the smallest input whose acceleration is nearest to ``a``, shape ``(nu,)``.
+
+        Nearest in Gauss's sense, as the mass matrix measures it.
+        """
+        return self._reach().least(self.L.T @ (a - self.a_free))
+
+    def least_push(self, force: Matrix) -> Matrix:
+        """Return the smallest inputs that move the robot most nearly as generalised forces would.
+
+        Args:
+            force: Shape ``(nv,)``, or ``(nv, k)`` for several of them.
+        """
+        pushes: Matrix = np.asarray(np.linalg.solve(self.L, force), dtype=np.float64)
+        return self._reach().least(pushes)
 
     def servo_matrix(self, A: Matrix) -> Matrix:
         """Return ``H = A G``, shape ``(m, nu)``; rows of which the grip is lost are zero."""

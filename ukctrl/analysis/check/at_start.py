@@ -6,12 +6,13 @@ import numpy as np
 
 from ukctrl.analysis.check.approach import CONSISTENT
 from ukctrl.analysis.check.findings import Actuation, RowCheck
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError, quoted
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
+from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.mechanics.relative_degree import RelativeDegree, Together
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.start_state import bare_angles
@@ -165,8 +166,6 @@ def consistency(rows: tuple[RowCheck, ...]) -> list[str]:
 
 AT_REST = 1e-6
 """Free accelerations [rad/s^2, m/s^2] and loads [N m, N] below this are those of rest."""
-DEPENDENT = 1e-9
-"""A singular value that is smaller than this fraction of the largest counts as zero."""
 
 
 def falling(loop: Loop, q: Vector) -> list[str]:
@@ -186,9 +185,10 @@ def falling(loop: Loop, q: Vector) -> list[str]:
     truth.move(loop.t0, q, np.zeros(loop.robot.nv))
     A = servo.write(truth.snapshot).A.copy()
     gravity = truth.snapshot.gravity.copy()
-    allowed = _free(truth.passive.rows.A.copy(), loop.robot.nv)
-    inside = _free(A @ allowed, allowed.shape[1])
-    free, mobility = allowed @ inside, allowed.shape[1]
+    mobility = loop.robot.nv - truth.passive_rank
+    every = np.vstack([truth.passive.rows.A, A])
+    left = FreeDirections(truth.L, every, truth.rank.passive)
+    free = left.tangent(left.chosen)
     idle = truth.reached().shape[1] > truth.servo_report(A, servo.names).rank
     if not free.size or not idle or np.abs(gravity @ free).max() <= AT_REST:
         return []
@@ -205,11 +205,3 @@ def falling(loop: Loop, q: Vector) -> list[str]:
         f"{'moves' if count == 1 else 'move'} freely under gravity: give allocation.null_space, "
         'e.g. { kind = "damping", gain = 1.0 }, or more rows.'
     ]
-
-
-def _free(A: Matrix, size: int) -> Matrix:
-    """Return an orthonormal basis of what rows leave free, shape ``(size, k)``."""
-    from scipy.linalg import null_space
-
-    basis: Matrix = null_space(A, rcond=DEPENDENT) if A.size else np.eye(size)
-    return basis

@@ -78,8 +78,8 @@ def _joint_motion(robot: Robot, reference: str, q: Vector, dynamics: Dynamics, s
     lone.sort(key=lambda block: not B[block.iv].any())  # those with a motor of their own first
     chosen: list[Block] = []
     for block in lone:  # those that the motors move independently of each other
-        rows = np.array([dynamics.G[each.iv] for each in (*chosen, block)])
-        if rows.size and np.linalg.matrix_rank(rows, tol=1e-6 * np.abs(rows).max()) == len(rows):
+        rows = np.eye(robot.nv)[[each.iv for each in (*chosen, block)]]
+        if dynamics.grip(rows, [""] * len(rows)).hold == "held":
             chosen.append(block)
     chosen.sort(key=lambda block: block.iv)
     begin = [_angle(block, q) for block in chosen]

@@ -15,6 +15,7 @@ import numpy as np
 
 from ukctrl.analysis.check.inverse_kinematics import time_derivatives
 from ukctrl.analysis.check.task_motion import Motion
+from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.extremes import first_largest
@@ -113,8 +114,7 @@ def _through_springs(loop: Loop, motion: Motion) -> Matrix:
     _, bend = time_derivatives(motion.t, stretch)
     push = joints.inertia * (motion.a[:, joints.links] + bend) + torque
     B = robot.actuation.constant[joints.motors]
-    needed: Matrix = np.asarray(np.linalg.lstsq(B, push.T, rcond=None)[0].T, dtype=np.float64)
-    return needed
+    return span(B, np.linalg.norm(B, axis=0), loop.scenario.rank.servo).least(push.T).T
 
 
 def inputs_of_law(loop: Loop, motion: Motion) -> tuple[Matrix, Refused | None]:

@@ -26,10 +26,12 @@ from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.nominal_motion import Knot, knots_by_law
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, StartError, UkctrlError
 from ukctrl.mechanics.constraints import Constraint, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
+from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.robot import links_alone
 from ukctrl.simulation.loop import Loop
 from ukctrl.uk import rank_report
@@ -222,9 +224,11 @@ def _decided(task: Task, stack: Stack, path: Motion) -> bool:
     """Return whether the rows leave no freedom open, so that the walk is the only motion."""
     robot = task.robot
     q, v = (path.q[0], path.v[0]) if len(path.t) else (task.q, task.v)
-    rows = stack.write(robot.snapshot(q, v, task.start))
+    s = robot.snapshot(q, v, task.start)
+    L: Matrix = np.asarray(np.linalg.cholesky(s.M), dtype=np.float64)
+    left = FreeDirections(L, stack.write(s).A, RANK.passive)
     count = robot.nv if robot.elastic is None else robot.nv - len(robot.elastic.motors)
-    return bool(np.linalg.matrix_rank(_unit(rows.A), tol=1e-7) == count)
+    return robot.nv - len(left.chosen) == count
 
 
 def _undriven(task: Task, path: Motion) -> str:
@@ -247,8 +251,3 @@ def _full_grip(loop: Loop) -> bool:
     A = servo.write(truth.snapshot).A
     names = servo.names
     return truth.servo_report(A, names).rank == rank_report(A, names, truth.rank.servo).rank
-
-
-def _unit(A: Matrix) -> Matrix:
-    length = np.linalg.norm(A, axis=1, keepdims=True)
-    return A / np.where(length > 0.0, length, 1.0)

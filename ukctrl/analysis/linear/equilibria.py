@@ -16,7 +16,6 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ukctrl import uk
 from ukctrl.analysis.linear.operating_point import OperatingPoint, plant_at
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
@@ -130,7 +129,9 @@ class _Look(NamedTuple):
     F: Vector
     """What must vanish: what no motor carries, as a fraction of the usual, and the rows."""
     J: Matrix
-    """How that changes along the directions below."""
+    """How that changes along the directions below, in the units of its rows."""
+    unit: Vector
+    """Of each row, how it changes were no motor there: a light body hides no heavy one."""
     along: Matrix
     """Directions that are allowed and not held, shape ``(nv, k)``."""
 
@@ -144,7 +145,7 @@ def _step(here: _Look) -> Vector:
     Q, R = np.linalg.qr(here.along)
     if not R.size:
         return np.zeros(len(here.along))
-    y = np.linalg.lstsq(np.linalg.solve(R.T, here.J.T).T, -here.F, rcond=LOOSE)[0]
+    y = np.linalg.lstsq(np.linalg.solve(R.T, here.J.T).T, -here.F / here.unit, rcond=LOOSE)[0]
     step: Vector = Q @ y
     return step * (STRIDE / max(STRIDE, float(np.abs(step).max())))
 
@@ -223,22 +224,25 @@ class _Search:
         dynamics, n = self._dynamics, self.robot.nv
         dynamics.move(self.t, q, np.zeros(n))
         s = dynamics.snapshot
-        u = uk.least_squares_input(dynamics.G, -dynamics.a_free)
+        u = dynamics.least_input(np.zeros(n))
         usual = 1.0 + float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0))
         a = dynamics.acceleration(u)
         phi = np.nan_to_num(self._servo.write(s).phi)
         linear = self._linearizer.at(self.t, q, np.zeros(n), u)
         k, N = len(linear.positions), linear.full[:n, : len(linear.positions)]
-        G = linear.B[k:]
-        beyond = linear.A[k:, :k] - G @ (np.linalg.pinv(G) @ linear.A[k:, :k])
+        free = linear.A[k:, :k]
+        carried = linear.B[k:] @ dynamics.least_push(s.M @ linear.full[n:, k:] @ free)
         rows = (output_matrix(self._servo, linear, self.t) @ linear.full)[:, :k]
         rows[~self._servo.holonomic] = 0.0
-        inside = null_space(N[self._held]) if self._held else np.eye(k)
+        inside = null_space(N[self._held], rcond=LOOSE) if self._held else np.eye(k)
+        by_motors, alone = np.vstack([carried / usual, 0.0 * rows]), np.vstack([free / usual, rows])
+        unit = np.maximum(1.0, np.linalg.norm(alone, axis=1))
         return _Look(
             q=q,
             u=u,
             F=np.concatenate([a[linear.velocities] / usual, phi]),
-            J=np.vstack([beyond / usual, rows]) @ inside,
+            J=(alone - by_motors) / unit[:, None] @ inside,
+            unit=unit,
             along=N @ inside,
         )
 

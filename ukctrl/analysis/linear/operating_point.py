@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses as dc
 from typing import Literal, final
 
-from ukctrl import uk
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.constraints import Stack
@@ -102,7 +101,7 @@ def _start(scenario: Scenario, ready: Loop | None) -> OperatingPoint:
 def _calmest(robot: Robot, t: float, q: Vector, v: Vector) -> Vector:
     dynamics = Dynamics(robot)
     dynamics.move(t, q, v)
-    return uk.least_squares_input(dynamics.G, -dynamics.a_free)
+    return dynamics.least_input(0.0 * v)
 
 
 def _later(scenario: Scenario, t: float) -> OperatingPoint:

@@ -21,7 +21,7 @@ from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra import kernels_large, least_input
 from ukctrl.core.algebra.answer_checks import missed, raise_if_missed
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
@@ -194,7 +194,7 @@ class _Bounded(Allocator):
             self._levels = Ordered(spec.order, stack)
             self._scale = row_scale(stack, self._metric, task)[self._levels.rows]
         self._solve = (
-            kernels_large if task.robot.nv >= kernels_large.SIZE else kernels
+            kernels_large if task.robot.nv >= kernels_large.SIZE else least_input
         ).servo_input
         self._none, self._unit = np.zeros(self._nu), row_unit(task, rows)
         self._account = _Account(1.0, self._none, np.zeros(len(rows)))

@@ -17,9 +17,9 @@ import numpy as np
 from pydantic import model_validator
 
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra import least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.grip import Lengths, drop_lost, plain_lengths
+from ukctrl.core.algebra.grip import Lengths, drop_lost
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.extremes import first_largest
@@ -159,12 +159,13 @@ class BoundInternalForce:
         metric = free.T @ R @ free if R.size else R
         share: Vector = np.empty(free.shape[1])
         still, miss = np.zeros(len(u)), np.empty(len(gap))
-        rank_or_failure = kernels.measured_input(
+        rank_or_failure = least_input.servo_input(
             Lam,
             gap,
             still,
             free,
-            plain_lengths(Lam, free),
+            np.eye(len(u)),
+            free,
             metric,
             np.zeros(len(share)),
             dynamics.rank.servo,

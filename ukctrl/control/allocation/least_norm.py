@@ -19,9 +19,10 @@ from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra import kernels, kernels_large, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.grip import Lengths, drop_lost
+from ukctrl.core.algebra.grip import drop_lost, lengths
+from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.core.fields import spec
@@ -125,7 +126,7 @@ class _LeastNorm(Allocator):
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
         self._solve = (
-            kernels_large if task.robot.nv >= kernels_large.SIZE else kernels
+            kernels_large if task.robot.nv >= kernels_large.SIZE else least_input
         ).servo_input
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
@@ -145,8 +146,9 @@ class _LeastNorm(Allocator):
             if self._raise:
                 raise_if_missed(A, b, a_free, miss, rank_or_failure, self._rank, self._names)
             else:
-                d = b - A @ a_free - A @ G @ u0
-                u = u0 + uk.least_squares_input(A @ G, d, R if R.size else None, self._rank)
+                H, length = A @ G, lengths(L, A, B)
+                served = span(H, length.motors, rtol, rows=length.rows)
+                u = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
         if self._adjusts:
             u = self._null_space.adjust(u, rows.A, R, dynamics)
         return u
@@ -198,20 +200,20 @@ class _Chen(Allocator):
         self._null_space = bind(spec.null_space, task)
         self._rank, self._names = task.rank, rows
         self._mu, self._miss = np.empty(len(rows)), np.empty(len(rows))
-        self._still, self._each = np.zeros(len(rows)), np.eye(len(rows))
+        self._still = np.zeros(len(rows))
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         N = rows.A @ free_response(dynamics)
         drop_lost(N, dynamics.lengths(rows.A), self._rank.servo)
-        N = N.T
+        N = np.ascontiguousarray(N.T)
         u0 = self._null_space.preference(dynamics)
         a_free = dynamics.acceleration(u0)
         H = dynamics.servo_matrix(rows.A)
-        length = Lengths(np.linalg.norm(H, axis=1), np.linalg.norm(N, axis=0))
         d = demand - rows.A @ a_free
-        mu, miss, still = self._mu, self._miss, self._still
-        rank_or_failure = kernels.measured_input(
-            H @ N, d, still, self._each, length, uk.NO_METRIC, still, self._rank.servo, mu, miss
+        rest, one, still, rtol = 0.0 * u0, np.eye(len(u0)), self._still, self._rank.servo
+        mu, miss = self._mu, self._miss
+        rank_or_failure = least_input.servo_input(
+            H, d, rest, N, one, N, uk.NO_METRIC, still, rtol, mu, miss
         )
         if rank_or_failure < len(demand):
             raise_if_missed(

@@ -131,8 +131,7 @@ class _SelfMotion(NullSpace):
         a = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
         if self._any:  # every acceleration is within the motors' reach
             return self._motors.input(s, s.M @ a + s.nle - s.f)
-        missing = a - dynamics.a_free
-        return np.asarray(np.linalg.lstsq(dynamics.G, missing, rcond=dynamics.rank.servo)[0])
+        return dynamics.least_input(a)
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from ukctrl.control.error_dynamics import natural_frequency
 from ukctrl.control.regulators.regulator import Regulating, Regulation
-from ukctrl.control.regulators.riccati import Regulator, states_of_mode, unreached_mode
+from ukctrl.control.regulators.riccati import Regulator, balanced, states_of_mode, unreached_mode
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import held
 
 QUICKER = 1.5
@@ -63,7 +64,7 @@ class _Placed(Regulation):
         A, B = self.linear
         if not B.shape[1]:
             raise GainError("a regulator needs a robot with inputs; this one has none.")
-        poles = asked(len(A), B, spec.settling, spec.damping)
+        poles = asked(len(A), self._motors(), spec.settling, spec.damping)
         if task.period is not None:
             A, B = held(A, B, task.period)
             poles = np.exp(poles * task.period)
@@ -71,6 +72,13 @@ class _Placed(Regulation):
         self.regulator = Regulator(
             K, _left(A - B @ K, task.period), np.linalg.eigvals(A - B @ K).astype(np.complex128)
         )
+
+    def _motors(self) -> int:
+        """Return how many directions the motors push at the equilibrium."""
+        task, linear = self.task, self.linear
+        dynamics = Dynamics(linear.robot, task.rank)
+        dynamics.move(task.start, linear.q, linear.v)
+        return int(dynamics.reached().shape[1])
 
 
 def _left(closed: Matrix, period: float | None) -> Matrix:
@@ -83,8 +91,8 @@ def _left(closed: Matrix, period: float | None) -> Matrix:
     return np.asarray(solve_discrete_lyapunov(closed.T, period * one))
 
 
-def asked(n: int, B: Matrix, settling: float, damping: float) -> NDArray[np.complex128]:
-    """Return the poles for a settling time and a damping ratio, shape ``(n,)`` [1/s]."""
+def asked(n: int, motors: int, settling: float, damping: float) -> NDArray[np.complex128]:
+    """Return ``n`` poles for a settling time and a damping ratio [1/s]; a pair for each motor."""
     w = natural_frequency(settling, damping)
     if damping < 1.0:
         turn = complex(-damping, math.sqrt(1.0 - damping**2))
@@ -94,7 +102,6 @@ def asked(n: int, B: Matrix, settling: float, damping: float) -> NDArray[np.comp
         pair = (complex(-damping + spread), complex(-damping - spread))
         if pair[0] - pair[1] == 0.0:
             pair = (complex(-1.0 + APART), complex(-1.0 - APART))
-    motors = int(np.linalg.matrix_rank(B))
     spread_poles: list[complex] = []
     for k in range((n + 1) // 2):
         spread_poles += [w * QUICKER ** (k // motors) * pole for pole in pair]
@@ -114,16 +121,17 @@ def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[st
     from scipy.signal import place_poles
 
     for pole in np.linalg.eigvals(A):
-        mode = unreached_mode(A - pole * np.eye(len(A)), B)
+        mode = unreached_mode(A, B, pole)
         if mode is not None:
             raise GainError(
                 "pole placement needs inputs that move every mode; they have no grip on one in "
                 f"{states_of_mode(mode, states)}. Add an actuator, hold those freedoms, or use "
                 'kind = "lqr", which leaves alone what decays by itself.'
             )
+    *even, size, unit = balanced(A, B)
     with warnings.catch_warnings():  # that the gains could be a little more robust
         warnings.simplefilter("ignore", UserWarning)
-        K: Matrix = np.asarray(place_poles(A, B, poles).gain_matrix)
+        K: Matrix = unit[:, None] * place_poles(*even, poles).gain_matrix / size
     placed_poles = np.linalg.eigvals(A - B @ K)
     off = max(float(np.abs(placed_poles - pole).min() / abs(pole)) for pole in poles)
     if not off < MISSED:

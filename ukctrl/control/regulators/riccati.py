@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
+from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
 from ukctrl.core.fields import Each, NumberRows, Quantity
@@ -197,7 +198,7 @@ def _require_stabilisable(
 ) -> None:
     """Refuse a mode that does not decay by itself and that no input moves (Hautus' test)."""
     for pole in _lasting(A):
-        mode = unreached_mode(A - pole * np.eye(len(A)), B)
+        mode = unreached_mode(A, B, pole)
         if mode is not None:
             raise GainError(
                 f"the inputs {', '.join(inputs)} must be able to make every mode decay; they have "
@@ -212,7 +213,7 @@ def _require_detectable(A: Matrix, Q: Matrix, states: Sequence[str]) -> None:
     for pole in _lasting(A):
         if abs(pole.real) > MARGIN * _scale(A):
             continue  # what grows is made to decay even where it costs nothing
-        mode = unreached_mode(A.T - pole * np.eye(len(A)), Q)
+        mode = unreached_mode(A.T, Q, pole)
         if mode is not None:
             raise GainError(
                 f"Q must weigh every mode that does not decay by itself; the one with s = "
@@ -237,14 +238,33 @@ def _scale(A: Matrix) -> float:
     return max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
 
 
-def unreached_mode(shifted: NDArray[np.complex128], B: Matrix) -> Vector | None:
-    """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one."""
-    whole = np.hstack([shifted, B])
-    U, sigma, _ = np.linalg.svd(whole)
+def unreached_mode(A: Matrix, B: Matrix, pole: complex) -> Vector | None:
+    """Return the direction of the states that ``[A - s I, B]`` does not reach, if there is one.
+
+    In units of states that balance ``A``, and with columns of ``B`` of unit length beside it.
+    """
+    A, B, _, _ = balanced(A, B)
+    U, sigma, _ = np.linalg.svd(np.hstack([A - pole * np.eye(len(A)), B]))
     if sigma[-1] > UNREACHED * sigma[0]:
         return None
     mode: Vector = np.abs(U[:, -1])
     return mode
+
+
+def balanced(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
+    """Return a system in units that balance it, and the units of its states and inputs.
+
+    ``x = size x'`` and ``u = unit u'`` make rows and columns of ``A'`` alike (Parlett & Reinsch),
+    and the columns of ``B'`` as long as `_scale` of it; a column of zeros stays one.
+    """
+    from scipy.linalg import matrix_balance
+
+    clear = np.where(np.abs(A) > NOTHING * np.abs(A).max(initial=0.0), A, 0.0)  # not by rounding
+    _, (size, _) = matrix_balance(clear, permute=False, separate=True)
+    A, B = A * size / size[:, None], B / size[:, None]
+    length = np.linalg.norm(B, axis=0)
+    unit = _scale(A) / np.where(length > 0.0, length, 1.0)
+    return A, B * unit, size, unit
 
 
 def states_of_mode(mode: Vector, states: Sequence[str]) -> str:

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl import uk
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import Signal, Task
+from ukctrl.core.algebra.span import span
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted
@@ -20,7 +20,6 @@ from ukctrl.mechanics.relative_degree import (
     Together,
     advice,
     at_once,
-    decoupled,
     decoupling,
     relative_degrees,
     together,
@@ -142,13 +141,14 @@ class _IoLaw(Law):
         scale = np.abs(reached.E).max(axis=1)
         scale = np.where(scale > 0.0, scale, 1.0)
         H, d = reached.E / scale[:, None], demand / scale
-        u = uk.least_squares_input(H, d, None, self.task.rank)
+        felt = np.linalg.norm(H * reached.push, axis=1)
+        u = span(H, 1.0 / reached.push, self.task.rank.servo, rows=felt).least(d)
         miss = np.abs(H @ u - d)
         usual = np.abs(H) @ (np.abs(u) + reached.push)
         bad = ~(miss <= MISSED * (np.abs(d) + np.abs(reached.last) / scale + usual))  # NaN is bad
         if bad.any():
             rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
-            rank = decoupled(reached.E)
+            rank = reached.rank
             raise InfeasibleConstraint(
                 rows, (miss * scale)[bad].tolist(), rank, len(miss), self._lost(rank)
             )

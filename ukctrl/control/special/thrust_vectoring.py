@@ -14,6 +14,7 @@ from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.algebra.compiled import compiled
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
@@ -56,7 +57,7 @@ def point(d: Vector, heading: float, now: Matrix, R: Matrix) -> None:
     if length > 0.0:
         z /= length
     else:
-        z[:] = now[:, 2]
+        copy_into(now[:, 2], z)
     ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
     y, x = np.empty(3), np.empty(3)
     cross(z, ahead, y)
@@ -71,7 +72,8 @@ def point(d: Vector, heading: float, now: Matrix, R: Matrix) -> None:
         length = np.sqrt(x @ x)
     x /= length
     cross(z, x, y)
-    R[:, 0], R[:, 1], R[:, 2] = x, y, z
+    for i in range(3):
+        R[i, 0], R[i, 1], R[i, 2] = x[i], y[i], z[i]
 
 
 @compiled

@@ -1,7 +1,8 @@
 """Small dense linear algebra, compiled, and when its answers count as right.
 
 In order: ``compiled`` (how functions are compiled), ``threads`` and
-``differences``; ``factorisation``; ``grip`` (how firmly motors hold rows); ``row_space`` and
+``differences``; ``factorisation``; ``span`` (ranks whatever the units); ``grip`` (how firmly
+motors hold rows) and ``least_input`` (what serves them); ``row_space`` and
 ``priorities`` (rows that lose rank, rows in levels); ``multipliers`` (what rows transmit);
 ``stabilisation`` and ``kernels`` (the one equation); ``kernels_large`` (the same for many
 freedoms); ``rank_policy`` (when rows count as dependent or missed) and ``answer_checks`` (the

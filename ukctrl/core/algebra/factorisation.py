@@ -4,11 +4,15 @@ NumPy's call overhead on a 4 x 4 matrix is ten times its arithmetic, so the cont
 uses these loops instead. They are plain textbook algorithms: Cholesky, and row-pivoted
 Gram-Schmidt with reorthogonalisation, which reveals the rank of a constraint matrix and
 tells *which rows* carry it. All arrays are C-contiguous float64; nothing is checked here.
+
+Compiled functions write arrays element by element, or by `copy_into`: an assignment such as
+``x[:] = y`` or ``rows[i] *= 2.0`` compiles fifty times longer, into ten times the machine code,
+for the message it would give if the shapes differed.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +20,6 @@ from numpy.typing import NDArray
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import EQUAL_RTOL
-
-INEXACT = 1e3
-"""A row whose floor is above this multiple of the threshold is not one to measure others by."""
 
 
 class RowFactor(NamedTuple):
@@ -32,6 +33,13 @@ class RowFactor(NamedTuple):
     """Row order: the first ``rank`` rows of ``H`` in this order are independent."""
     rank: int
     """Rows whose part outside the span of the earlier ones exceeds the threshold."""
+
+
+@compiled
+def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
+    """Write ``x`` into an array of the same shape that is no part of it."""
+    for i in np.ndindex(x.shape):
+        target[i] = x[i]
 
 
 @compiled
@@ -114,16 +122,6 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     orthonormal to rounding even for an ill-conditioned ``H``. Rows left with less than
     ``rtol`` times the largest row of ``H`` count as dependent.
     """
-    return factor_above(H, rtol, np.zeros(H.shape[0]))
-
-
-@compiled
-def factor_above(H: Matrix, rtol: float, floors: Vector) -> RowFactor:
-    """Factor as `factor_rows` does; what is left of a row counts only above its floor.
-
-    Rows with a floor above `INEXACT` thresholds wait for the others: what is left of those beside
-    them would be their rounding.
-    """
     m, n = H.shape
     L = np.zeros((m, n))
     Q = H.copy()
@@ -131,23 +129,15 @@ def factor_above(H: Matrix, rtol: float, floors: Vector) -> RowFactor:
     rank = 0
     threshold = 0.0
     for k in range(min(m, n)):
-        best, pivot, largest = -1.0, k, 0.0
+        best, pivot = -1.0, k
         for i in range(k, m):
             norm = 0.0
             for c in range(n):
                 norm += Q[i, c] * Q[i, c]
-            floor = floors[order[i]]
-            largest = max(largest, norm)
-            if k > 0 and floor > 0.0 and norm <= floor * floor:
-                continue
-            if floor > INEXACT * rtol:
-                norm *= (INEXACT * rtol / floor) ** 2
             if norm > best:
                 best, pivot = norm, i
-        if best < 0.0:
-            break
         if k == 0:
-            threshold = rtol * np.sqrt(largest)
+            threshold = rtol * np.sqrt(best)
         if pivot != k:
             order[k], order[pivot] = order[pivot], order[k]
             for c in range(n):
@@ -221,21 +211,21 @@ def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     rows, right = H.copy(), d.copy()
     unit_rows(rows, right)
     factor = factor_rows(rows, rtol)
-    x[:] = least_norm(factor, right)
+    copy_into(least_norm(factor, right), x)
     return factor.rank
 
 
 @compiled
-def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64], floors: Vector) -> int:
+def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     """Write a row order whose first ``rank`` rows are independent; return the rank.
 
-    Rows of unit length are equal but for rounding: of those, the first are taken. What is left of
-    one of them outside the others counts only above its floor.
+    Rows of unit length are equal but for rounding: of those, the first are taken.
     """
     rows = H.copy()
     unit_rows(rows, np.zeros(H.shape[0]))
     for i in range(len(rows)):
-        rows[i] *= 1.0 - EQUAL_RTOL * i
-    factor = factor_above(rows, rtol, floors)
-    order[:] = factor.order
+        for c in range(rows.shape[1]):
+            rows[i, c] *= 1.0 - EQUAL_RTOL * i
+    factor = factor_rows(rows, rtol)
+    copy_into(factor.order, order)
     return factor.rank

@@ -21,9 +21,16 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import factor_rows, solve_lower, solve_lower_columns
+from ukctrl.core.algebra.factorisation import (
+    cholesky,
+    copy_into,
+    factor_rows,
+    solve_lower,
+    solve_lower_columns,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 
@@ -33,8 +40,12 @@ GRAVITY = 9.81
 """[m/s^2]."""
 WEAK = 1e-3
 """Grip below this is weak: a thousandth of the input serves the row."""
-MANY = 48
-"""More rows than this are not taken together: each has the grip that it has alone."""
+MANY = 128
+"""More rows than this, unless firm together, are judged each alone."""
+SURE = 1e-12
+"""What must be left beyond the rounding of squares, of rows that depend on each other."""
+PRODUCT = 16.0 * float(np.finfo(np.float64).eps)
+"""What rounding may make of a product of matrices, for each of its terms."""
 
 
 class Lengths(NamedTuple):
@@ -84,13 +95,6 @@ def said(hold: Hold, row: str, weakest: float) -> str:
     )
 
 
-def hold_of(weakest: float, lost: float) -> Hold:
-    """Return what a grip amounts to; ``lost`` is the threshold at which it counts as none."""
-    if not weakest > lost:
-        return "lost"
-    return "weak" if weakest < WEAK else "held"
-
-
 @compiled
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     """Return the lengths of rows and of motors' pushes, ``M = L L'``."""
@@ -98,7 +102,7 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     rows, motors = np.zeros(m), np.zeros(nu)
     row = np.empty(n)
     for i in range(m):
-        row[:] = A[i]
+        copy_into(A[i], row)
         solve_lower(L, row)
         for c in range(n):
             rows[i] += row[c] * row[c]
@@ -111,11 +115,6 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     for k in range(nu):
         motors[k] = np.sqrt(motors[k])
     return Lengths(rows, motors)
-
-
-def plain_lengths(A: Matrix, G: Matrix) -> Lengths:
-    """Return the lengths of rows and columns as they are: of a free robot of unit masses."""
-    return Lengths(np.linalg.norm(A, axis=1), np.linalg.norm(G, axis=0))
 
 
 @compiled
@@ -133,20 +132,64 @@ def row_grips(H: Matrix, length: Lengths) -> Vector:
 
 
 @compiled
-def drop_lost(H: Matrix, length: Lengths, rtol: float) -> Vector:
-    """Set the rows of ``H`` to zero whose grip is not above ``rtol``: they are rounding.
-
-    Returns the floors of all rows, shape ``(m,)``: the part of a row that must be left outside the
-    span of others for the motors to have grip of it, ``rtol`` over its own.
-    """
+def drop_lost(H: Matrix, length: Lengths, rtol: float) -> None:
+    """Set the rows of ``H`` to zero whose grip is not above ``rtol``: they are rounding."""
     grips = row_grips(H, length)
-    floors = np.zeros(len(grips))
     for i in range(H.shape[0]):
         if grips[i] <= rtol:
             H[i, :] = 0.0
-        else:
-            floors[i] = rtol / grips[i]
-    return floors
+
+
+@compiled
+def held_rows(
+    L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float, order: NDArray[np.int64]
+) -> int:
+    """Write a row order whose first rows the motors hold, each beside the others; return how many.
+
+    What is left of a row outside the span of those before it, of unit length, must be above
+    ``rtol``; what motors do to that, outside the span of what they do to those, above ``rtol`` of
+    what they could; and above its rounding, which is tracked to first order.
+    """
+    (m, n), nu = A.shape, G.shape[1]
+    rows, pushed, rounding = np.zeros((m, n)), np.zeros((m, nu)), np.zeros(m)
+    for i in range(m):
+        order[i] = i
+        if not length.rows[i] > 0.0:
+            continue
+        rows[i] = A[i]
+        solve_lower(L, rows[i])
+        rows[i] /= length.rows[i]
+        for k in range(nu):
+            could = length.rows[i] * length.motors[k]
+            if could > 0.0:
+                terms = 0.0
+                for c in range(n):
+                    pushed[i, k] += A[i, c] * G[c, k] / could
+                    terms += abs(A[i, c] * G[c, k] / could)
+                rounding[i] += terms * terms
+        rounding[i] = PRODUCT * n * np.sqrt(rounding[i])
+    for held in range(m):
+        best, pivot = 0.0, -1
+        for i in range(held, m):
+            left, own = np.sqrt(np.sum(pushed[i] ** 2)), np.sqrt(np.sum(rows[i] ** 2))
+            counts = own > rtol and left > max(rtol * own, rounding[i])
+            if counts and left > (1.0 + EQUAL_RTOL) * best:
+                best, pivot = left, i
+        if pivot < 0:
+            return held
+        for X in (rows, pushed):
+            row = X[pivot].copy()
+            X[pivot] = X[held]
+            X[held] = row / np.sqrt(np.sum(row * row))
+        order[held], order[pivot] = order[pivot], order[held]
+        rounding[held], rounding[pivot] = rounding[pivot], rounding[held]
+        for i in range(held + 1, m):
+            along = np.sum(pushed[held] * pushed[i])
+            rounding[i] = np.hypot(rounding[i], along * rounding[held] / best)
+            for X in (rows, pushed):
+                for _ in range(2):
+                    X[i] -= np.sum(X[held] * X[i]) * X[held]
+    return int(m)
 
 
 @compiled
@@ -162,9 +205,10 @@ def along_rows(
     rows = np.zeros((m, n))
     for i in range(m):
         if length.rows[i] > 0.0:
-            rows[i] = A[i]
+            copy_into(A[i], rows[i])
             solve_lower(L, rows[i])
-            rows[i] /= length.rows[i]
+            for c in range(n):
+                rows[i, c] /= length.rows[i]
     factor = factor_rows(rows, rtol)
     Q = factor.Q[: factor.rank].copy()
     pushed = np.zeros((factor.rank, nu))
@@ -176,13 +220,17 @@ def along_rows(
             for k in range(nu):
                 pushed[r, k] += along * G[c, k]
     for k in range(nu):
-        pushed[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+        unit = 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+        for r in range(factor.rank):
+            pushed[r, k] *= unit
     return rows, Q, pushed
 
 
 @compiled
-def together(L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float) -> tuple[float, Vector]:
-    """Return the grip of all rows together, and how much each has of its direction.
+def together(
+    L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float
+) -> tuple[float, Vector, int]:
+    """Return the grip of all rows together, how much each has of its direction, and their rank.
 
     That is 1 and nothing without rows; ``rtol`` says which rows depend on each other.
     """
@@ -190,38 +238,39 @@ def together(L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float) -> t
     rank, nu = pushed.shape
     parts = np.zeros(len(rows))
     if rank == 0:
-        return 1.0, parts
+        return 1.0, parts, rank
     if nu == 0 or not np.isfinite(np.sum(pushed)):
-        return 0.0 if nu == 0 else np.nan, parts
+        return 0.0 if nu == 0 else np.nan, parts, rank
     U, sigma, _ = np.linalg.svd(pushed)
     weakest = sigma[rank - 1] if rank <= nu else 0.0
     for j in range(rank):
         beside = sigma[j] if j < nu else 0.0
         if beside <= max(rtol, (1.0 + EQUAL_RTOL) * weakest):  # no single one is determined
             along = rows @ (np.ascontiguousarray(U[:, j]) @ Q)
-            parts += along * along
-    return weakest, parts
+            for i in range(len(parts)):
+                parts[i] += along[i] * along[i]
+    return weakest, parts, rank
 
 
 @compiled
-def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, rtol: float, grips: Vector) -> bool:
-    """Return whether the grip of all rows together is not weak, for sure; write that of each.
+def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
+    r"""Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
 
-    Cheaper than `together`: the inverse of a triangle bounds the smallest singular value.
+    Along every $c$ it is $|c N| / |c W|$, of shares ``N`` and unit rows ``W``: above `WEAK` where
+    $N N^\top - \epsilon^2 W W^\top$ has a Cholesky factor.
     """
-    length = lengths(L, A, B)
-    grips[:] = row_grips(A @ G, length)
-    pushed = along_rows(L, A, G, length, rtol)[2]
-    triangle, _, _, rank = factor_rows(pushed, 0.0)
-    if rank < len(pushed):
-        return False
-    square = 0.0
-    for j in range(rank):
-        column = np.zeros(rank)
-        column[j] = 1.0
-        solve_lower(triangle[:, :rank], column)
-        square += np.sum(column * column)
-    return square * WEAK * WEAK <= 1.0
+    m, length = len(A), lengths(L, A, B)
+    W, N = A.T.copy(), A @ G
+    copy_into(row_grips(N, length), grips)
+    solve_lower_columns(L, W)
+    for i in range(m):
+        if length.rows[i] > 0.0:
+            W[:, i] /= length.rows[i]
+            N[i] /= length.rows[i]
+    for k in range(N.shape[1]):
+        N[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
+    square = N @ N.T - WEAK * WEAK * (W.T @ W) - SURE * np.eye(m)
+    return 0 if cholesky(square, np.empty((m, m))) > 0 else m
 
 
 def grip(
@@ -242,8 +291,9 @@ def grip(
         return Grip(alone, 1.0, "", "held")
     if len(A) > MANY:
         i = first_smallest(alone)
-        weakest = float(alone[i])
-    else:
-        weakest, parts = together(L, A, G, length, lost)
-        i = first_largest(parts)
-    return Grip(alone, weakest, names[i], hold_of(weakest, lost))
+        weak: Hold = "weak" if alone[i] < WEAK else "held"
+        return Grip(alone, float(alone[i]), names[i], weak if alone[i] > lost else "lost")
+    weakest, parts, rank = together(L, A, G, length, lost)
+    held = held_rows(L, A, G, length, lost, np.empty(len(A), dtype=np.int64))
+    hold: Hold = "lost" if held < rank else "weak" if weakest < WEAK else "held"
+    return Grip(alone, weakest, names[first_largest(parts)], hold)

@@ -12,15 +12,12 @@ import numpy as np
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    factor_above,
-    least_norm,
+    copy_into,
     solve_lower,
     solve_lower_columns,
     solve_upper,
     solve_upper_columns,
-    unit_rows,
 )
-from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
 from ukctrl.core.algebra.row_space import (
     add_solution,
     drop_taken_up,
@@ -41,7 +38,7 @@ SMALL = 1e-4
 @compiled
 def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
     """Write ``M^-1 B``, the acceleration per unit input without any reaction."""
-    answer[:] = B
+    copy_into(B, answer)
     solve_lower_columns(L, answer)
     solve_upper_columns(L, answer)
 
@@ -104,11 +101,11 @@ def passive_answer(
     margins[0], margins[1] = space.kept, space.dropped
     remove_constrained(space, a_free)
     add_solution(space, a_free, 0)
-    a_0[:] = a_free
+    copy_into(a_free, a_0)
     solve_upper(L, a_0)
     add_solution(space, a_free, 1)
     solve_upper(L, a_free)
-    G[:] = B
+    copy_into(B, G)
     solve_lower_columns(L, G)
     free = G.copy()
     remove_constrained_columns(space, G)
@@ -153,82 +150,6 @@ def motor_metric(X: Matrix, could: Vector, complete: bool, R: Matrix) -> None:
         still = np.linalg.qr(np.ascontiguousarray(Vt[rank:].T) / length.reshape(nu, 1))[0].copy()
         weighed = (still * length.reshape(nu, 1)) @ np.ascontiguousarray(still.T)
         R += SMALL * (np.ascontiguousarray(weighed.T) @ weighed)
-
-
-@compiled
-def servo_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    B: Matrix,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
-
-    Rows whose grip is lost count as zero; ``L``, the factor of the mass matrix, and ``B`` say
-    what it is compared with. An empty ``R`` (shape ``(0, 0)``)
-    stands for the identity. ``miss = H u - d``, row by row, is the certificate. Returns the rank
-    of ``H``, or -1 when ``R`` is not positive definite. With a rank below the number of rows, the
-    independent rows are met and ``miss`` tells of the others.
-    """
-    return measured_input(A, b, a_free, G, lengths(L, A, B), R, u0, rtol, u, miss)
-
-
-@compiled
-def measured_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    length: Lengths,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Write what `servo_input` does, with given lengths of what the grip is compared with."""
-    m, n = A.shape
-    nu = G.shape[1]
-    H = np.zeros((m, nu))
-    d = np.empty(m)
-    for i in range(m):
-        total = b[i]
-        for c in range(n):
-            total -= A[i, c] * a_free[c]
-            for k in range(nu):
-                H[i, k] += A[i, c] * G[c, k]
-        for k in range(nu):
-            total -= H[i, k] * u0[k]
-        d[i] = total
-    floors = drop_lost(H, length, rtol)
-    weighted = H.copy()
-    right = d.copy()
-    L = np.empty(R.shape)
-    if R.shape[0] > 0:
-        if cholesky(R, L) > 0:
-            return -1
-        for i in range(m):
-            solve_lower(L, weighted[i])
-    unit_rows(weighted, right)
-    factor = factor_above(weighted, rtol, floors)
-    step = least_norm(factor, right)
-    if R.shape[0] > 0:
-        solve_upper(L, step)
-    for i in range(m):
-        total = -d[i]
-        for k in range(nu):
-            total += H[i, k] * step[k]
-        miss[i] = total
-    for k in range(nu):
-        u[k] = u0[k] + step[k]
-    return factor.rank
 
 
 @compiled

@@ -13,7 +13,8 @@ from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.factorisation import unit_rows
-from ukctrl.core.algebra.grip import Lengths, drop_lost
+from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost
+from ukctrl.core.algebra.least_input import careful_input, motor_stretch
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
 
@@ -158,10 +159,11 @@ def servo_input(
     rtol: float,
     *out: Vector,
 ) -> int:
-    """Write ``u`` and ``miss``; see `ukctrl.core.algebra.kernels.servo_input`."""
+    """Write ``u`` and ``miss``; see `ukctrl.core.algebra.least_input.servo_input`."""
     u, miss = out
     H = product(A, G)
-    floors = drop_lost(H, lengths(L, A, B), rtol)
+    length = lengths(L, A, B)
+    drop_lost(H, length, rtol)
     d = b - A @ a_free - H @ u0
     weighted, root = H, None
     if R.size:
@@ -173,17 +175,24 @@ def servo_input(
         square = np.einsum("ij,ij->i", weighted, weighted)
         held = square > 0.0
         scale = np.divide(d, square, out=np.zeros(len(d)), where=held)
-        step, rank = weighted.T @ scale, int(held.sum())
+        step, rank, sure = weighted.T @ scale, int(held.sum()), True
     else:
         rows, right = np.ascontiguousarray(weighted).copy(), d.copy()
         unit_rows(rows, right)
-        Q, T, order, rank = _factor(rows, rtol, floors)
+        Q, T, order, rank = _factor(rows, rtol)
         step = _least_norm(Q, T, right[order[:rank]])
+        size = np.linalg.norm(weighted[order[:rank]], axis=1) / length.rows[order[:rank]]
+        stretch = motor_stretch(length.motors, np.zeros((0, 0)) if root is None else root)
+        left = np.abs(T.diagonal()) * size
+        sure = len(H) > MANY or (rank == len(H) and bool((left > rtol * stretch).all()))
     if root is not None:
         step = linalg.solve_triangular(root, step, lower=True, trans=1, check_finite=False)
     miss[:] = H @ step - d
     u[:] = u0 + step
-    return rank
+    if sure:
+        return rank
+    found = order[:rank].astype(np.int64)
+    return int(careful_input(L, A, G, length, R, rtol, H, d, u0, found, u, miss))
 
 
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
@@ -211,13 +220,11 @@ def rows_are_separate(H: Matrix) -> bool:
     return bool((np.count_nonzero(H, axis=0) <= 1).all())
 
 
-def _factor(rows: Matrix, rtol: float, floors: Vector) -> tuple[Matrix, Matrix, Vector, int]:
+def _factor(rows: Matrix, rtol: float) -> tuple[Matrix, Matrix, Vector, int]:
     """Factor ``rows[order].T = Q R`` with the largest remaining row first; cut at the rank."""
     Q, R, order = linalg.qr(rows.T, mode="economic", pivoting=True, check_finite=False)
     left = np.abs(R.diagonal())
-    small = np.flatnonzero(
-        ~(left > np.maximum(rtol * left.max(initial=0.0), floors[order[: len(left)]]))
-    )
+    small = np.flatnonzero(~(left > rtol * left.max(initial=0.0)))
     rank = int(small[0]) if small.size else len(left)
     return Q[:, :rank], R[:rank, :rank], order, rank
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import solve_lower
 from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 
 SHARED = 1e-6
@@ -32,11 +33,7 @@ def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
     if rank == m:  # the rows of ``W`` are independent
         scaled = np.linalg.solve(W @ W.T, W @ pushed)
         return np.asarray(scaled / length, dtype=np.float64)
-    U, sigma, Vt = np.linalg.svd(W)
-    scaled = U[:, :rank] @ (Vt[:rank] @ pushed / sigma[:rank])
-    lam = scaled / length
-    idle = U[:, rank:] / length[:, None]  # combinations of rows that push on nothing
-    return np.asarray(lam - idle @ np.linalg.lstsq(idle, lam, rcond=None)[0], dtype=np.float64)
+    return span(W.T * length, length, rank=rank).least(pushed)
 
 
 def sharing(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import cholesky
+from ukctrl.core.algebra.factorisation import cholesky, copy_into
 from ukctrl.core.arrays import Matrix, Vector
 
 
@@ -56,13 +56,13 @@ def freedoms(R: Matrix, S: Matrix) -> bool:
     Returns whether ``R`` is positive definite.
     """
     nu = S.shape[0]
-    S[:] = np.eye(nu)
+    copy_into(np.eye(nu), S)
     if R.shape[0] == 0:
         return True
     L = np.empty((nu, nu))
     if cholesky(R, L) > 0:
         return False
-    S[:] = np.ascontiguousarray(np.linalg.inv(L).T)
+    copy_into(np.linalg.inv(L).T, S)
     return True
 
 

@@ -19,8 +19,8 @@ class RankPolicy:
 
     servo: Threshold = 1e-9
     """A servo row, scaled to unit length, is dependent when less than this is left of it outside
-    the span of the others; and lost when ``|H_i|`` is less than this of what the motors could do
-    were the robot free, ``|A_i| |M^-1 B|`` in lengths measured by the mass matrix."""
+    the span of the others; and lost when motors do less than this to what is left, of what they
+    could do were the robot free, ``|A_i| |M^-1 B|`` in lengths measured by the mass matrix."""
     passive: Threshold = 1e-4
     """A direction that passive rows constrain counts as none when its singular value, of rows
     scaled to unit length in mass-weighted coordinates, is less than this; fully from ten times

@@ -59,11 +59,12 @@ def rolling_rows(
     v_c = velocity[:3] - radius * w_d
     v_c_drift = drift[:3] - radius * (alpha_d + w_d_dot)
     e, e_dot = np.empty((3, 3)), np.zeros((3, 3))
-    e[0] = side / s
-    e_dot[0] = (side_dot - s_dot * e[0]) / s
+    for i in range(3):
+        e[0, i] = side[i] / s
+        e_dot[0, i] = (side_dot[i] - s_dot * e[0, i]) / s
+        e[2, i] = n[i]
     cross(n, e[0], e[1])
     cross(n, e_dot[0], e_dot[1])
-    e[2] = n
     lever = np.empty(3)
     for row in range(A.shape[0]):
         cross(d, e[row], lever)

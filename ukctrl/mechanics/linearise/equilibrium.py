@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukctrl import uk
 from ukctrl.core.algebra.rank_policy import RUN_RANK
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
@@ -31,7 +30,7 @@ def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
     dynamics = Dynamics(robot, RUN_RANK, Gains(0.0, 0.0))
     dynamics.move(t, q, np.zeros(robot.nv))
     a_free, G, s = dynamics.a_free, dynamics.G, dynamics.snapshot
-    u = uk.least_squares_input(G, -a_free)
+    u = dynamics.least_input(np.zeros(robot.nv))
     a = dynamics.acceleration(u)
     size = np.abs(a_free).max(initial=0.0) + np.abs(G * u).max(initial=0.0)
     size = max(size, float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0)))

@@ -21,6 +21,7 @@ from ukctrl.core.algebra.answer_checks import (
 )
 from ukctrl.core.algebra.multipliers import multipliers, unit_rows
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
+from ukctrl.core.algebra.span import fitted
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import (
@@ -162,7 +163,7 @@ def solve(
     except np.linalg.LinAlgError as error:
         raise _unsuitable(form, scaled, rank, rows) from error
     if loose.size:
-        a = a - loose @ np.linalg.lstsq(loose, a, rcond=None)[0]
+        a = a - loose @ fitted(loose, a)
     try:
         raise_if_conflicting(A_, b_, a, rank, rows)
     except ConflictingConstraints:

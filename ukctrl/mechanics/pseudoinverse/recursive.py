@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from ukctrl.core.algebra.compiled import compiled
-from ukctrl.core.algebra.factorisation import factor_rows
+from ukctrl.core.algebra.factorisation import copy_into, factor_rows
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UnresolvedRank
 from ukctrl.mechanics.pseudoinverse.lapack_methods import EPS, Found
@@ -60,11 +60,13 @@ def _greville(A: Matrix, threshold: float, left: Vector, noise: Vector) -> tuple
     """Return pseudoinverse and rank; write the length of each ``c_i`` and its error."""
     m, n = A.shape
     X = np.zeros((n, m))
-    lengths = np.sqrt((A * A).sum(axis=1))
+    lengths = np.empty(m)
+    for i in range(m):
+        lengths[i] = np.sqrt((A[i] * A[i]).sum())
     rank = 0
     c, d, b, step = np.empty(n), np.empty(m), np.empty(n), np.empty(m)
     for i in range(m):
-        c[:] = A[i]
+        copy_into(A[i], c)
         d[:i] = 0.0
         for sweep in range(3):
             step[:i] = 0.0
@@ -83,7 +85,7 @@ def _greville(A: Matrix, threshold: float, left: Vector, noise: Vector) -> tuple
         noise[i] += (np.abs(step[:i]) * lengths[:i]).sum()
         if left[i] > threshold:
             rank += 1
-            b[:] = c / square
+            copy_into(c / square, b)
         else:
             weight = 1.0 + (d[:i] * d[:i]).sum()
             for k in range(n):

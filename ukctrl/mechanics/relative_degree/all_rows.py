@@ -137,10 +137,10 @@ def together(
         if len(known) == len(servo) and highest <= MOST_ORDERS:
             if (np.array(known) > np.where(servo.holonomic, 2, 1)).any():
                 jets = jets_of(servo, highest, dynamics.rank)
-                channels = decoupled(decoupling(jets, dynamics, t, q, v, known).E)
+                channels = decoupling(jets, dynamics, t, q, v, known).rank
             else:
                 dynamics.move(t, q, v)
-                channels = decoupled(at_once(servo, dynamics).E)
+                channels = at_once(servo, dynamics).rank
         if channels == len(servo):
             return _static(dynamics, servo, t, q, v, known)
         return _dynamic(dynamics, servo, t, q, v)

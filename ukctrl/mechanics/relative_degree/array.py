@@ -17,6 +17,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.derivatives import Jets, SampledJets
 from ukctrl.mechanics.dynamics import Dynamics
@@ -65,12 +66,10 @@ class DerivativeArray:
         self.robot = jets.robot
         dynamics.move(t, q, v)
         G = dynamics.G.copy()
-        self.hold: Vector = np.asarray(np.linalg.lstsq(G, -dynamics.a_free, rcond=1e-9)[0])
+        self.hold: Vector = dynamics.least_input(np.zeros(len(G)))
         self.time = self._time_scale(t, q, v)
         pushed = np.abs(G).max(axis=0, initial=0.0)
-        strongest = pushed.max(initial=0.0) or 1.0
-        pushed = np.where(pushed > 1e-9 * strongest, pushed, strongest)
-        self.push: Vector = 1.0 / (self.time**2 * pushed)
+        self.push: Vector = 1.0 / (self.time**2 * np.where(pushed > 0.0, pushed, 1.0))
         self._lead = int(jets.first.min(initial=2))
         self._noise: Vector = np.zeros(0)
 
@@ -144,8 +143,12 @@ class DerivativeArray:
         if orders is not None:
             keep[: (order + 1) * m] = (np.arange(order + 1)[:, None] <= orders).ravel()
         passive = J[(order + 1) * m :]
-        J = J[keep]
-        tolerance = self._tolerance(J, order)
+        tolerance = self._tolerance(J[keep], order)
+        size = np.linalg.norm(J[: (order + 1) * m].reshape(order + 1, m, -1), axis=2).max(axis=0)
+        size[size <= NOTHING * size.max()] = 1.0
+        unit = np.full(len(J), np.linalg.norm(passive, axis=1).max(initial=0.0) or 1.0)
+        unit[: (order + 1) * m] = np.tile(size, order + 1)
+        J = (J / unit[:, None])[keep]  # each servo row in a unit of its own
         whole, states, inputs = (
             _rank(part, tolerance) for part in (J, J[:, 2 * n :], J[:, 2 * n + nu :])
         )

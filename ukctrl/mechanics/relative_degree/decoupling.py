@@ -30,6 +30,11 @@ class Decoupling:
     push: Vector
     """Inputs of a usual size, which accelerate the robot as its own forces do, shape ``(nu,)``."""
 
+    @property
+    def rank(self) -> int:
+        """How many rows inputs of a usual size reach independently."""
+        return decoupled(self.E * self.push)
+
 
 def decoupling(
     jets: Jets, dynamics: Dynamics, t: float, q: Vector, v: Vector, degrees: Sequence[int]
@@ -67,7 +72,7 @@ def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
 
 
 def decoupled(E: Matrix) -> int:
-    """Return how many rows a decoupling matrix gives to the inputs independently."""
+    """Return how many rows inputs reach independently; its columns are for usual inputs."""
     return unit_rank(E, DECOUPLED)
 
 

@@ -14,6 +14,7 @@ from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.linearise import FreeDirections
 
 SUBSTEPS = (2, 4, 6, 8, 10, 12, 14)
 """Steps of the modified midpoint rule that are extrapolated; twice as many orders are won."""
@@ -112,8 +113,8 @@ class Trial:
         a = dynamics.acceleration(u)
         if self._weak.size:
             A = self._servo.write(dynamics.snapshot).A[self._weak]
-            pushed = np.linalg.pinv(np.linalg.solve(dynamics.L, A.T).T) @ (A @ dynamics.G @ u)
-            a = a - np.linalg.solve(dynamics.L.T, pushed)
+            held = FreeDirections(dynamics.L, A, dynamics.rank.servo)
+            a = a - held.least(A @ dynamics.G @ u)
         return np.concatenate((rate, a))
 
     def _output(self, after: float, state: Vector) -> tuple[Vector, float]:

@@ -124,7 +124,7 @@ class Recorder:
         # Products of these are formed for many samples at once.
         self._M: Array = np.zeros((size, robot.nv, robot.nv))
         self._A, self._demand = np.zeros((size, m, robot.nv)), np.zeros((size, m))
-        self._grips = np.zeros((size, m))
+        self._grips, self._held = np.zeros((size, m)), np.zeros(size, dtype=np.intp)
         self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
 
     def _block(self) -> dict[str, Array]:
@@ -192,8 +192,10 @@ class Recorder:
     def _keep_grip(self, k: int, t: float, A: Matrix, u: Vector) -> None:
         """Note the grip of every row, and the weakest of all so far."""
         truth = self.truth
-        if not len(A) or truth.firm(A, self._grips[k]):
+        self._held[k] = truth.firm(A, self._grips[k]) if len(A) else 0
+        if not len(A) or self._held[k]:
             return
+        self._held[k] = truth.held(A)[0]
         grip = truth.grip(A, self.servo.names)
         if grip.weakest < (1.0 - EQUAL_RTOL) * self._weakest[0]:
             names = truth.robot.actuators
@@ -248,7 +250,7 @@ class Recorder:
         if self._gripped and size:
             d = self._demand[at] - np.einsum("kij,kj->ki", A, a_free)
             H = A @ self._G[at]
-            quantities = of_the_rows(H, d, self._grips[at], self.truth.rank)
+            quantities = of_the_rows(H, d, self._grips[at], self._held[at], self.truth.rank)
             block |= quantities
             self._gripped = bool(quantities)
         self.store.write(self._first, {name: array[:size] for name, array in block.items()})

@@ -5,21 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra import kernels_large
-from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.rank_policy import RankPolicy
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 
 OF_THE_ROWS = ("rank", "sigma_min", "reach")
 
 
-def of_the_rows(H: Matrix, d: Matrix, grips: Matrix, rank: RankPolicy) -> dict[str, Vector]:
+def of_the_rows(
+    H: Matrix, d: Matrix, grips: Matrix, ranks: Indices, rank: RankPolicy
+) -> dict[str, Vector]:
     """Return rank, smallest kept singular value and reach residual of every sample.
 
     Args:
         H: The servo rows' answer to the inputs, shape ``(n, m, nu)``; lost rows become zero.
         d: What the rows ask of them, shape ``(n, m)``.
         grips: How firmly the motors hold each row, shape ``(n, m)``.
-        rank: When they have lost one, alone or beside the others.
+        ranks: How many rows the motors hold, each beside the others, shape ``(n,)``.
+        rank: When they have lost one.
 
     Returns:
         By the names of `OF_THE_ROWS`, shape ``(n,)``; nothing where there are no rows, or no
@@ -30,7 +32,6 @@ def of_the_rows(H: Matrix, d: Matrix, grips: Matrix, rank: RankPolicy) -> dict[s
         return {}
     lost = grips <= rank.servo
     H[lost] = 0.0
-    floors = rank.servo / np.where(lost, np.inf, grips)
     if H.shape[1] >= kernels_large.SIZE and all(
         kernels_large.rows_are_separate(each) for each in H
     ):
@@ -44,8 +45,6 @@ def of_the_rows(H: Matrix, d: Matrix, grips: Matrix, rank: RankPolicy) -> dict[s
             "reach": np.linalg.norm(np.where(counts, 0.0, d), axis=1),
         }
     U, sigma, _ = np.linalg.svd(H, full_matrices=False)
-    order = np.empty(H.shape[1], dtype=np.int64)
-    ranks = np.array([independent_rows(H[k], rank.servo, order, floors[k]) for k in range(n)])
     counts = np.arange(sigma.shape[1]) < ranks[:, None]
     along = np.einsum("kij,ki->kj", U, d) * counts
     residual = d - np.einsum("kij,kj->ki", U, along)

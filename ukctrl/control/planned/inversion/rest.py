@@ -28,7 +28,6 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.linearise import Linearization, Linearizer, output_matrix
-from ukctrl.uk import least_squares_input
 
 RANK = 1e-8
 """A smaller singular value counts as zero, in a system scaled to about 1."""
@@ -157,7 +156,7 @@ def rest(
     still, xi = np.zeros(n), np.zeros(n)
     if u is None:
         dynamics.move(t, q, still)
-        u = least_squares_input(dynamics.G, -dynamics.a_free)
+        u = dynamics.least_input(still)
     off: Vector = np.full(n + m, np.inf)
     for _ in range(MAX_ITERATIONS):
         terms, by = equations.derivative(t, q, xi, still, u)

@@ -39,7 +39,6 @@ from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, dividing
 from ukctrl.mechanics.dynamics import passive_constraints
 from ukctrl.mechanics.start import solve_start
-from ukctrl.uk import least_squares_input
 
 DEGREE = 10
 """Of the polynomials of the state."""
@@ -80,7 +79,7 @@ def begin(equations: Equations, task: Task, q: Vector, v: Vector, t: float) -> B
     """
     dynamics = equations.dynamics
     dynamics.move(t, q, v)
-    u = least_squares_input(dynamics.G, -dynamics.a_free)
+    u = dynamics.least_input(np.zeros(equations.n))
     system = about(task, t, q, v, u)
     # Off its passive constraints the robot moves as well, back to them: the guess is on them.
     count = len(internal(system.A, system.B, system.C).rate) + 2 * equations.n - len(system.A)

@@ -1,0 +1,103 @@
+"""What columns of any length span, and the least of them that gives a vector; no unit decides.
+
+Rows and columns of a matrix each stand for something in a unit of its own: a task's row, a
+motor, a coordinate. How many directions there are is decided of the matrix in units of what each
+could be; what is near and what is least is so of the numbers as they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.arrays import Array, Matrix, Vector
+
+ROUNDING = 1e-13
+"""What a decomposition leaves of a zero, beside the largest entry."""
+
+
+class Span(NamedTuple):
+    """The directions that a matrix ``X``, shape ``(n, c)``, has, and its pseudoinverse."""
+
+    basis: Matrix
+    """Orthonormal directions of ``X`` in units of its rows, shape ``(n, k)``."""
+    inverse: Matrix
+    """Some way to give what ``X`` can give, ``X inverse X = X``, shape ``(c, n)``."""
+    idle: Matrix
+    """Independent combinations of columns that give nothing, shape ``(c, c - k)``."""
+    outside: Matrix
+    """Independent directions across all columns, shape ``(n, n - k)``."""
+
+    def least(self, y: Array, metric: Matrix | None = None) -> Array:
+        """Return ``x`` of least ``x' metric x`` whose ``X x`` is nearest to ``y``: ``X^+ y``."""
+        x: Array = self.inverse @ (y - self.missed(y))
+        if metric is None:
+            return x - self.idle @ fitted(self.idle, x)
+        root = np.linalg.cholesky(metric).T
+        return x - self.idle @ fitted(root @ self.idle, root @ x)
+
+    def missed(self, y: Array) -> Array:
+        """Return the part of ``y`` that no ``x`` gives."""
+        part: Array = self.outside @ fitted(self.outside, y)
+        return part
+
+
+def span(
+    X: Matrix,
+    columns: Vector,
+    lost: float = 0.0,
+    *,
+    rows: Vector | None = None,
+    rank: int | None = None,
+) -> Span:
+    """Return what columns span.
+
+    Args:
+        X: The columns, shape ``(n, c)``.
+        columns: The unit of each, as long as it could be, shape ``(c,)``; 0: it gives nothing.
+        lost: A singular value of ``X`` in these units that is not above this counts as zero.
+        rows: The unit of each row, shape ``(n,)``; 0: nothing gives it. Absent: 1.
+        rank: How many directions count, where that is known.
+    """
+    rows = np.ones(len(X)) if rows is None else rows
+    c, r = (1.0 / np.where(each > 0.0, each, np.inf) for each in (columns, rows))
+    U, sigma, Vt = np.linalg.svd(X * c * r[:, None])
+    k = int(np.count_nonzero(sigma > lost)) if rank is None else rank
+    inverse = _exact(Vt[:k].T / sigma[:k] @ U[:, :k].T) * c[:, None] * r
+    c, r = (np.where(each > 0.0, each, 1.0)[:, None] for each in (c, r))
+    return Span(U[:, :k], inverse, c * _apart(Vt[k:].T), r * _apart(U[:, k:]))
+
+
+def _apart(V: Matrix) -> Matrix:
+    """Return another basis, in which what has nothing to do with each other has zeros."""
+    from scipy.linalg import qr
+
+    if not V.size:
+        return V
+    _, _, order = qr(V.T, mode="economic", pivoting=True)
+    return _exact(np.linalg.solve(V[order[: V.shape[1]]].T, V.T).T)
+
+
+def _exact(X: Matrix) -> Matrix:
+    """Return a matrix without entries that are only rounding: in other units they are not small."""
+    return np.where(np.abs(X) > ROUNDING * np.abs(X).max(initial=0.0), X, 0.0)
+
+
+def fitted(X: Matrix, y: Array) -> Array:
+    """Return ``c`` of the least ``|X c - y|``, of independent columns and rows of any size.
+
+    QR with the largest rows first and column pivoting is stable row by row.
+
+    References:
+        Cox & Higham, "Stability of Householder QR factorization for weighted least squares
+        problems", 1998.
+    """
+    from scipy.linalg import qr, solve_triangular
+
+    c = np.zeros((X.shape[1], *y.shape[1:]))
+    if X.shape[1]:
+        order = np.argsort(-np.abs(X).max(axis=1), kind="stable")
+        Q, R, at = qr(X[order], mode="economic", pivoting=True)
+        c[at] = solve_triangular(R, Q.T @ y[order])
+    return c
