@@ -17,6 +17,7 @@ from ukctrl.analysis.check.judgement import MOVE_ON, SLOWER, WITHIN, judge
 from ukctrl.analysis.check.limit_use import Use, larger, shares, uses
 from ukctrl.analysis.check.needed_inputs import Miss, Refused
 from ukctrl.analysis.check.ranks_along import RankAlong, Ranks
+from ukctrl.analysis.check.task_motion import _times
 from ukctrl.analysis.check.weakest_grip import WeakGrip
 from ukctrl.cli.terminal import check_text
 from ukctrl.uk import rank_report
@@ -408,6 +409,16 @@ def test_what_motion_was_looked_at_is_told(given, text):
     assert check_text._motion(found) == text
 
 
+@pytest.mark.parametrize(
+    ("duration", "count"), [(0.1, 301), (5.0, 301), (10.0, 601), (25.0, 1501), (100.0, 1501)]
+)
+def test_a_motion_is_looked_at_sixty_times_a_second_but_neither_too_seldom_nor_too_often(
+    duration, count
+):
+    t = _times(SimpleNamespace(start=2.0, duration=duration))
+    assert (len(t), t[0], t[-1]) == (count, 2.0, 2.0 + duration)
+
+
 def test_without_a_task_no_motion_is_claimed():
     found = check(Scenario.load("projectile"))
     facts = dict(check_text._facts(found))
@@ -473,3 +484,28 @@ def test_causes_come_with_their_cure_and_count_what_follows():
     ]  # fmt: skip
     assert lines(effect, effect)[-1] == "  2 things follow from that: --all shows what"
     assert lines(effect, whole=True)[-1] == "  so warning: it needs more."
+
+
+def shown(**given):
+    """Return the rows of the table of what a motion takes: what, of which, peak, share."""
+    lines = check_text._uses(feasible(**given))
+    texts = ["".join(getattr(part, "text", part) for part in line) for line in lines if line]
+    return [" ".join(text.split()) for text in texts[1:]]
+
+
+def test_the_table_shows_the_laws_inputs_and_the_smallest_ones_where_these_are_too_large():
+    least, own = use_of("lift", 0.5, 4.0), use_of("lift", 0.75, 6.0)
+    assert any("6 N" in text for text in shown(inputs=(least,), law=(own,)))
+    assert not any("4 N" in text for text in shown(inputs=(least,), law=(own,)))
+    over = beyond()
+    found = shown(inputs=(over,), law=(own,), rates=(use_of("turn", 0.25, 2.0),))
+    assert any("12 N" in text and "150 %" in text for text in found)
+    assert not any("6 N" in text for text in found)
+    assert found.index(next(t for t in found if "lift" in t)) < found.index(
+        next(t for t in found if "turn" in t)
+    )
+    assert check_text._uses(feasible()) == []
+
+
+def use_of(name, share, value):
+    return Use(name=name, unit="N", value=value, t=0.5, limit=8.0, share=share)

@@ -21,6 +21,7 @@ from ukctrl.simulation.effects import (
     Jitter,
     JointFriction,
     Mismatch,
+    MissedTicks,
     Push,
     Quantisation,
     RateLimit,
@@ -267,6 +268,11 @@ def test_drives_by_actuator_leave_those_that_are_not_named_alone():
     slow.apply(0.0, np.zeros(2), np.zeros(2))
     assert slow.apply(0.1, u, np.zeros(2)).tolist() == [0.9, -1.0]
     assert slow.apply(0.2, u, np.zeros(2)).tolist() == [0.9, -2.0]
+
+
+def test_no_tick_is_due_at_the_end_of_the_run():
+    clock = Conditions((MissedTicks(probability=0.0),), bench(), 0)
+    assert clock.ticks([0.0, 0.5, 1.0], 1.0) == [0.0, 0.5]
 
 
 class NoSensor(SensorEffect):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from ukctrl.cli.terminal.analyze_text import _pole
+from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
 from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop
 from ukctrl.cli.terminal.studies_text import _design, _tunings, unstarted_lines
@@ -184,3 +188,71 @@ def test_a_signal_inside_the_loop_interrupts_at_once_but_never_while_results_are
         the_loop(stop)
     stop.hold()
     the_loop(stop)
+
+
+class Finalised:
+    """What Python deletes in the middle of a signal."""
+
+    stop = None
+
+    def __del__(self):
+        if self.stop is not None:
+            self.stop(2, sys._getframe())
+
+
+def deleting(stop):
+    doomed = Finalised()
+    doomed.stop = stop
+    try:
+        doomed.__del__()
+    finally:
+        doomed.stop = None
+
+
+def test_a_signal_while_something_is_deleted_stops_at_the_next_sample():
+    stop = Stop(deleting.__code__)
+    deleting(stop)  # Python would print an interrupt there and go on
+    with pytest.raises(KeyboardInterrupt):
+        stop.watch(lambda: None)()
+
+
+@pytest.mark.parametrize(
+    ("pole", "count", "text"),
+    [
+        (complex(-2.0, 0.0), 1, "-2"), (complex(0.9e-9, 2.0), 1, "0 +- 2j"),
+        (complex(1.1e-9, 2.0), 1, "1.1e-09 +- 2j"), (complex(-1.0, 2.0), 3, "-1 +- 2j"),
+        (complex(-1.0, 2.0), 4, "-1 +- 2j (2 pairs)"), (complex(-2.0, 1e-6), 1, "-2"),
+        (complex(-2.0, 0.0), 2, "-2 (2 of them)"),
+    ],
+)  # fmt: skip
+def test_a_pole_is_shown_without_its_rounding(pole, count, text):
+    assert _pole(pole, count, 1e-6) == text
+
+
+class Closed(io.StringIO):
+    """A standard output whose reader has left, or whose disk is full."""
+
+    encoding = "utf-8"
+
+    def __init__(self, error, number):
+        super().__init__()
+        self._error, self._number = error, number
+
+    def fileno(self):
+        return self._number
+
+    def flush(self):
+        raise self._error
+
+
+def test_a_reader_that_has_left_is_no_failure_and_a_full_disk_is_one(monkeypatch, tmp_path):
+    with (tmp_path / "out").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", Closed(BrokenPipeError(), file.fileno()))
+        write("told")
+        os.write(file.fileno(), b"what is left in the buffer")  # goes nowhere now
+        monkeypatch.setattr(sys, "stdout", Closed(OSError(28, "No space left"), file.fileno()))
+        with pytest.raises(OSError, match="No space left"):
+            write("told")
+    assert (tmp_path / "out").read_bytes() == b""
+    monkeypatch.setattr(sys, "stdout", None)
+    write("nobody listens")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 from ukctrl.simulation.result.verdicts import Verdict, belief, headline, judge
@@ -678,3 +679,17 @@ def test_a_bound_that_a_law_promises_is_kept_or_its_breach_is_told(level):
         "is further off than the law was told, or the input is limited or held too long.",
     )  # fmt: skip
     assert promised(2e-3 * (1.0 + 2e-6), 2e-3, level).level == "warning"
+
+
+def test_the_terminal_shows_what_a_law_gave_up_also_where_it_cost_nothing(tmp_path):
+    def shown(result):
+        return [
+            "".join(getattr(part, "text", part) for part in line)
+            for line in result_lines(result, tmp_path)
+        ]
+
+    served = " ".join(shown(at_limits(columns(FIRST, 0.0), columns(0.0, 0.0))))
+    assert served.count("The task was served in full") == 1
+    missed = shown(at_limits(columns(FIRST, 0.0), columns(1.0, 0.0)))
+    assert missed[0] == "run: completed, warning"
+    assert " ".join(missed).count("gave way") == 1

@@ -108,6 +108,7 @@ def _inputs(check: Check) -> list[panels.Panel]:
     assert demands is not None
     uses = demands.inputs or demands.law
     values = loads.needed if demands.inputs else loads.law
+    title = "Smallest input that makes the motion" if demands.inputs else "Input of the law"
     drawn = []
     for unit in dict.fromkeys(use.unit for use in uses):
         at = [i for i, use in enumerate(uses) if use.unit == unit]
@@ -118,5 +119,5 @@ def _inputs(check: Check) -> list[panels.Panel]:
             axes.set_ylabel(f"u [{unit}]")
             _span(axes, check)
 
-        drawn.append(panels.Panel("Smallest input that makes the motion", draw, 2))
+        drawn.append(panels.Panel(title, draw, 2))
     return drawn

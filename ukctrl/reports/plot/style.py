@@ -118,4 +118,4 @@ def svg(figure: Figure) -> str:
     roles = {"ink": INK, "muted": MUTED, "grid": GRID, "faint": FAINT, "alert": ALERT}
     for role, color in roles.items():
         text = text.replace(color, f"var(--{role})")
-    return re.sub(r"font: ([^;\"]*?)'DejaVu Sans'[^;\"]*", r"font: \1var(--font)", text)
+    return re.sub(r"(font(?:-family)?: [^;\"]*?)'DejaVu Sans'[^;\"]*", r"\1var(--font)", text)

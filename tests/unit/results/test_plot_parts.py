@@ -1,0 +1,125 @@
+"""The parts of figures: where panels lie, what is shaded, and which box a path is seen in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from ukctrl import Scenario, check, check_figure
+from ukctrl.analysis.check import check_figure as check_panels
+from ukctrl.reports.plot import marks, panels, spatial, style
+
+
+def drawn(*columns, height=1.95, keys=()):
+    boxes = [panels.Panel(f"panel {k}", lambda axes, room: None, n) for k, n in enumerate(columns)]
+    figure = panels.grid(boxes, height=height, keys=keys)
+    width, total = figure.get_size_inches()
+    return figure, [axes.get_position().bounds * np.tile([width, total], 2) for axes in figure.axes]
+
+
+@pytest.mark.parametrize("columns", [(1,), (2,), (1, 1), (1, 2), (2, 1, 1), (1, 2, 1), (1, 1, 1)])
+def test_panels_lie_in_two_columns_row_by_row_without_touching(columns):
+    figure, boxes = drawn(*columns)
+    width, total = figure.get_size_inches()
+    for (x, y, w, h), (u, v, r, s) in itertools.combinations(boxes, 2):
+        assert x + w + 0.5 < u or u + r + 0.5 < x or y + h + 0.5 < v or v + s + 0.5 < y
+    for (x, y, w, h), n in zip(boxes, columns, strict=True):
+        assert h == pytest.approx(1.95)
+        assert 0.5 < x < x + w < width
+        assert 0.4 < y < y + h + 0.3 < total
+        assert (w > 0.8 * width) == (n == 2)
+    for (x, y, *_), (u, v, *_) in itertools.pairwise(boxes):
+        assert v < y or (v == pytest.approx(y) and u > x)
+
+
+def test_a_legend_for_all_panels_has_room_above_them():
+    keys = [panels.Key(f"controller {k}", style.PALETTE[k], "-") for k in range(3)]
+    (plain, _), (with_keys, _) = drawn(1, 1), drawn(1, 1, keys=keys)
+    more = with_keys.get_size_inches()[1] - plain.get_size_inches()[1]
+    assert more == pytest.approx(0.2)
+    (legend,) = with_keys.legends
+    assert [text.get_text() for text in legend.get_texts()] == [f"controller {k}" for k in range(3)]
+
+
+def test_an_input_at_its_limit_is_shaded_there_and_nowhere_else(motors):
+    from matplotlib.figure import Figure
+
+    time = np.linspace(0.0, 1.0, 5 * panels.MOST_POINTS + 1)
+    for t, limited in ((np.linspace(0.0, 1.0, 11), 3), (time, len(time) // 3)):
+        u = np.where(np.arange(len(t)) == limited, 1.0, 0.5)
+        axes = Figure().add_subplot()
+        marks.saturation(axes, motors(t, u, limits=[1.0]), [0])
+        (shade,) = axes.collections
+        (path,) = shade.get_paths()
+        low, high = path.vertices[:, 0].min(), path.vertices[:, 0].max()
+        assert low <= t[limited] <= high + 2.0 / panels.MOST_POINTS
+        assert high - low < 0.2
+    axes = Figure().add_subplot()
+    marks.saturation(axes, motors(t, 0.5 * np.ones_like(t), limits=[1.0]), [0])
+    assert not axes.collections
+
+
+def test_the_box_of_a_path_holds_it_and_never_vanishes():
+    path = np.array([[[0.0, 0.0, 0.0]], [[2.0, 1.0, 0.0]]])
+    low, high = spatial._box(path, path)
+    np.testing.assert_allclose((low + high) / 2.0, [1.0, 0.5, 0.0], atol=1e-12)
+    assert (high[:2] - low[:2]).tolist() == pytest.approx([2.0, 1.0])
+    assert high[2] - low[2] == pytest.approx(0.04)
+    nowhere = np.full((2, 1, 3), np.nan)
+    assert [each.tolist() for each in spatial._box(nowhere, nowhere)] == [[-0.5] * 3, [0.5] * 3]
+
+
+@pytest.mark.parametrize(
+    ("columns", "wide"), [((1,), (2,)), ((2,), (2,)), ((1, 1), (1, 1)), ((), ())]
+)
+def test_a_panel_that_is_alone_is_wide(columns, wide):
+    given = [panels.Panel("a", None, n) for n in columns]
+    assert tuple(panel.columns for panel in panels.alone_wide(given)) == wide
+
+
+def test_every_curve_of_an_svg_keeps_two_digits_and_takes_the_fonts_of_the_page(helix):
+    from ukctrl import plot
+
+    text = style.svg(plot.draw(helix(), "errors"))
+    assert text.startswith('<svg viewBox="')
+    assert text.count("<svg ") == 1
+    assert 'role="img"' in text
+    assert "xlink" not in text
+    assert "<metadata" not in text
+    assert "DejaVu" not in text
+    curves = re.findall(r' d="([^"]*)"', text)
+    assert curves
+    assert not any(re.search(r"\.\d\d\d", curve) for curve in curves)
+
+
+@pytest.fixture(name="checked", scope="module")
+def _checked():
+    effect = [{"kind": "saturation", "limit": 10.0}]
+    return check(Scenario.load("scara-helix", {"timing.duration": 0.5, "effect": effect}))
+
+
+def test_the_figure_of_a_check_shows_ranks_limits_and_inputs(checked):
+    figure = check_figure(checked)
+    titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
+    assert len(titles) >= 3
+    limits = next(axes for axes in figure.axes if axes.get_ylabel() == "%")
+    low, high = limits.get_ylim()
+    assert low == 0.0
+    assert high >= 110.0
+    assert all(axes.get_xlim() == (0.0, 0.5) for axes in figure.axes)
+
+
+def test_inputs_are_called_the_laws_where_they_are_not_the_smallest(checked):
+    import dataclasses as dc
+
+    (smallest, *_) = check_panels._inputs(checked)
+    assert smallest.title == "Smallest input that makes the motion"
+    motion = checked.motion
+    none = dc.replace(motion.feasibility, inputs=())
+    (own, *_) = check_panels._inputs(
+        dc.replace(checked, motion=dc.replace(motion, feasibility=none))
+    )
+    assert own.title == "Input of the law"
