@@ -281,7 +281,6 @@ MISSHAPEN = [
     (lambda: uk.grip(I3, I3, M=I2, B=I3), "M must have shape (3, 3); got (2, 2)."),
     (lambda: uk.grip(I3, I3, M=I3, B=I3[:, :2]), "B must have shape (3, 3); got (3, 2)."),
     (lambda: uk.reach_residual(I3, ONES[:2]), "H must have shape (2, 3); got (3, 3)."),
-    (lambda: uk.rank_report(I3, floors=ONES[:2]), "floors must have shape (3,); got (2,)."),
 ]
 
 
