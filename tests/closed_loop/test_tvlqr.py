@@ -221,7 +221,7 @@ def test_the_plan_of_a_law_is_the_laws_own_run():
 @pytest.mark.parametrize(
     ("robot", "law", "duration", "error", "said"),
     [
-        (cart_pole(), Tvlqr(), 1.0, InputError, "must have motors for the joint motion.*at 'angle'"),
+        (cart_pole(), Tvlqr(), 1.0, InputError, "must have motors for the joint.*at 'angle'"),
         (cart_pole(), Tvlqr(along=SERVO), np.inf, InputError, "must have a finite duration"),
         (cart_pole(), Tvlqr(along=SERVO, plan_step=1e-9), 2e3, InputError, "plan_step must be at"),
         (cart_pole(), Tvlqr(along=SERVO, Q_final={"y": 1.0}), 0.1, InputError, "Q_final"),
