@@ -62,6 +62,7 @@ def simulate(
     """
     loop = Simulation(scenario, robot, planning)
     recorder, began = loop.recorder, time.perf_counter()
+    loop.make_room()
     status, message = loop.run(progress or _silent)
     arrays = recorder.samples()
     signals, complaint = _signals(loop, arrays)
@@ -107,15 +108,18 @@ def _silent(reached: float, duration: float) -> None:
 class Simulation(Loop):
     """A scenario on its way from the start to the end, or to what stops it."""
 
-    def run(self, progress: Progress) -> tuple[Status, str]:
-        """Run to the end, or to whatever stops it; return the status and why.
+    def make_room(self) -> None:
+        """Make room for the samples: before `run`, for where there is none nothing is kept.
 
         Raises:
-            InputError: There is no room for the samples.
+            InputError: There is no room.
         """
-        self._progress = progress
         self.recorder.open(self._sampled or self._metered)
+
+    def run(self, progress: Progress) -> tuple[Status, str]:
+        """Run to the end, or to whatever stops it, Ctrl-C included; return the status and why."""
         try:
+            self._progress = progress
             self.state = self._settled(self.t0, self.state)
             self.truth.move(self.t0, self.state.q, self.state.v)
             command = self.command(self.t0, *self.state)  # untimed: it may have to compile

@@ -114,6 +114,7 @@ def _later(scenario: Scenario, t: float) -> OperatingPoint:
         )
     loop = Simulation(scenario)
     loop.t1, loop.outputs = t, grid(begin, t, scenario.timing.sample)
+    loop.make_room()
     status, message = loop.run(lambda reached, duration: None)
     if status != "completed":
         raise InputError(
