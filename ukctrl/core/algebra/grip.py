@@ -156,9 +156,9 @@ def held_rows(
         order[i] = i
         if not length.rows[i] > 0.0:
             continue
-        rows[i] = A[i]
+        copy_into(A[i], rows[i])
         solve_lower(L, rows[i])
-        rows[i] /= length.rows[i]
+        copy_into(rows[i] / length.rows[i], rows[i])
         for k in range(nu):
             could = length.rows[i] * length.motors[k]
             if could > 0.0:
@@ -179,8 +179,8 @@ def held_rows(
             return held
         for X in (rows, pushed):
             row = X[pivot].copy()
-            X[pivot] = X[held]
-            X[held] = row / np.sqrt(np.sum(row * row))
+            copy_into(X[held], X[pivot])
+            copy_into(row / np.sqrt(np.sum(row * row)), X[held])
         order[held], order[pivot] = order[pivot], order[held]
         rounding[held], rounding[pivot] = rounding[pivot], rounding[held]
         for i in range(held + 1, m):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    copy_into,
     factor_rows,
     least_norm,
     solve_lower,
@@ -141,7 +142,7 @@ def careful_input(
             could[k] = length.motors[k]
     rows, right = np.empty((rank, nu)), np.empty(rank)
     for i in range(rank):
-        rows[i] = H[order[i]] / could
+        copy_into(H[order[i]] / could, rows[i])
         right[i] = d[order[i]]
     unit_rows(rows, right)
     step = least_norm(factor_rows(rows, 0.0), right) / could
@@ -156,6 +157,6 @@ def careful_input(
         Q, T = np.linalg.qr(root @ idle)
         along = np.ascontiguousarray(Q.T) @ (root @ step)
         step -= idle @ np.linalg.solve(T, along)
-    u[:] = u0 + step
-    miss[:] = H @ step - d
+    copy_into(u0 + step, u)
+    copy_into(H @ step - d, miss)
     return rank
