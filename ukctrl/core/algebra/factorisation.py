@@ -43,6 +43,15 @@ def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
 
 
 @compiled
+def dot(x: Vector, y: Vector) -> float:
+    """Return ``x' y``."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i]
+    return total
+
+
+@compiled
 def cholesky(M: Matrix, L: Matrix) -> int:
     """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
     n = M.shape[0]

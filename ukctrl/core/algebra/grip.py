@@ -27,6 +27,7 @@ from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     copy_into,
+    dot,
     factor_rows,
     solve_lower,
     solve_lower_columns,
@@ -158,7 +159,8 @@ def held_rows(
             continue
         copy_into(A[i], rows[i])
         solve_lower(L, rows[i])
-        copy_into(rows[i] / length.rows[i], rows[i])
+        for c in range(n):
+            rows[i, c] /= length.rows[i]
         for k in range(nu):
             could = length.rows[i] * length.motors[k]
             if could > 0.0:
@@ -171,24 +173,26 @@ def held_rows(
     for held in range(m):
         best, pivot = 0.0, -1
         for i in range(held, m):
-            left, own = np.sqrt(np.sum(pushed[i] ** 2)), np.sqrt(np.sum(rows[i] ** 2))
+            left, own = np.sqrt(dot(pushed[i], pushed[i])), np.sqrt(dot(rows[i], rows[i]))
             counts = own > rtol and left > max(rtol * own, rounding[i])
             if counts and left > (1.0 + EQUAL_RTOL) * best:
                 best, pivot = left, i
         if pivot < 0:
             return held
         for X in (rows, pushed):
-            row = X[pivot].copy()
-            copy_into(X[held], X[pivot])
-            copy_into(row / np.sqrt(np.sum(row * row)), X[held])
+            size = np.sqrt(dot(X[pivot], X[pivot]))
+            for c in range(X.shape[1]):
+                X[pivot, c], X[held, c] = X[held, c], X[pivot, c] / size
         order[held], order[pivot] = order[pivot], order[held]
         rounding[held], rounding[pivot] = rounding[pivot], rounding[held]
         for i in range(held + 1, m):
-            along = np.sum(pushed[held] * pushed[i])
+            along = dot(pushed[held], pushed[i])
             rounding[i] = np.hypot(rounding[i], along * rounding[held] / best)
             for X in (rows, pushed):
                 for _ in range(2):
-                    X[i] -= np.sum(X[held] * X[i]) * X[held]
+                    along = dot(X[held], X[i])
+                    for c in range(X.shape[1]):
+                        X[i, c] -= along * X[held, c]
     return int(m)
 
 

@@ -14,7 +14,7 @@ from scipy import linalg, sparse
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.factorisation import unit_rows
 from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost
-from ukctrl.core.algebra.least_input import careful_input, motor_stretch
+from ukctrl.core.algebra.least_input import careful_input, motor_stretch, stands
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
 
@@ -189,10 +189,9 @@ def servo_input(
         step = linalg.solve_triangular(root, step, lower=True, trans=1, check_finite=False)
     miss[:] = H @ step - d
     u[:] = u0 + step
-    if sure:
+    if sure or stands(L, A, G, length, rtol, d, order[:rank].astype(np.int64)):
         return rank
-    found = order[:rank].astype(np.int64)
-    return int(careful_input(L, A, G, length, R, rtol, H, d, u0, found, u, miss))
+    return careful_input(L, A, G, length, R, rtol, H, d, u0, u, miss)
 
 
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:

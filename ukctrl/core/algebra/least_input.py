@@ -1,7 +1,8 @@
-"""The least input that gives rows what they ask for; compiled.
+"""The least input that gives rows what they ask for.
 
-Decided twice: quickly, as inputs are measured, which is sure of almost every robot; and with care,
-as `ukctrl.core.algebra.grip` measures, where motors or bodies are most unlike or a row is lost.
+Decided twice: quickly, as inputs are measured, by compiled loops that are sure of almost every
+robot; and with care, as `ukctrl.core.algebra.grip` measures, where motors or bodies are most unlike
+or rows are lost or repeated.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    copy_into,
+    dot,
     factor_rows,
     least_norm,
     solve_lower,
@@ -20,10 +21,13 @@ from ukctrl.core.algebra.factorisation import (
     unit_rows,
 )
 from ukctrl.core.algebra.grip import Lengths, drop_lost, held_rows, lengths
+from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 
+UNSURE = -2
+"""Says that an answer must be found with care."""
 
-@compiled
+
 def servo_input(
     A: Matrix,
     b: Vector,
@@ -43,14 +47,39 @@ def servo_input(
     what it is compared with. An empty ``R`` (shape ``(0, 0)``)
     stands for the identity. ``miss = H u - d``, row by row, is the certificate. Returns the rank
     of ``H``, or -1 when ``R`` is not positive definite. With a rank below the number of rows, the
-    independent rows are met and ``miss`` tells of the others. Ranks decided as inputs are measured
-    are sure where enough is left of every row however unlike the motors are.
+    independent rows are met and ``miss`` tells of the others.
+    """
+    rank = quick_input(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
+    if rank != UNSURE:
+        return rank
+    H, length = A @ G, lengths(L, A, B)
+    drop_lost(H, length, rtol)
+    return careful_input(L, A, G, length, R, rtol, H, b - A @ a_free - H @ u0, u0, u, miss)
+
+
+@compiled
+def quick_input(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    L: Matrix,
+    B: Matrix,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write what `servo_input` does, and return what it returns, or `UNSURE`.
+
+    Sure are ranks that enough is left of every row for, however unlike the motors are, and rows
+    that grip tells from the others as well.
     """
     length = lengths(L, A, B)
     m, n = A.shape
     nu = G.shape[1]
-    H = np.zeros((m, nu))
-    d = np.empty(m)
+    H, d = np.zeros((m, nu)), np.empty(m)
     for i in range(m):
         total = b[i]
         for c in range(n):
@@ -69,7 +98,7 @@ def servo_input(
         for i in range(m):
             solve_lower(root, weighted[i])
     for i in range(m):
-        size[i] = np.sqrt(np.sum(weighted[i] * weighted[i]))
+        size[i] = np.sqrt(dot(weighted[i], weighted[i]))
     unit_rows(weighted, right)
     factor = factor_rows(weighted, rtol)
     sure = factor.rank == m
@@ -87,9 +116,9 @@ def servo_input(
         miss[i] = total
     for k in range(nu):
         u[k] = u0[k] + step[k]
-    if sure:
+    if sure or stands(L, A, G, length, rtol, d, factor.order[: factor.rank]):
         return factor.rank
-    return careful_input(L, A, G, length, R, rtol, H, d, u0, factor.order[: factor.rank], u, miss)
+    return UNSURE
 
 
 @compiled
@@ -106,11 +135,34 @@ def motor_stretch(motors: Vector, L: Matrix) -> float:
             unit = np.zeros(len(motors))
             unit[k] = motors[k]
             solve_lower(L, unit)
-            total += np.sum(unit * unit)
+            total += dot(unit, unit)
     return float(np.sqrt(total))
 
 
 @compiled
+def stands(
+    L: Matrix,
+    A: Matrix,
+    G: Matrix,
+    length: Lengths,
+    rtol: float,
+    d: Vector,
+    found: NDArray[np.int64],
+) -> bool:
+    """Return whether an answer with fewer rows than all, those ``found``, has the rows that grip
+    holds; or nothing better exists, of numbers that are not finite.
+    """
+    for i in range(len(d)):
+        if not np.isfinite(d[i]):
+            return True
+    order, common = np.empty(len(d), dtype=np.int64), 0
+    rank = held_rows(L, A, G, length, rtol, order)
+    for i in range(rank):
+        for k in range(len(found)):
+            common += order[i] == found[k]
+    return common == rank == len(found) < len(d)
+
+
 def careful_input(
     L: Matrix,
     A: Matrix,
@@ -121,42 +173,18 @@ def careful_input(
     H: Matrix,
     d: Vector,
     u0: Vector,
-    found: NDArray[np.int64],
     u: Vector,
     miss: Vector,
 ) -> int:
-    """Overwrite the input and its misses where grip holds other rows than those ``found``.
+    """Overwrite the input and its misses with those of the rows that grip holds.
 
     Rank and rows are decided, and solved for, in units of what the rows and motors could do.
     """
-    m, nu = H.shape
-    if not np.isfinite(np.sum(H) + np.sum(d)):
-        return len(found)
-    order = np.empty(m, dtype=np.int64)
+    order = np.arange(len(d))
     rank = held_rows(L, A, G, length, rtol, order)
-    if rank < m and rank == len(found) and (np.sort(order[:rank]) == np.sort(found)).all():
-        return rank
-    could = np.ones(nu)
-    for k in range(nu):
-        if length.motors[k] > 0.0:
-            could[k] = length.motors[k]
-    rows, right = np.empty((rank, nu)), np.empty(rank)
-    for i in range(rank):
-        copy_into(H[order[i]] / could, rows[i])
-        right[i] = d[order[i]]
-    unit_rows(rows, right)
-    step = least_norm(factor_rows(rows, 0.0), right) / could
-    if rank < nu:
-        idle = np.eye(nu)
-        if rank > 0:
-            idle = np.ascontiguousarray(np.linalg.svd(rows, True)[2][rank:].T)
-        idle = idle / could.reshape(nu, 1)
-        root = np.eye(nu)
-        if R.shape[0] > 0:
-            root = np.ascontiguousarray(np.linalg.cholesky(R).T)
-        Q, T = np.linalg.qr(root @ idle)
-        along = np.ascontiguousarray(Q.T) @ (root @ step)
-        step -= idle @ np.linalg.solve(T, along)
-    copy_into(u0 + step, u)
-    copy_into(H @ step - d, miss)
-    return rank
+    held = order[:rank]
+    served = span(H[held], length.motors, rows=length.rows[held], rank=rank)
+    step = served.least(d[held], R if R.size else None)
+    u[:] = u0 + step
+    miss[:] = H @ step - d
+    return int(rank)
