@@ -37,6 +37,21 @@ def test_a_motor_in_the_middle_does_not_move_what_swings_against_it(plants):
     assert unseen_modes(plant.A, plant.C, plant.states) == ()
 
 
+def test_a_mode_without_input_is_named_by_its_pole_and_its_states():
+    A = np.diag([-1.0, -2.0, -3.0, 0.5])
+    B = np.array([[1.0], [0.0], [1.0], [0.0]])
+    grows, decays = unreached_modes(A, B, ["a", "b", "c", "d"])
+    assert (grows.number, decays.number, grows.grows, decays.grows) == (1, 1, True, False)
+    np.testing.assert_allclose([grows.pole, decays.pole], [0.5, -2.0], rtol=1e-9)
+    assert ("'d'" in grows.states, "'b'" in grows.states) == (True, False)
+    assert ("'b'" in decays.states, "'d'" in decays.states) == (True, False)
+    turned = np.linalg.qr(np.random.default_rng(3).standard_normal((4, 4)))[0]
+    found = unreached_modes(turned @ A @ turned.T, turned @ B, ["a", "b", "c", "d"])
+    np.testing.assert_allclose([mode.pole for mode in found], [0.5, -2.0], rtol=1e-9)
+    seen = unseen_modes(A, B.T, ["a", "b", "c", "d"])
+    assert seen == (grows, decays)
+
+
 def test_a_row_on_the_difference_of_two_masses_does_not_show_where_they_are():
     found = analyze(Scenario.load("two-mass-spring"))
     (hidden,) = found.unseen

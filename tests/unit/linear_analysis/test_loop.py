@@ -107,7 +107,14 @@ def test_what_has_no_linear_part_is_told(plants):
     task = plants.held_mass(5.0, 6.0, timing={"duration": 1.0, "control": 0.01}, effect=effects)
     told = " ".join(linear_loop(task).notes)
     assert "'noise' has no linear part" in told
-    assert "'saturation' is left out" in told
+    assert "'saturation' is left out: inputs count as between its bounds." in told
+    assert "every tick is on time" not in told
+
+
+def test_ticks_that_come_late_are_told_to_count_as_on_time(plants):
+    effects = [{"kind": "jitter", "bound": 1e-4}]
+    task = plants.held_mass(5.0, 6.0, timing={"duration": 1.0, "control": 0.01}, effect=effects)
+    assert linear_loop(task).notes == ("effect 'jitter' is left out: every tick is on time.",)
 
 
 def test_without_motors_there_is_no_loop():

@@ -102,7 +102,7 @@ def crossings(response: Response, form: Matrix, grid: Vector) -> list[float]:
     for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0).tolist():
         low, high = float(points[k]), float(points[k + 1])
         if value(low) * value(high) < 0.0:
-            found.append(float(brentq(value, low, high, xtol=1e-300, rtol=1e-14)))
+            found.append(float(brentq(value, low, high, xtol=1e-300)))
         else:  # one of them is the crossing, to rounding
             found.append(low if abs(value(low)) < abs(value(high)) else high)
     return sorted(found)
