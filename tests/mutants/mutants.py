@@ -7,6 +7,7 @@
 It first runs the fast tests once and keeps which of them reach which line (`out/mutants`). A fault
 is then tried on the tests that reach its line, the quickest first, in a copy of the project. It is
 found where one fails, ends in a crash, or takes far longer than it should; and stands otherwise.
+What came of it is kept beside the lines until these are recorded anew: the same command goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,12 +33,13 @@ from tests.mutants.reached import Reached, record
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "out" / "mutants"
+OUTCOMES = KEPT / "outcomes.txt"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.*?)(?: - .*)?$", re.MULTILINE)
 ROUNDS = (5.0, 40.0, 200.0)
 """Seconds of tests that are tried together: few find most, so the quickest go first."""
-SLOWER, START = 8.0, 240.0
-"""Tests that take so many times what they took, and so much beside [s], hang: what is compiled may
-have to be compiled anew."""
+SLOWER, START, COMPILING = 8.0, 30.0, 240.0
+"""Tests that take so many times what they took, and so much beside [s], hang; the last where what
+is compiled has to be compiled anew."""
 MEMORY = 8 * 2**30
 """A fault may ask for no more [bytes]."""
 
@@ -78,10 +79,12 @@ def main() -> int:
     else:
         drawn = draw(ROOT, given.count, given.seed)
         chosen = [fault for fault in drawn if given.package in (None, fault.package)]
-    outcomes = []
+    before = {outcome.fault: outcome for outcome in kept()}
+    outcomes = [before[fault] for fault in chosen if fault in before and not given.again]
+    chosen = [fault for fault in chosen if fault not in before or given.again]
     with contextlib.ExitStack() as stack:
         copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        jobs = min(given.jobs, len(chosen))
+        jobs = max(1, min(given.jobs, len(chosen)))
         for _ in range(jobs):
             copies.put(stack.enter_context(copy_of_the_project()))
 
@@ -95,8 +98,23 @@ def main() -> int:
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         for outcome in pool.map(one, chosen):
             outcomes.append(outcome)
+            keep(outcome)
             print(f"{len(outcomes):4d} {told(outcome)}", flush=True)
     return report(outcomes)
+
+
+def kept() -> list[Outcome]:
+    """Return what came of faults since the lines were recorded."""
+    if not OUTCOMES.exists():
+        return []
+    rows = map(json.loads, OUTCOMES.read_text(encoding="utf-8").splitlines())
+    return [Outcome(Fault(*fault), *rest) for fault, *rest in rows]
+
+
+def keep(outcome: Outcome) -> None:
+    """Keep what came of a fault."""
+    with OUTCOMES.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(outcome) + "\n")
 
 
 def tried(fault: Fault, copy: Path, reached: Reached) -> Outcome:
@@ -104,12 +122,13 @@ def tried(fault: Fault, copy: Path, reached: Reached) -> Outcome:
     path = copy / fault.file
     source, state = path.read_bytes(), path.stat()
     tests = reached.by(fault.file, fault.line)
-    count = 0
+    count, start = 0, COMPILING if b"@compiled" in source else START
     path.write_bytes(fault.put_into(source))
     try:
         for batch in batches(tests, reached):
             count += len(batch)
-            by = failing(batch, copy, sum(reached.seconds[test] for test in batch))
+            seconds = start + SLOWER * sum(reached.seconds[test] for test in batch)
+            by = failing(batch, copy, seconds)
             if by is not None:
                 return Outcome(fault, fault.told(source), by, count, len(tests))
     finally:
@@ -131,7 +150,7 @@ def batches(tests: Sequence[str], reached: Reached) -> Iterator[list[str]]:
 
 
 def failing(tests: Sequence[str], copy: Path, seconds: float) -> str | None:
-    """Return the first of some tests that fails in a copy; None: all pass."""
+    """Return the first of some tests that fails in a copy, in so many seconds; None: all pass."""
     listed = copy / "chosen.txt"
     listed.write_text("\n".join(tests), encoding="utf-8")
     words = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-p", "no:cacheprovider"]
@@ -142,7 +161,7 @@ def failing(tests: Sequence[str], copy: Path, seconds: float) -> str | None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )  # fmt: skip
     try:
-        printed, _ = process.communicate(timeout=START + SLOWER * seconds)
+        printed, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, 9)
         process.communicate()
@@ -189,9 +208,6 @@ def report(outcomes: Sequence[Outcome]) -> int:
         enough &= found >= 0.8 * count
     count, found = len(outcomes), sum(bool(outcome.by) for outcome in outcomes)
     print(f"{'all':12s} {count:7d} {found:6d}  {100.0 * found / count:5.1f} %")
-    kept = [outcome._asdict() | {"fault": outcome.fault._asdict()} for outcome in outcomes]
-    name = f"report-{time.strftime('%Y%m%d-%H%M%S')}.json"
-    (KEPT / name).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return 0 if enough and found >= 0.9 * count else 1
 
 
