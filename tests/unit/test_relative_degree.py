@@ -169,8 +169,11 @@ def test_the_centre_of_mass_of_a_floating_robot_is_moved_by_no_motor():
 
 def test_a_robot_too_large_to_try_out_gets_a_bound():
     robot = chain([1.0] * 101, [10.0] * 100)
-    found = degrees(robot, "x101", q=np.zeros(101), v=np.zeros(101))
-    assert found == ["at least 3"]
+    stack = Stack([Expression(phi="x101")], robot)
+    (found,) = relative_degrees(Dynamics(robot), stack, 0.0, np.zeros(101), np.zeros(101))
+    assert found.sentence == (
+        "its relative degree is at least 3: robots with more than 100 velocities are not tried out."
+    )
 
 
 def test_a_velocity_row_counts_from_one():
