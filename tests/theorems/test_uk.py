@@ -231,6 +231,23 @@ def test_the_rank_report_names_the_rows_that_others_imply(rng):
     assert report.largest_dropped < 1e-12 < report.smallest_kept
 
 
+ROWS = [[4.0, 0.0, 0.0], [0.0, 2.0, 0.0], [4.0, 2.0, 0.3]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "rank"), [(ROWS, 2), (ROWS[:2], 2), (ROWS[:1] * 2, 1), ([[0.0] * 3], 0)]
+)
+def test_the_rank_report_tells_what_is_kept_and_dropped_beside_the_largest(rows, rank):
+    report = uk.rank_report(rows, rtol=0.1)
+    sigma = [*np.linalg.svd(rows, compute_uv=False), 0.0]
+    scale = sigma[0] or 1.0
+    expected = [sigma[rank - 1] / scale if rank else 0.0, sigma[rank] / scale]
+    assert (report.rank, len(report.dependent)) == (rank, len(rows) - rank)
+    np.testing.assert_allclose(
+        [report.smallest_kept, report.largest_dropped], expected, rtol=1e-12, atol=1e-15
+    )
+
+
 def test_conflicting_passive_rows_are_an_error_that_names_them():
     A_p = np.array([[1.0, 0.0], [1.0, 0.0]])
     with pytest.raises(ConflictingConstraints, match=r"passive rows '(left|right)'"):
