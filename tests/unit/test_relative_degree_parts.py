@@ -261,8 +261,8 @@ def test_a_closure_fixes_the_states_that_it_takes():
     ("rows", "rank"),
     [
         (np.zeros((0, 3)), 0), (np.zeros((2, 3)), 0), (np.eye(3), 3),
-        ([[1.0, 0.0], [1.0, 2.0 * RANK]], 1),  # sines of half of it beside a unit row: none
-        ([[1.0, 0.0], [1.0, 10.0 * RANK]], 2),
+        ([[1.0, 0.0], [1.0, 1.7 * RANK]], 1),  # of two unit rows the largest is 1.4, this 1.2 of it
+        ([[1.0, 0.0], [1.0, 2.5 * RANK]], 2),
         ([[1.0, 0.0], [0.0, 0.5 * RANK]], 1),  # a row that is rounding beside the other
         ([[1.0, 0.0], [0.0, 2.0 * RANK]], 2),  # and one that is small
     ],
