@@ -9,6 +9,7 @@ from ukctrl import Robot
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFollows, Stack
 from ukctrl.mechanics.derivatives import Jets, SampledJets, check_smooth, formula_jets, jets_of
+from ukctrl.mechanics.derivatives.paths import Osculating, breaks, dividing
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Circle, MinJerk, Repeated, RestToRest, Stacked
 from ukctrl.robot import Lagrangian
@@ -306,8 +307,57 @@ def test_what_is_no_formula_is_measured():
     assert jets_of(Stack([Expression(phi="arm")], text), 4).exact
 
 
+@pytest.mark.parametrize(
+    ("step", "gaps", "divided"),
+    [
+        (0.3, [], 0.3),
+        (0.1, [0.3], 0.1),
+        (0.3, [1.0], 0.25),
+        (0.3, [1.0, 0.3], 0.1),
+        (0.4, [1.0, 0.3], 0.4),  # of 1 s no more than nine parts are tried: none fits 0.3 s
+        (0.1, [0.3 * (1.0 - 1e-10)], 0.1),
+        (1.0, [0.5, 0.25], 0.25),
+    ],
+)
+def test_a_step_that_divides_all_gaps_is_the_longest_of_few(step, gaps, divided):
+    np.testing.assert_allclose(dividing(step, gaps), divided, rtol=1e-9)
+
+
+def test_the_ends_of_pieces_of_all_paths_are_breaks_once_and_in_order():
+    robot = furuta()
+    paths = [
+        Repeated(path=MinJerk(points=(0.0, 1.0, 0.0), duration=d), period=d) for d in (1.0, 0.75)
+    ]
+    constraints = [
+        JointFollows(joints=(j,), path=p) for j, p in zip(robot.dofs, paths, strict=True)
+    ]
+    every = {t for path in paths for t in path.breaks(0.1, 1.6)}
+    assert breaks(constraints, 0.1, 1.6) == sorted(every)
+    assert len(every) > 3
+    assert breaks([Expression(phi="arm")], 0.0, 1.0) == []
+
+
+def test_a_path_and_its_polynomial_touch_to_the_order_asked_for():
+    path = Circle(center=(0.1, 0.2, 0.0), radius=0.3, period=2.0)
+    touching = Osculating(path)
+    assert touching.size == path.size
+    touching.about(0.4, 5)
+    np.testing.assert_allclose(touching(0.4), path(0.4), **ROUNDING)
+    series, follow = path.series(0.4, 5), touching.compile()
+    for t in (0.4, 0.41, 0.3):
+        powers = (t - 0.4) ** np.arange(len(series))
+        np.testing.assert_allclose(follow(t)[:3], powers @ series, **ROUNDING)
+    h = 1e-5
+    slopes = (np.array(follow(0.41 + h)) - follow(0.41 - h)) / (2.0 * h)
+    np.testing.assert_allclose(follow(0.41)[3:], slopes[:6], rtol=1e-7, atol=1e-7)
+
+
 def test_a_path_with_too_few_continuous_derivatives_is_refused_by_name():
     stack = rows(furuta(), MinJerk(points=(0.0, 1.0), duration=1.0))
     check_smooth(stack, (3, 4, 3))
-    with pytest.raises(InputError, match=r"servo\[0\].path must have 3 continuous derivatives.* 2"):
+    with pytest.raises(InputError) as caught:
         check_smooth(stack, (4, 4, 3))
+    assert str(caught.value) == (
+        "servo[0].path must have 3 continuous derivatives, one less than the relative degree of "
+        'its rows; it has 2. Use kind = "rest_to_rest" with still = 3 or more, or a formula.'
+    )

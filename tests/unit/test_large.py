@@ -93,9 +93,14 @@ def test_the_answer_under_passive_rows_is_the_same(separate, rows, monkeypatch):
         A_p[-1] = A_p[0] + 3e-4 * rng.standard_normal(SIZE)
     elif rows == "zero":
         A_p[-1], b_p[:, -1] = 0.0, 0.0
-    given = M, rng.standard_normal(SIZE), rng.standard_normal((SIZE, 3)), A_p, b_p
+    B = rng.standard_normal((SIZE, 3))
+    B[:, 0] = A_p.T @ rng.standard_normal(len(A_p))  # the rows take up all that it does
+    given = M, rng.standard_normal(SIZE), B, A_p, b_p
     expected, found = constrained(kernels, *given), constrained(kernels_large, *given)
     assert found[0] == expected[0]
+    for _, _, _, G, *_ in (expected, found):
+        moves = [rows == "almost dependent", True, True]  # where rows are not told apart in full
+        np.testing.assert_array_equal(np.abs(G).max(axis=0) > 0.0, moves)
     for ours, theirs in zip(found[1:-1], expected[1:-1], strict=True):
         np.testing.assert_allclose(ours, theirs, **CLOSE)
 

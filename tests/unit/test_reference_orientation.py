@@ -130,6 +130,24 @@ def test_axis_and_angle_are_recovered(rng, angle):
     np.testing.assert_allclose(from_axis_angle(again, same), R, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0.8, 0), (0, 0.6, 0.8)])
+def test_the_axis_of_half_a_turn_is_the_one_with_a_positive_largest_component(axis):
+    R = 2.0 * np.outer(axis, axis) - np.eye(3)  # symmetric to the last bit
+    again, angle = to_axis_angle(R)
+    np.testing.assert_allclose([*again, angle], [*axis, math.pi], **EXACT)
+    still, none = to_axis_angle(np.eye(3))
+    assert (still.tolist(), none) == ([0.0, 0.0, 1.0], 0.0)
+
+
+@pytest.mark.parametrize("angle", [3.1, math.pi - 1e-7])
+def test_the_axis_near_half_a_turn_keeps_its_sign(rng, angle):
+    axis = rng.standard_normal(3)
+    axis /= np.linalg.norm(axis)
+    for sign in (1.0, -1.0):
+        again, _ = to_axis_angle(from_axis_angle(sign * axis, angle))
+        np.testing.assert_allclose(again, sign * axis, rtol=0.0, atol=1e-8)
+
+
 def test_between_two_orientations_is_slerp():
     path = Between(rpy=((0.2, 0.1, 0), (1.0, -0.5, 2.0)), duration=2.0)
     R0, R1 = from_rpy((0.2, 0.1, 0)), from_rpy((1.0, -0.5, 2.0))

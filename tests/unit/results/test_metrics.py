@@ -259,6 +259,9 @@ def test_units_are_those_of_the_rows_and_inputs_at_hand(helix):
     assert metrics.unit_in("peak_beta.tilt", labels) == "rad/s"
     assert metrics.unit_in("effort", labels) == "(N m, N)^2 s"
     assert metrics.describe("work", labels).unit == "J"
+    assert metrics.describe("rms_phi", labels).unit == "m, rad"
+    assert metrics.describe("rms_phi.tool", labels).unit == "m"
+    assert metrics.describe("rms_phi").unit == "phi"
 
 
 @pytest.mark.parametrize("name", ["rms_fi", "work.tool"])

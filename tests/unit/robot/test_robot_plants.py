@@ -316,11 +316,27 @@ def test_functions_make_a_robot():
         ({"B": lambda q: [1.0]}, r"B\(q\) must have shape \(1, 1\); got \(1,\)"),
         ({"B": lambda q: [[1.0, 0.0]], "inputs": {"u": "N"}}, "one entry for each of the 2 col"),
         ({"inputs": {"u": "N"}}, r"inputs needs a method B\(q\)"),
+        ({"potential": lambda q: 1 / 0}, "it fails at q = 0: ZeroDivisionError: division by zero"),
+        ({"potential": lambda q: "a"}, "it fails at q = 0: ValueError: could not convert"),
     ],
 )
 def test_bad_functions_are_refused_in_one_line(changes, answer):
     with pytest.raises(ModelError if "inputs" not in changes else InputError, match=answer):
         pendulum(**changes)
+
+
+@pytest.mark.parametrize("off", [0.5e-9, -0.5e-9, 2e-9, -2e-9])
+def test_a_mass_matrix_may_be_as_symmetric_as_rounding_makes_it(off):
+    """Entries are compared with the root of the product of the two masses, 20."""
+    given = Functions(
+        coordinates=["a", "b"], M=lambda q: [[4.0, 1.0 + 20.0 * off], [1.0, 100.0]],
+        nle=lambda q, v: 0.0 * v,
+    )  # fmt: skip
+    if abs(off) < 1e-9:
+        assert Robot.build(given).nv == 2
+    else:
+        with pytest.raises(ModelError, match="must be symmetric"):
+            Robot.build(given)
 
 
 def test_a_mass_matrix_that_is_not_symmetric_is_refused():
