@@ -152,7 +152,6 @@ def unknown_name(what: str, name: str, known: Iterable[str], limit: int = 12) ->
         limit: How many of them the message lists at most.
     """
     names = sorted(known)
-    shown = ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
-    return UnknownName(
-        f"no {what} named '{name}'{near_miss(name, names)} Known: {shown or 'none'}."
-    )
+    shown = ", ".join(names[:limit]) or "none"
+    rest = ", ..." if len(names) > limit else "."
+    return UnknownName(f"no {what} named '{name}'{near_miss(name, names)} Known: {shown}{rest}")

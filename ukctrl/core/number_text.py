@@ -32,7 +32,7 @@ def number(value: float, digits: int = 3) -> str:
 def percent(share: float) -> str:
     """Return a share in words: `0.25` gives `25 %`."""
     value = 100.0 * share
-    return f"{number(value, 2)} %" if value < 1.0 else f"{value:.3g} %"
+    return f"{number(value, 2 if value < 1.0 else 3)} %"
 
 
 def plus_minus(value: float, half: float) -> str:
@@ -99,7 +99,7 @@ def duration(seconds: float) -> str:
     """Return a wall time: `850 ms`, `12.4 s`, `3 min 20 s`."""
     if not math.isfinite(seconds):
         return "–"
-    if seconds < 1.0:
+    if seconds < 0.9995:  # from there on it is 1 s to three digits
         return f"{1e3 * seconds:.3g} ms"
     if seconds < 120.0:
         return f"{seconds:.3g} s"
