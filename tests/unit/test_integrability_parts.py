@@ -1,0 +1,352 @@
+"""The parts that tell which rows integrate, by hand; and what is said of them, whole."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot, classify
+from ukctrl.core.errors import InputError
+from ukctrl.core.expression.rows import derive_rows
+from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
+from ukctrl.mechanics.integrability.brackets import (
+    Contradiction,
+    NoState,
+    Scheme,
+    Space,
+    _pivots,
+    _Span,
+    growth,
+    solve,
+)
+from ukctrl.mechanics.integrability.classify import (
+    Integrability,
+    RowIntegrability,
+    classify_parts,
+)
+from ukctrl.mechanics.integrability.sampled_rows import (
+    MET,
+    Sampled,
+    curved,
+    positional_rows,
+    settling,
+)
+from ukctrl.mechanics.reference import Constant
+from ukctrl.robot import Lagrangian
+
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+FIRST = Scheme(1e-4, (-1, 1), (-0.5, 0.5), 1e-6, 4)
+NEVER = float("inf")
+
+
+class Plane(Space):
+    """Rows of numbers ``[A(x) c(x)]`` over three coordinates and time."""
+
+    names = ("x", "y", "z", "t")
+    zero, states, which = 1e-6, 1, range(9)
+
+    def __init__(self, *rows, turned=None):
+        self.linear, self._rows, self._turned = [True] * len(rows), rows, turned
+
+    def arithmetic(self):
+        raise NotImplementedError
+
+    def draw(self, rng):
+        return rng.uniform(0.2, 1.0, 4)
+
+    def rows(self, x):
+        return np.array([row(*x) for row in self._rows], dtype=float).reshape(-1, 4)
+
+    def moved(self, x, direction, h):
+        return x + h * direction
+
+    def turned(self, x, first, second):
+        return None if self._turned is None else self._turned(first, second)
+
+
+AT = np.array([0.3, 0.5, 0.7, 0.2])
+GROWTHS = {
+    "free": ((), (4,), 0, None),
+    "Heisenberg": ([lambda x, y, z, t: (-y, x, 1, 0)], (3, 4), 1, (0, 1)),
+    "Martinet": ([lambda x, y, z, t: (-(y**2), 0, 1, 0)], (3, 4), 1, (0, 1)),
+    "exact": ([lambda x, y, z, t: (y, x, 1, 0)], (3,), 1, None),
+    "with time": ([lambda x, y, z, t: (0, 1, 0, x)], (3, 4), 1, (0, 3)),
+    "two rows": (
+        [lambda x, y, z, t: (1, 0, 0, 0), lambda x, y, z, t: (0, -z, 1, 0)], (2,), 2, None,
+    ),
+    "a row twice": (
+        [lambda x, y, z, t: (0, 1, 0, 0), lambda x, y, z, t: (0, 2, 0, 0)], (3,), 1, None,
+    ),
+    "all": ([lambda *_, row=row: row for row in ((1, 0, 0, 1), (0, 1, 0, 0), (0, 0, 1, 2))], (1,), 3,
+            None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", GROWTHS)
+def test_brackets_reach_what_they_reach_by_hand(case):
+    rows, dims, rank, free = GROWTHS[case]
+    found = growth(Plane(*rows), AT, FIRST, NEVER)
+    assert (found.dims, found.closed, found.rank) == (dims, True, rank)
+    assert found.basis.shape == (4, dims[-1])
+    np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(dims[-1]), **CLOSE)
+    assert (found.first is None) == (free is None)
+    if free is not None:
+        assert found.first[:3] == (*free, 0)
+
+
+def test_the_witness_is_the_bracket_of_two_free_directions():
+    """Of z' = y x' - x y': [d_x + y d_z, d_y - x d_z] = -2 d_z breaks the row by -2."""
+    found = growth(Plane(lambda x, y, z, t: (-y, x, 1, 0)), AT, FIRST, NEVER)
+    np.testing.assert_allclose(found.first[3], -2.0, rtol=1e-6)
+    assert found.broken(1e-6).tolist() == [True]
+    exact = growth(Plane(lambda x, y, z, t: (y, x, 1, 0)), AT, FIRST, NEVER)
+    assert exact.broken(1e-6).tolist() == [False]
+
+
+def test_velocities_that_turn_each_other_add_their_own_bracket():
+    """Rotations about x and y, whose bracket is one about z."""
+
+    def cross(a, b):
+        return np.append(np.cross(a[:3], b[:3]), 0.0)
+
+    still = Plane(lambda x, y, z, t: (0, 0, 1, 0))
+    assert growth(still, AT, FIRST, NEVER).dims == (3,)
+    turning = Plane(lambda x, y, z, t: (0, 0, 1, 0), turned=cross)
+    found = growth(turning, AT, FIRST, NEVER)
+    assert found.dims == (3, 4)
+    np.testing.assert_allclose(found.first[3], 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_brackets_end_where_differences_cannot_be_trusted(depth):
+    """Engel's two rows need two brackets; here z' = y x', t stands for w."""
+    engel = [lambda x, y, z, t: (-y, 0, 1, 0), lambda x, y, z, t: (-z * x, 1, 0, 0)]
+    found = growth(Plane(*engel), AT, FIRST._replace(depth=depth), NEVER)
+    assert len(found.dims) <= depth
+    assert found.closed == (depth > len(found.dims) or found.dims[-1] == 4)
+
+
+def test_brackets_end_when_the_time_is_up():
+    space = Plane(lambda x, y, z, t: (-y, x, 1, 0))
+    found = growth(space, AT, FIRST, time.thread_time() - 1.0)
+    assert (found.dims, found.closed, found.first) == ((3,), False, None)
+
+
+def test_a_row_that_stops_the_time_is_named():
+    space = Plane(lambda x, y, z, t: (1, 0, 0, 1), lambda x, y, z, t: (1, 0, 0, 2))
+    with pytest.raises(Contradiction) as caught:
+        growth(space, AT, FIRST, NEVER)
+    assert caught.value.row == 1
+    growth(Plane(lambda x, y, z, t: (0, 0, 0, 0.9e-6)), AT, FIRST, NEVER)
+    with pytest.raises(Contradiction):
+        growth(Plane(lambda x, y, z, t: (0, 0, 0, 1.1e-6)), AT, FIRST, NEVER)
+
+
+def test_independent_rows_are_chosen_by_their_largest_entries_and_never_by_time():
+    rows = np.array([[1.0, 0.0, 2.0, 9.0], [0.0, 5.0, 0.0, 9.0], [2.0, 0.0, 4.0, 18.0]])
+    pivots, free, rank = _pivots(rows, 1e-9)
+    assert (pivots, free, rank) == ([(1, 1), (2, 2)], [0, 3], 2)
+    assert _pivots(np.zeros((0, 4)), 1e-9) == ([], [0, 1, 2, 3], 0)
+    assert _pivots(np.array([[1e-10, 0.0, 0.0]]), 1e-9)[2] == 0
+    assert _pivots(np.array([[1e-8, 0.0, 0.0]]), 1e-9)[2] == 1
+
+
+def test_elimination_is_exact_in_any_arithmetic():
+    A = np.array([[Fraction(0), Fraction(2)], [Fraction(3), Fraction(1)]], dtype=object)
+    B = np.array([[Fraction(4), Fraction(0)], [Fraction(5), Fraction(1)]], dtype=object)
+    assert solve(A, B).tolist() == [[Fraction(1), Fraction(1, 3)], [Fraction(2), Fraction(0)]]
+    rng = np.random.default_rng(0)
+    M, right = rng.standard_normal((5, 5)), rng.standard_normal((5, 2))
+    np.testing.assert_allclose(solve(M, right), np.linalg.solve(M, right), **CLOSE)
+
+
+def test_a_span_takes_what_is_new():
+    span = _Span(3, 1e-6)
+    assert span.add(np.array([3.0, 4.0, 0.0]))
+    assert not span.add(np.array([-6.0, -8.0, 1e-6]))  # beside 1 + 10 it is rounding
+    assert span.add(np.array([-6.0, -8.0, 1e-4]))
+    assert span.add(np.array([0.0, 1.0, 0.0]))
+    assert (span.size, span.add(np.array([1.0, 1.0, 1.0]))) == (3, False)
+    np.testing.assert_allclose(np.abs(span.vectors[0]), [0.6, 0.8, 0.0], **CLOSE)
+    np.testing.assert_allclose(
+        np.array(span.vectors) @ np.array(span.vectors).T, np.eye(3), **CLOSE
+    )
+
+
+# rows in floating point
+
+
+def particle():
+    return Robot.build(
+        Lagrangian(coordinates=dict.fromkeys("xyz", "m"), kinetic="v.x**2 + v.y**2 + v.z**2")
+    )
+
+
+def attached(robot, *constraints):
+    return Stack(constraints, robot).attached
+
+
+def test_a_sampled_space_has_the_rows_with_time_at_their_end():
+    robot = particle()
+    slow = LinearVelocity(coefficients={"x": 2.0, "z": 1.0}, path=Constant(value=(0.3,)))
+    mixed = Expression(psi="x*v.y + t")
+    curve = Expression(psi="v.x**2 - 1", name="curve")
+    space = Sampled(attached(robot, slow, mixed, curve), robot)
+    assert space.linear == [True, True, False]
+    assert (space.names, space.size) == (("x", "y", "z", "t"), 4)
+    q = np.array([0.4, 0.5, 0.6])
+    np.testing.assert_allclose(
+        space.rows((q, 0.7))[:2], [[2.0, 0.0, 1.0, -0.3], [0.0, 0.4, 0.0, 0.7]], **CLOSE
+    )
+    np.testing.assert_allclose(space.part([1]).rows((q, 0.7)), [[0.0, 0.4, 0.0, 0.7]], **CLOSE)
+    ahead, t = space.moved((q, 0.7), np.array([1.0, 2.0, 3.0, 4.0]), 0.1)
+    np.testing.assert_allclose([*ahead, t], [0.5, 0.7, 0.9, 1.1], **CLOSE)
+    assert space.turned((q, 0.7), np.ones(4), np.ones(4)) is None
+
+
+def test_states_are_drawn_where_position_rows_are_met():
+    robot = particle()
+    ball = Expression(phi="x**2 + y**2 + z**2 - (1 + t)**2", name="ball")
+    draw, rng = settling(attached(robot, ball), robot), np.random.default_rng(1)
+    for t in (0.0, 0.5):
+        q = draw(rng, t)
+        assert abs(q @ q - (1.0 + t) ** 2) <= 10.0 * MET
+    assert settling((), robot)(rng, 0.0).shape == (3,)
+    never = settling(attached(robot, Expression(phi="x**2 + 1")), robot)
+    with pytest.raises(ValueError, match="the position rows are not met from here"):
+        never(rng, 0.0)
+    with pytest.raises(NoState):
+        Sampled(attached(robot, Expression(phi="x**2 + 1"), Expression(psi="v.y")), robot)
+
+
+def test_rows_that_integrate_given_the_others_hold_positions():
+    robot = particle()
+    still = Expression(psi="v.x", name="still")
+    area = Expression(psi="x*v.y - y*v.z", name="area")
+    curve = Expression(psi="v.x**2 + v.y**2 - 1", name="curve")
+    level = Expression(phi="z - 1", name="level")
+    assert positional_rows(attached(robot, level, still), robot).tolist() == [True, True]
+    assert positional_rows(attached(robot, still, area), robot).tolist() == [True, True]
+    assert positional_rows(attached(robot, area), robot).tolist() == [False]
+    assert positional_rows(attached(robot, level, curve), robot).tolist() == [True, False]
+    assert positional_rows(attached(robot, level), robot).tolist() == [True]
+    clash = Expression(psi="v.x - 1", name="clash")
+    assert positional_rows(attached(robot, still, clash), robot).tolist() == [False, False]
+
+
+def rows_of(text, names="xy"):
+    names = tuple(names)
+    rates = tuple(f"v.{name}" for name in names)
+    return derive_rows([text], form="nonholonomic", coordinates=names, dofs=names, rates=rates)
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        ("v.x**2 + v.y**2 - 1", True), ("v.x*v.y - x", True), ("(v.x + v.y)**2 - 1", None),
+        ("v.x**2 + v.y**2 + 1", None), ("sqrt(-1 - v.x**2) + v.y", None),
+    ],
+)  # fmt: skip
+def test_a_row_is_curved_where_its_gradient_turns(text, turns):
+    assert curved(rows_of(text), 0, (2, 2), None) is turns
+
+
+# what is said
+
+PLAIN = Integrability(
+    kind="nonholonomic", rank=2, integrable=0, nonholonomic=2, growth=(3, 4, 5), rows=(),
+    evidence="digits",
+)  # fmt: skip
+COUNTED = "2 of 2 independent velocity and passive rows cannot be integrated (directions "
+SAID = {
+    "some": ({}, f"{COUNTED}3 -> 4 -> 5, degree 3)"),
+    "some, by numbers": (
+        {"evidence": "floating point"}, f"{COUNTED}3 -> 4 -> 5, degree 3); numerical evidence",
+    ),
+    "none": (
+        {"kind": "holonomic", "growth": (3,)}, "they integrate to position constraints",
+    ),
+    "by counting": (
+        {"kind": "holonomic", "growth": (0,)},
+        "they fix every velocity, and so integrate by counting",
+    ),
+    "open": ({"kind": "undecided", "reason": "the time ran out"}, "undecided: the time ran out"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SAID)
+def test_what_integrates_is_said_whole(case):
+    changes, sentence = SAID[case]
+    assert dc.replace(PLAIN, **changes).sentence() == sentence
+
+
+def test_why_rows_do_not_integrate_is_said_whole():
+    """Of z' = x y'/2, [d_x, d_y + x/2 d_z] = d_z/2, wherever it is evaluated."""
+    found = classify(["d.z - 0.5*x*d.y"], ["x", "y", "z"], closed_form=False)
+    assert found.witness == (
+        "[x, y]: the bracket of the directions with these two free breaks 'd.z - 0.5*x*d.y' by 0.5"
+    )
+    assert (found.reason, found.degree) == ("", 2)
+
+
+def test_rows_that_are_not_linear_are_counted_by_what_is_known_of_them():
+    both = classify(["v.x**2 + v.y**2 - 1", "v.z - x"], ["x", "y", "z"], closed_form=False)
+    assert [(row.kind, row.alone) for row in both.rows] == [
+        ("nonholonomic", "nonholonomic"), ("nonholonomic", "nonholonomic"),
+    ]  # fmt: skip
+    assert (both.kind, both.rank, both.nonholonomic) == ("nonholonomic", 2, 2)
+    partly = classify(["v.x**2 + v.y**2 - 1", "v.z"], ["x", "y", "z"], closed_form=False)
+    assert (partly.kind, partly.rank, partly.integrable, partly.nonholonomic) == ("partly", 2, 1, 1)
+    assert partly.witness == "'v.x**2 + v.y**2 - 1' is curved in the velocities"
+    unknown = classify(["v.x**2 + v.y**2 + 1", "v.z"], ["x", "y", "z"], closed_form=False)
+    assert unknown.sentence() == (
+        "undecided: 'v.x**2 + v.y**2 + 1' is not linear in the velocities, and no state shows what "
+        "it allows"
+    )
+    assert unknown.rows[0] == RowIntegrability(
+        name="v.x**2 + v.y**2 + 1", kind="undecided", alone="undecided"
+    )
+
+
+REFUSED = {
+    "nothing": (([], ["x"]), "classify needs at least one constraint and one coordinate."),
+    "no coordinate": ((["d.x"], []), "classify needs at least one constraint and one coordinate."),
+    "a name twice": (
+        (["d.x"], ["x", "y", "x"]),
+        "coordinates must have names of their own, and 't' is the time; got 'x' twice.",
+    ),
+    "the time": (
+        (["d.x"], ["x", "t"]),
+        "coordinates must have names of their own, and 't' is the time; got 't' twice.",
+    ),
+    "no state": (
+        (["log(-1 - x**2)*d.x + d.y"], ["x", "y"]),
+        "the constraints have no finite real value at any state tried; check the domains of log, "
+        "sqrt, asin and acos, and divisions.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_classified_is_refused_whole(case):
+    given, sentence = REFUSED[case]
+    with pytest.raises(InputError) as caught:
+        classify(*given)
+    assert str(caught.value) == sentence
+
+
+def test_parts_of_a_robot_are_classified_with_their_own_names():
+    robot = particle()
+    found = classify_parts(attached(robot, Expression(psi="v.x", name="still")), robot)
+    assert [(row.name, row.kind) for row in found.rows] == [("still", "holonomic")]
+    assert found.evidence == "digits"
+    path = Constant(value=(0.2,))
+    plain = LinearVelocity(coefficients={"x": 1.0}, path=path, name="slow")
+    by_numbers = classify_parts(attached(robot, plain), robot)
+    assert (by_numbers.evidence, by_numbers.rows[0].kind) == ("floating point", "holonomic")
+    level = Expression(phi="x - 1")
+    assert classify_parts(attached(robot, level), robot) is None
