@@ -69,6 +69,7 @@ class Plane(Space):
 
 
 AT = np.array([0.3, 0.5, 0.7, 0.2])
+HELD = (1, 0, 0, 1), (0, 1, 0, 0), (0, 0, 1, 2)
 GROWTHS = {
     "free": ((), (4,), 0, None),
     "Heisenberg": ([lambda x, y, z, t: (-y, x, 1, 0)], (3, 4), 1, (0, 1)),
@@ -81,8 +82,7 @@ GROWTHS = {
     "a row twice": (
         [lambda x, y, z, t: (0, 1, 0, 0), lambda x, y, z, t: (0, 2, 0, 0)], (3,), 1, None,
     ),
-    "all": ([lambda *_, row=row: row for row in ((1, 0, 0, 1), (0, 1, 0, 0), (0, 0, 1, 2))], (1,), 3,
-            None),
+    "all": ([lambda *_, row=row: row for row in HELD], (1,), 3, None),
 }  # fmt: skip
 
 
