@@ -26,7 +26,7 @@ class RigidSnapshot(Snapshot):
 
     __slots__ = ("_aux", "_data", "_model")
 
-    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         model = robot.structure.model
         data = model.createData()
         self._model, self._data, self._aux = model, data, None

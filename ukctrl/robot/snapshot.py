@@ -111,7 +111,7 @@ class Snapshot(abc.ABC):
         "v",
     )
 
-    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         self.robot = robot
         self.q, self.v, self.t = np.empty(robot.nq), np.empty(robot.nv), 0.0

@@ -167,6 +167,14 @@ def test_moving_a_snapshot_gives_what_a_fresh_one_gives(robot, rng):
         assert s.t == 1.5
 
 
+def test_where_no_time_is_given_it_is_zero(robot, state):
+    q, v = state
+    s = robot.snapshot(q, v, 3.0)
+    assert s.t == 3.0
+    s.move(q, v)
+    assert s.t == robot.snapshot(q, v).t == 0.0
+
+
 def test_a_snapshot_keeps_its_own_state(robot, state):
     q, v = state
     s = robot.snapshot(q, v)

@@ -205,7 +205,7 @@ class FormulaSnapshot(Snapshot):
 
     __slots__ = ("_M", "_fill", "_nle", "_own", "_structure")
 
-    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float = 0.0) -> None:
+    def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         structure: FormulaStructure = robot.structure
         nv, own = structure.nv, structure.own
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
