@@ -1,8 +1,8 @@
 """The one equation for robots with many freedoms: as `kernels`, by LAPACK and by structure.
 
-The compiled loops of `ukctrl.core.algebra.kernels` are made for matrices of a few rows. From `SIZE`
-freedoms on, blocked factorisations are faster; and the matrices of many separate bodies are almost
-empty. Same arguments, same answers to rounding.
+The compiled loops of `ukctrl.core.algebra.kernels` are made for matrices of a few rows. From
+`ukctrl.core.algebra.by_size.LARGE` freedoms on, blocked factorisations are faster; and the matrices
+of many separate bodies are almost empty. Same arguments, same answers to rounding.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.by_size import rows_are_separate
 from ukctrl.core.algebra.factorisation import unit_rows
 from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost
 from ukctrl.core.algebra.least_input import careful_input, motor_stretch, stands
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
 
-SIZE = 48
-"""Robots with at least this many freedoms use this module."""
 VALUES_SIZE = 128
 """From so many freedoms on, LAPACK's singular values cost less than the compiled Gram-Schmidt."""
 ITERATIONS = 6
@@ -212,11 +211,6 @@ def product(A: Matrix, G: Matrix) -> Matrix:
         result: Matrix = sparse.csr_array(A) @ G
         return np.ascontiguousarray(result)
     return np.asarray(A @ G)
-
-
-def rows_are_separate(H: Matrix) -> bool:
-    """Return whether no two rows share a column; they are then orthogonal."""
-    return bool((np.count_nonzero(H, axis=0) <= 1).all())
 
 
 def _factor(rows: Matrix, rtol: float) -> tuple[Matrix, Matrix, Vector, int]:
