@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
 from ukctrl.core.algebra import grip, kernels, least_input
 from ukctrl.core.algebra.grip import Lengths
 from ukctrl.core.arrays import Matrix
@@ -37,8 +35,3 @@ def solvers(nv: int) -> Solvers:
     from ukctrl.core.algebra import kernels_large as many
 
     return Solvers(many.plain_answer, many.passive_answer, many.lengths, many.servo_input)
-
-
-def rows_are_separate(H: Matrix) -> bool:
-    """Return whether no two rows share a column; they are then orthogonal."""
-    return bool((np.count_nonzero(H, axis=0) <= 1).all())

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
-from ukctrl.core.algebra.by_size import rows_are_separate
 from ukctrl.core.algebra.factorisation import unit_rows
 from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost
 from ukctrl.core.algebra.least_input import careful_input, motor_stretch, stands
@@ -211,6 +210,11 @@ def product(A: Matrix, G: Matrix) -> Matrix:
         result: Matrix = sparse.csr_array(A) @ G
         return np.ascontiguousarray(result)
     return np.asarray(A @ G)
+
+
+def rows_are_separate(H: Matrix) -> bool:
+    """Return whether no two rows share a column; they are then orthogonal."""
+    return bool((np.count_nonzero(H, axis=0) <= 1).all())
 
 
 def _factor(rows: Matrix, rtol: float) -> tuple[Matrix, Matrix, Vector, int]:
