@@ -302,6 +302,10 @@ def test_rows_that_are_not_linear_are_counted_by_what_is_known_of_them():
     partly = classify(["v.x**2 + v.y**2 - 1", "v.z"], ["x", "y", "z"], closed_form=False)
     assert (partly.kind, partly.rank, partly.integrable, partly.nonholonomic) == ("partly", 2, 1, 1)
     assert partly.witness == "'v.x**2 + v.y**2 - 1' is curved in the velocities"
+    bent = classify(["v.x**2 + v.y"], ["x", "y"], closed_form=False)  # linear in one of the two
+    assert (bent.kind, bent.witness) == (
+        "nonholonomic", "'v.x**2 + v.y' is curved in the velocities",
+    )  # fmt: skip
     unknown = classify(["v.x**2 + v.y**2 + 1", "v.z"], ["x", "y", "z"], closed_form=False)
     assert unknown.sentence() == (
         "undecided: 'v.x**2 + v.y**2 + 1' is not linear in the velocities, and no state shows what "

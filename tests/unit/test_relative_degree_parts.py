@@ -95,6 +95,24 @@ def test_the_errors_after_a_while_are_those_of_the_closed_form(duration):
     assert 1e-15 <= noise[0] < 1e-7
 
 
+def test_what_the_time_does_to_rows_and_plant_is_in_the_errors():
+    """From t = 2 s a mass of 1 + t kg, pushed by 3 N against a row that is there at t^3."""
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m"},
+            kinetic="(1 + t)*v.x**2/2",
+            potential="0",
+            inputs={"F": {"x": 1.0}},
+        )
+    )
+    servo, still = stack(robot, "x - t**3"), np.zeros(1)
+    here = Trial(Dynamics(robot), servo, np.array([0]), 2.0, still, still)
+    found, noise = here.errors(np.array([3.0]), 0.5)
+    t = 2.5  # d((1 + t) v)/dt = 3: v = 3 (t - 2)/(1 + t), x its integral
+    expected = 3.0 * (t - 2.0) - 9.0 * math.log((1.0 + t) / 3.0) - t**3
+    assert abs(found[0] - expected) <= noise[0] < 1e-9
+
+
 def test_inputs_are_tried_by_the_acceleration_that_they_give():
     robot = masses(2.0, 5.0, springs=[8.0], more=["x2"])
     here = trial(robot, ["x1"], [0.0, 0.0], [0.0, 0.0])

@@ -60,11 +60,6 @@ class _Enduring(io.RawIOBase):
             self._stream.truncate(size)
         return self._stream.tell() if size is None else size
 
-    def flush(self) -> None:
-        if not self.closed:
-            with self._noting():
-                self._stream.flush()
-
     @contextlib.contextmanager
     def _noting(self) -> Iterator[None]:
         try:
