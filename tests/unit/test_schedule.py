@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ukctrl.simulation.loop.closed_loop import grid
 from ukctrl.simulation.loop.spans import spans
 
 GRID = [0.1 * k for k in range(11)]
@@ -49,3 +50,25 @@ def test_moments_that_differ_by_rounding_are_one_and_it_is_the_tick():
 
 def test_a_moment_at_the_very_end_is_none():
     assert len(scheduled(ticks=[0.0, 1.0 - 1e-12])) == 1
+
+
+@pytest.mark.parametrize("t0", [0.0, 0.7, -3.0])
+@pytest.mark.parametrize("interval", [0.1, 1e-3, 1.0 / 3.0])
+@pytest.mark.parametrize(
+    ("lengths", "count"),
+    [(0.0, 0), (1e-12, 0), (0.4, 1), (1.0, 1), (1.5, 2), (7.0 - 1e-11, 7), (7.0, 7),
+     (7.0 + 1e-11, 7), (7.0 + 1e-3, 8)],
+)  # fmt: skip
+def test_outputs_are_an_interval_apart_and_the_last_is_the_end(t0, interval, lengths, count):
+    t1 = t0 + lengths * interval
+    times = np.array(grid(t0, t1, interval))
+    assert (len(times), times[-1]) == (count + 1, t1)
+    np.testing.assert_array_equal(times[:-1], t0 + interval * np.arange(count))
+
+
+def test_rounding_of_a_long_run_neither_loses_nor_doubles_an_output():
+    """A tenth of a second is no binary number: 10^k of them are a little more or less."""
+    for seconds in (3, 1000, 100_000):
+        times = np.array(grid(0.0, float(seconds), 0.1))
+        assert len(times) == 10 * seconds + 1
+        assert np.diff(times).min() > 0.0999

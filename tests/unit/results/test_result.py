@@ -74,7 +74,8 @@ def test_a_result_of_few_samples_is_readable(helix, n):
     result = helix(n)
     assert result.data.sizes["time"] == n
     assert len(result.summary()["metrics"]) == len(result.metrics)
-    assert "scara-helix" in repr(result)
+    span = {0: "no samples", 1: "0 s in 1 samples", 2: "20 s in 2 samples"}[n]
+    assert repr(result) == f"<Result 'scara-helix': completed, {span}>"
 
 
 @pytest.mark.parametrize("status", STATUSES)
