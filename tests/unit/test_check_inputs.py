@@ -266,6 +266,15 @@ def test_a_limit_is_passed_by_a_millionth_of_its_size(value, broken):
         assert (use.beyond > 0.0) is broken
 
 
+def test_a_joint_without_a_range_is_beyond_it_wherever_else_it_is():
+    """As of a model file that gives both limits as 0.5 m."""
+    x, limit = np.array([[0.5], [0.75]]), np.array([0.5])
+    [use] = uses(("a",), ("m",), T[:2], x, limit, limit, True)
+    assert (use.limit, use.value, use.beyond, use.since) == (0.5, 0.75, 0.25, T[1])
+    [still] = uses(("a",), ("m",), T[:2], 0.0 * x + 0.5, limit, limit, True)
+    assert (still.limit, still.share, still.since) == (0.5, 0.0, None)
+
+
 def test_the_way_counts_where_it_takes_more():
     ours, theirs = use_of("a", 0.5, t=3.0), use_of("a", 0.6, t=0.5)
     assert larger((ours,), (theirs,), 1.0) == (dc.replace(theirs, approach=True),)
