@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import itertools
 from types import SimpleNamespace
 
@@ -473,6 +474,17 @@ def test_a_path_that_no_motor_makes_is_a_path_alone():
     assert moves.kind == "path alone"
     assert moves.why == ("the task leaves freedoms open that no motor decides: 1 of 2 are driven")
     np.testing.assert_allclose(moves.q[:, 1], moves.t, atol=1e-9)
+
+
+def test_a_law_that_finds_no_start_is_told_which_row_has_none():
+    """x1^2 = -1 is met nowhere; beside it a row on velocities, so that the law must move."""
+    plain = scenario_of(masses(2, motors=(1, 2)), "x1**2 + 1", start={"x1": 1.0})
+    slip = Expression(name="slip", psi="x1*v.x2 - 0.1", unit="m/s")
+    moves = motion_of(Loop(dc.replace(plain, servo=(*plain.servo, slip))))
+    assert (moves.kind, len(moves.t)) == ("none", 0)
+    assert (moves.stop.why, moves.stop.rows, moves.stop.t) == ("reach", ("r0",), 0.0)
+    assert moves.why == moves.stop.text
+    assert moves.why.startswith("row 'r0' is out of reach from t = 0 s on, by up to 1 m")
 
 
 def test_without_rows_and_of_large_robots_there_is_no_motion():
