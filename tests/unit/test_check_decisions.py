@@ -487,7 +487,20 @@ def test_a_law_that_finds_no_start_is_told_which_row_has_none():
     assert moves.why.startswith("row 'r0' is out of reach from t = 0 s on, by up to 1 m")
 
 
-def test_without_rows_and_of_large_robots_there_is_no_motion():
+def test_a_robot_of_more_than_a_hundred_velocities_is_looked_at_at_its_start_alone():
+    def sized(nv):
+        law = SimpleNamespace(planned_motion=SimpleNamespace(times="looked at"))
+        scenario = SimpleNamespace(servo=("a row",))
+        return SimpleNamespace(robot=SimpleNamespace(nq=nv + 1, nv=nv), scenario=scenario, law=law)
+
+    moves = motion_of(sized(101))
+    assert moves.why == "robots with more than 100 velocities are looked at at the start alone"
+    assert (moves.kind, moves.q.shape, moves.v.shape) == ("none", (0, 102), (0, 101))
+    with pytest.raises(AttributeError, match="t0"):  # it looks at what the law plans
+        motion_of(sized(100))
+
+
+def test_without_rows_there_is_no_motion():
     loop = Loop(Scenario.load("projectile"))
     moves = motion_of(loop)
     assert (moves.kind, len(moves.t)) == ("none", 0)

@@ -301,6 +301,8 @@ def test_the_first_of_equals_uses_most():
     assert made.most_used.name == "c"
     assert [use.name for use in made.limited] == ["a", "c", "d"]
     assert made.beyond == ()
+    idle = dc.replace(made, inputs=(use_of("a", 0.0), use_of("b", 0.5)), rates=())
+    assert idle.most_used.name == "b"
     none = dc.replace(made, inputs=(), rates=(), velocities=(use_of("v", None),))
     assert none.most_used is None
 
