@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import dataclasses as dc
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from ukctrl import Robot, Scenario
 from ukctrl.analysis.check.approach import Approach, approach_of, off_the_rows
-from ukctrl.analysis.check.feasibility import Feasibility, feasibility
+from ukctrl.analysis.check.feasibility import (
+    PULLED,
+    Feasibility,
+    _ground,
+    feasibility,
+)
 from ukctrl.analysis.check.limit_use import Use, larger, most, uses
 from ukctrl.analysis.check.needed_inputs import another_serves, inputs_of_law, needed_inputs
 from ukctrl.analysis.check.task_motion import Motion
@@ -351,6 +357,69 @@ def test_two_motors_help_each_other_where_one_is_weak():
     found, _ = feasibility(loop_of(robot), ALONG)
     assert found.elsewhere
     assert [use.since is None for use in found.inputs] == [False, True]
+
+
+def test_limits_are_used_by_the_smallest_input_and_else_by_the_laws():
+    loop = loop_of(pushed(motor("F", limit=4.0)))
+    beside = dc.replace(ALONG, q=ALONG.q + 0.5)  # where the law asks for more
+    _, loads = feasibility(loop, beside)
+    np.testing.assert_allclose(loads.used[:, 0], np.abs(loads.needed[:, 0]) / 4.0, **EXACT)
+    assert np.abs(loads.law - loads.needed).max() > 1.0
+    missed = Robot.build(
+        Lagrangian(coordinates={"x": "m", "y": "m"}, kinetic="v.x**2/2 + v.y**2/2"),
+        Options(actuator=[motor("F", limit=4.0)]),
+    )
+    both = motion(*(np.column_stack([x, x]) for x in WAVE))
+    found, loads = feasibility(loop_of(missed), both)
+    assert found.missed.dof == "y"
+    np.testing.assert_allclose(loads.used[:, 0], np.abs(WAVE[2]) / 4.0, **EXACT)
+
+
+def grounded(*forces):
+    """Return how two feet stand under these forces: height, along and across of each, by knots."""
+    names = tuple(f"{foot}.{row}" for foot in "ab" for row in ("height", "along", "across"))
+    table, t = np.array(forces, dtype=float), np.arange(float(len(forces)))
+    dynamics = SimpleNamespace(
+        move=lambda t, q, v: setattr(dynamics, "k", int(t)),
+        acceleration=lambda u: u,
+        passive_force=lambda a, u: None,
+        reactions=lambda force: table[dynamics.k],
+    )
+    blocks = tuple(name[0] for name in names)
+    truth = SimpleNamespace(passive=Rows(names, blocks))
+    loop = SimpleNamespace(
+        truth=truth, robot=SimpleNamespace(elastic=None), truth_at=lambda t: dynamics
+    )
+    still = np.zeros((len(t), 1))
+    return _ground(loop, motion(still, still, still, t=t), still)
+
+
+class Rows(NamedTuple):
+    """Passive rows by name."""
+
+    names: tuple[str, ...]
+    blocks: tuple[str, ...]
+
+    def __len__(self):
+        return len(self.names)
+
+
+def test_how_the_ground_bears_each_foot():
+    """Foot a needs 5 N across of 10 N, and 2 of 1; foot b is pulled from the second knot on."""
+    one, other = grounded((10.0, 3.0, 4.0, 8.0, 0.0, 0.0), (1.0, 2.0, 0.0, -2.0, 9.0, 9.0),
+                          (5.0, 0.0, 0.0, -3.0, 0.0, 0.0))  # fmt: skip
+    assert (one.name, one.least, one.t, one.lifts) == ("a", 1.0, 1.0, None)
+    assert one.friction == pytest.approx(2.0)
+    assert (other.name, other.least, other.t, other.lifts) == ("b", -3.0, 2.0, 1.0)
+    assert other.friction == 0.0
+
+
+def test_a_pull_of_rounding_lifts_no_foot():
+    least = 1e4 * PULLED
+    one, other = grounded((1e4, 0.0, 0.0, -0.5 * least, 1.0, 0.0))
+    assert (one.lifts, other.lifts, other.friction) == (None, None, 0.0)
+    _, other = grounded((1e4, 0.0, 0.0, -2.0 * least, 0.0, 0.0))
+    assert other.lifts == 0.0
 
 
 # The way to the rows

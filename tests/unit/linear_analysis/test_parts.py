@@ -170,6 +170,11 @@ def test_a_grid_goes_three_decades_beyond_the_slowest_and_the_quickest_pole():
     np.testing.assert_allclose(frequencies(of_poles([-2.0, -50.0], [-1.0, -3.0]), 0), grid)
 
 
+def test_a_grid_of_slow_poles_is_slow():
+    grid = frequencies(of_poles([-0.02], [-0.01]))
+    assert (grid[0], grid[-1]) == (pytest.approx(1e-5), pytest.approx(20.0))
+
+
 def test_a_grid_under_a_hold_ends_at_half_its_rate_and_leaves_out_what_is_over():
     grid = frequencies(of_poles([0.9], [-2.0, -np.inf], period=0.1))
     assert grid[-1] == pytest.approx(np.pi / 0.1)
