@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from ukctrl import Scenario
 from ukctrl.analysis import conformance
 from ukctrl.analysis.conformance.clauses import Broken
-from ukctrl.control.feedback.linear import Exact
+from ukctrl.analysis.conformance.examine import _example
+from ukctrl.control.feedback.linear import Baumgarte, Exact
+from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.simulation.loop import Loop
 
@@ -177,3 +180,18 @@ def test_a_report_lists_what_fails():
     assert not none.ok
     assert [finding.ok for finding in none.findings] == [True, False]
     assert "ZeroDivisionError" in none.findings[1].detail
+
+
+# Parts of a file
+
+
+def test_a_setting_of_one_part_goes_before_that_of_all():
+    def made(**settings):
+        given = {name.replace("_", "."): value for name, value in settings.items()}
+        return _example(Baumgarte, "Mine", given, Path("mine.py"))
+
+    assert made() == Baumgarte(alpha=1.0, beta=1.0)
+    assert made(alpha=3.0, Mine_alpha=7.0, Other_beta=5.0) == Baumgarte(alpha=7.0, beta=1.0)
+    assert made(alpha=3.0, beta=4.0) == Baumgarte(alpha=3.0, beta=4.0)
+    with pytest.raises(InputError, match=r"--set Mine.NAME=VALUE\.$"):
+        made(alpha=-1.0)

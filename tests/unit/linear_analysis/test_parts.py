@@ -473,6 +473,17 @@ def test_the_motors_with_the_least_margins_are_shown_first():
     assert linear_page._shown(SimpleNamespace(margins=()), two) == [0, 1]
 
 
+def test_a_curve_is_the_loop_transfer_function_and_marks_its_crossing(plants):
+    """L = (5 s + 6)/s^2."""
+    loop = linear_loop(plants.held_mass(5.0, 6.0))
+    name, w, values, crossing = linear_page._curve(
+        SimpleNamespace(margins=(margins("F", 1.0),)), loop, 0
+    )
+    assert (name, crossing) == ("F", 12.0)
+    np.testing.assert_allclose(values, (5j * w + 6.0) / (1j * w) ** 2, rtol=1e-8)
+    assert math.isnan(linear_page._curve(SimpleNamespace(margins=()), loop, 0)[3])
+
+
 def test_a_root_locus_follows_its_branches(plants):
     """s^2 + k (5 s + 6) = 0 for gains k of the loop, from 0.02 to 50."""
     loop = linear_loop(plants.held_mass(5.0, 6.0))
