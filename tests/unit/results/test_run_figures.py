@@ -211,9 +211,16 @@ def test_a_shade_of_one_sample_among_many_is_where_that_sample_is(motors, place)
     (axes,) = plot.inputs(motors(time, u, limits=[1.0])).axes
     (shade,) = [mark for mark in marks(axes) if mark.look == "filled"]
     left, right = min(shade.where[0]), max(shade.where[0])
-    beside = 1.0 / panels.MOST_POINTS
+    beside = 1.0001 / panels.MOST_POINTS
     assert left - beside <= time[place] <= right + beside
     assert right - left <= 2.0 * beside
+
+
+def test_a_long_shade_has_as_many_points_as_a_curve(motors):
+    time = np.linspace(0.0, 1.0, 12_001)
+    (axes,) = plot.inputs(motors(time, np.ones(12_001), limits=[1.0])).axes
+    (path,) = axes.collections[0].get_paths()
+    assert len(path.vertices) < 5 * panels.MOST_POINTS
 
 
 # Errors

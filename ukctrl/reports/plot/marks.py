@@ -50,7 +50,7 @@ def commands(axes: Axes, result: Result, columns: list[int]) -> None:
     if "u_commanded" in result.samples and len(columns) <= panels.FULL_LEGEND:
         for k in columns:
             x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
-            axes.plot(x, y, color=style.FAINT, linewidth=0.7, zorder=1)
+            axes.plot(x, y, color=style.FAINT, linewidth=0.7)
 
 
 def saturation(axes: Axes, result: Result, columns: list[int]) -> None:
