@@ -128,9 +128,10 @@ def ticks(axis):
     low, high = sorted(axis.get_view_interval())
     places = [float(place) for place in axis.get_majorticklocs()]
     words = axis.get_major_formatter().format_ticks(places)
-    beside = 1e-9 * (high - low)
     return {
-        x: word for x, word in zip(places, words, strict=True) if low - beside <= x <= high + beside
+        place: word
+        for place, word in zip(places, words, strict=True)
+        if low <= place <= high or np.isclose(place, [low, high], rtol=1e-9, atol=0.0).any()
     }
 
 
