@@ -99,21 +99,27 @@ def test_flat_views_are_centred_and_hold_the_path_with_a_tenth_to_spare():
         assert fractions.max() == pytest.approx(1.0 / 1.1)
 
 
-def test_the_box_in_space_has_its_grid_where_its_numbers_say():
-    space, *_ = path_of(WENT).axes
-    view, low, high = VIEWS["in space"], -0.04, 1.04  # a 25th more than the path on every side
+@pytest.mark.parametrize(
+    ("height", "below", "above"),
+    [(1.0, -0.04, 1.04), (0.0, -0.19, 0.19)],  # a flat path has three tenths, and as much to spare
+)
+def test_the_box_in_space_has_its_grid_where_its_numbers_say(height, below, above):
+    went = WENT * [1.0, 1.0, height]
+    space, *_ = path_of(went).axes
+    view = VIEWS["in space"]
+    low, high = np.array([-0.04, -0.04, below]), np.array([1.04, 1.04, above])
     words = texts(space)
     assert {mark.color for mark in words} == {"muted"}
     names = [mark.name for mark in words if mark.name.endswith("[m]")]
     assert names == ["x [m]", "y [m]", "z [m]"]
     split = [k for k, mark in enumerate(words) if mark.name in names]
     parts = [words[: split[0]], words[split[0] + 1 : split[1]], words[split[1] + 1 : split[2]]]
-    edges = [[NAN, low, low], [high, NAN, low], [low, low, NAN]]
+    edges = [[NAN, low[1], low[2]], [high[0], NAN, low[2]], [low[0], low[1], NAN]]
     segments, frame = [], []
     for axis, (part, edge) in enumerate(zip(parts, edges, strict=True)):
-        numbers = [float(mark.name) for mark in part]
+        numbers = [float(mark.name.replace("\u2212", "-")) for mark in part]
         assert len(numbers) >= 2
-        assert low < min(numbers) < max(numbers) < high
+        assert low[axis] < min(numbers) < max(numbers) < high[axis]
         at = np.array([np.ravel(mark.where) for mark in part])
         on = np.array([[tick if np.isnan(x) else x for x in edge] for tick in numbers])
         beside = at - on @ view  # all numbers of an edge stand equally far from it
@@ -123,24 +129,26 @@ def test_the_box_in_space_has_its_grid_where_its_numbers_say():
         other = (1, 0, 1)[axis]
         for point in on:
             over = point.copy()
-            over[other] = low + high - point[other]
+            over[other] = low[other] + high[other] - point[other]
             segments.append(np.stack([point, over]) @ view)
             if axis == 2:
                 behind = over.copy()
-                behind[0] = high
+                behind[0] = high[0]
                 segments.append(np.stack([over, behind]) @ view)
-        ends = [[end if np.isnan(x) else x for x in edge] for end in (low, high)]
+        ends = [[end if np.isnan(x) else x for x in edge] for end in (low[axis], high[axis])]
         frame.append(np.array(ends) @ view)
-    far = np.array([low, high, low])
-    segments += [np.stack([far, far + step]) @ view for step in np.diag([1.08, -1.08, 1.08])]
+    far = np.array([low[0], high[1], low[2]])
+    segments += [np.stack([far, far + step]) @ view for step in np.diag((high - low) * [1, -1, 1])]
     drawn = [mark for mark in marks(space) if mark.color in ("grid", "faint")]
     *walls, floor = [np.stack(mark.where, axis=1) for mark in drawn if mark.color == "grid"]
     np.testing.assert_allclose(np.array(walls), np.array(segments), atol=1e-12)
     edges_drawn = [np.stack(mark.where, axis=1) for mark in drawn if mark.color == "faint"]
     np.testing.assert_allclose(np.array(edges_drawn), np.array(frame), atol=1e-12)
-    np.testing.assert_allclose(floor, (WENT * [1.0, 1.0, 0.0] + [0.0, 0.0, low]) @ view, atol=1e-12)
+    np.testing.assert_allclose(
+        floor, (went * [1.0, 1.0, 0.0] + [0.0, 0.0, low[2]]) @ view, atol=1e-12
+    )
     assert [mark.color for mark in drawn] == ["grid"] * len(walls) + ["faint"] * 3 + ["grid"]
-    corners = np.array(list(itertools.product(*[(low, high)] * 3))) @ view
+    corners = np.array(list(itertools.product(*zip(low, high, strict=True)))) @ view
     lows, highs = np.array([space.get_xlim(), space.get_ylim()]).T
     assert (lows < corners.min(axis=0)).all()
     assert (highs > corners.max(axis=0)).all()
