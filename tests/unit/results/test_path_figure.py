@@ -9,7 +9,7 @@ import pytest
 from pictures import heading, labels, legend, line, marks, texts
 
 from ukctrl import plot
-from ukctrl.reports.plot import panels
+from ukctrl.reports.plot import panels, spatial
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -45,15 +45,15 @@ def path_of(*went, wanted=None):
 
 @pytest.mark.parametrize(("turned", "across_view"), [(False, [1, 2]), (True, [0, 2])])
 def test_a_path_is_seen_in_space_from_above_and_from_the_wider_side(turned, across_view):
-    went = WENT * ([2.0, 1.0, 1.0] if turned else [0.5, 1.0, 1.0])
+    went = WENT * ([2.0, 1.0, 1.0] if turned else [0.5, 1.0, 1.0]) + np.array([3.0, 10.0, 0.0])
     nowhere = np.full((3, 3), NAN)
-    figure = path_of(went, 0.5 * went, wanted=[went + 0.1, nowhere])
+    figure = path_of(went, went + 0.2, wanted=[went + 0.1, nowhere])
     views = {**VIEWS, "from the side": np.eye(3)[:, across_view]}
     assert [heading(axes) for axes in figure.axes] == list(views)
     for axes, view in zip(figure.axes, views.values(), strict=True):
         traces = [mark for mark in marks(axes) if mark.color in (0, 1)]
         wanted = []
-        ends = [(went, 0), (0.5 * went, 1)]
+        ends = [(went, 0), (went + 0.2, 1)]
         wanted.append(line(*((went + 0.1) @ view).T, 0))
         wanted += [line(*(each @ view).T, k, "-", f"frame{k}") for each, k in ends]
         for each, k in ends:
@@ -112,6 +112,15 @@ def test_the_box_in_space_has_its_grid_where_its_numbers_say(height, below, abov
     assert {mark.color for mark in words} == {"muted"}
     names = [mark.name for mark in words if mark.name.endswith("[m]")]
     assert names == ["x [m]", "y [m]", "z [m]"]
+    named = np.array([np.ravel(mark.where) for mark in words if mark.name in names])
+    middle = 0.5 * (low + high)
+    beside = (
+        named
+        - np.array([[middle[0], *low[1:]], [high[0], middle[1], low[2]], [*low[:2], high[2]]])
+        @ view
+    )
+    np.testing.assert_array_equal(np.sign(beside.round(12)), [[-1, -1], [1, -1], [0, 1]])
+    assert np.abs(beside).max() < 0.3
     split = [k for k, mark in enumerate(words) if mark.name in names]
     parts = [words[: split[0]], words[split[0] + 1 : split[1]], words[split[1] + 1 : split[2]]]
     edges = [[NAN, low[1], low[2]], [high[0], NAN, low[2]], [low[0], low[1], NAN]]
@@ -153,6 +162,20 @@ def test_the_box_in_space_has_its_grid_where_its_numbers_say(height, below, abov
     assert (lows < corners.min(axis=0)).all()
     assert (highs > corners.max(axis=0)).all()
     assert not space.axison
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "length", "numbers"),
+    [
+        (0.0, 1.0, 3.0, [0.2, 0.4, 0.6, 0.8]),  # none at the corners, where edges meet
+        (-0.3, 0.3, 3.0, [-0.2, -0.1, 0.0, 0.1, 0.2]),
+        (0.0, 1.0, 0.1, [0.5]),
+    ],
+)
+def test_an_edge_has_round_numbers_between_its_corners(low, high, length, numbers):
+    found = spatial._ticks(low, high, length)
+    np.testing.assert_allclose(found, numbers, atol=1e-12)
+    assert [x for x in found if abs(x) < 1e-6] == [x for x in numbers if x == 0.0]
 
 
 def test_a_long_path_is_thinned_but_ends_where_it_ends():
