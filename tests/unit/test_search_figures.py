@@ -144,6 +144,7 @@ def test_how_far_constraints_were_broken_has_a_panel_of_its_own(violation, scale
     assert failed[2:] == ([3.0], [high])
     if scale == "symlog":
         assert set(ticks(axes.yaxis).values()) == {"0", "1", "10", "10²"}
+        assert axes.yaxis.get_transform().linthresh == 1.0  # percent, up to which it is linear
     assert all(float(place).is_integer() for place in axes.get_xticks())
     assert axes.get_position().width > 0.8
 
