@@ -295,6 +295,8 @@ def wanted(insight):
 def test_a_study_draws_what_it_has(runs_of):
     y = [1.0, 2.0, 3.0]
     assert wanted(insight_of(runs_of, [NAN] * 3)) == []
+    some = insight_of(runs_of, [1.0, NAN, 3.0], strongest=[Axis("x1", np.array(y))])
+    assert [each[0] for each in wanted(some)] == ["study_spread", "study_factors"]
     ((name, title, caption),) = wanted(insight_of(runs_of, y))
     assert (name, title) == ("study_spread", "How it spreads")
     assert "the shade is the 95 % confidence interval of that of 95 %" in caption
