@@ -470,6 +470,7 @@ def test_the_arms_are_drawn_at_four_moments_with_their_angles_beside(of_servo):
     assert arms.get_aspect() == 1.0
     assert labels(angles)[:2] == ("time [s]", "angle [deg]")
     assert len(legend(angles)) == 5
+    assert angles.get_yticks().tolist() == [-90, -60, -30, 0, 30, 60, 90]
 
 
 def test_the_printed_steps_open_the_chain_or_leave_the_path(of_servo):
