@@ -220,23 +220,25 @@ def test_rows_of_any_degree_obey_their_polynomials_with_the_least_input(degrees)
 
 
 def test_a_row_that_loses_its_input_on_the_way_is_refused_with_the_rank():
-    """The height of a crank, which no turning changes at the top."""
-    robot = Robot.build(Lagrangian(coordinates=["a"], kinetic="v.a**2/2"), name="crank")
-    row = (Expression(phi="sin(a) - 0.3", name="height"),)
-    law = IoLinearisation(alpha=2.0, beta=1.0).start(
-        Task(robot=robot, servo=row, q=np.zeros(1), v=np.zeros(1))
+    """The product of two positions, of which one is pushed, where the other is zero."""
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"}, kinetic="v.x**2 + v.y**2/2", inputs={"F": {"x": 3.0}}
+        ),
+        name="plane",
     )
-    a, rate = 0.5, 0.2
-    d = rate**2 * np.sin(a) - 2.0 * rate * np.cos(a) - (np.sin(a) - 0.3)
-    u = law.command(0.0, np.array([a]), np.array([rate])).u
-    np.testing.assert_allclose(u, [d / np.cos(a)], **CLOSED)
+    row = (Expression(phi="x*y - 0.3", name="area"),)
+    task = Task(robot=robot, servo=row, q=np.array([0.4, 0.7]), v=np.zeros(2))
+    law = IoLinearisation(alpha=2.0, beta=1.0).start(task)
+    (x, y), (v, w) = (0.4, 0.7), (0.2, -0.5)
+    d = -2.0 * v * w - 2.0 * (v * y + x * w) - (x * y - 0.3)
+    u = law.command(0.0, np.array([x, y]), np.array([v, w])).u
+    np.testing.assert_allclose(u, [d / y * 2.0 / 3.0], **CLOSED)
     with pytest.raises(InfeasibleConstraint) as caught:
-        law.command(0.0, np.array([np.pi / 2.0]), np.zeros(1))
-    assert (
-        "Here the decoupling matrix of their relative degrees, 2, has rank 0: lead the path "
-        in (str(caught.value))
-    )
-    assert tuple(caught.value.rows) == ("height",)
+        law.command(0.0, np.array([0.4, 0.0]), np.zeros(2))
+    says = "Here the decoupling matrix of their relative degrees, 2, has rank 0: lead the path "
+    assert says in str(caught.value)
+    assert tuple(caught.value.rows) == ("area",)
 
 
 # Swing-up.
