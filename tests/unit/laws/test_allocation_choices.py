@@ -9,7 +9,16 @@ import pytest
 from scipy.linalg import null_space, sqrtm
 
 from ukctrl import Robot, Task
-from ukctrl.control import Bounded, Chen, Damped, Damping, LeastNorm, Posture, Prioritized
+from ukctrl.control import (
+    Bounded,
+    Chen,
+    Damped,
+    Damping,
+    LeastNorm,
+    Posture,
+    Prioritized,
+    SelfMotion,
+)
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.feedback.model_error import ModelError, RowMismatch
 from ukctrl.core.errors import InfeasibleConstraint
@@ -49,6 +58,7 @@ OPEN, TIED, FEW = masses(), masses(tied=True), masses(inputs=2)
 ROBOTS = {"open": OPEN, "tied": TIED, "fewer motors": FEW}
 SERVO = (Expression(phi="0.4*x + y + 0.7*z - 0.2", unit="m", name="sum"),)
 POSTURE = Posture(kp=3.0, kd=1.3, q=(0.4, -0.3, 0.1), gravity=False)
+SELF = SelfMotion(kp=2.0, kd=0.7, q=(0.3, 0.2, -0.5))
 
 
 class Place:
@@ -74,8 +84,12 @@ class Place:
     def u0(self, posture):
         if posture is None:
             return np.zeros(self.robot.nu)
-        force = 3.0 * (np.array(POSTURE.q) - self.q) - 1.3 * self.v
-        return np.linalg.pinv(self.B) @ force
+        back = posture.kp * (np.array(posture.q) - self.q) - posture.kd * self.v
+        if posture is POSTURE:
+            return np.linalg.pinv(self.B) @ back
+        if self.robot is OPEN:  # its motors give any acceleration
+            return np.linalg.pinv(self.B) @ (M @ back + K @ self.q)
+        return np.linalg.pinv(self.G) @ (back - self.a_free)
 
     def root(self, metric):
         """Return W of the cost |W (u - u0)|^2."""
@@ -115,7 +129,7 @@ KINDS = {
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("posture", [None, POSTURE], ids=["", "posture"])
+@pytest.mark.parametrize("posture", [None, POSTURE, SELF], ids=["", "posture", "self motion"])
 def test_of_all_inputs_that_serve_the_rows_the_cheapest_is_chosen(robot, metric, kind, posture):
     at = Place(robot, 3)
     metric = matrix(robot.nu) if metric == "matrix" else metric
