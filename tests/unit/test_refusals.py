@@ -5,15 +5,24 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from ukctrl import Robot, Scenario, UkctrlError, plot, simulate
+from ukctrl import Robot, Scenario, UkctrlError, classify, plot, simulate
 from ukctrl.analysis.linear import linear_loop, linear_plant
 from ukctrl.cli.report import limits_of, pairs_of
 from ukctrl.control.feedback.chen_robust import ChenRobust
 from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain, read_fuzzy_gain
 from ukctrl.control.regulators.riccati import input_weight
+from ukctrl.core.algebra.answer_checks import matrix, symmetric, vector
+from ukctrl.core.files.plugins import load_module
+from ukctrl.core.files.table_paths import set_path
+from ukctrl.core.files.toml import read_toml
+from ukctrl.mechanics.integrability.spaces import read_rows
+from ukctrl.mechanics.motion.forms import inverse_by
+from ukctrl.mechanics.reference.compiled_paths import finite_rows
+from ukctrl.mechanics.reference.pieces import increasing
 from ukctrl.simulation.scenario import Integrator, StartState
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.comparison.entry import Entry
@@ -39,7 +48,75 @@ def given_to(name, value):
     return lambda: fuzzy_gain(LAW, **GIVEN, **{"horizon": 1.0, "price": 1.0} | {name: value})
 
 
+def simulated(name, changes):
+    return lambda: simulate(Scenario.load(name, {"timing.duration": 0.01} | changes))
+
+
+def limited(motor):
+    limit = {"kind": "bounded", "limit": {motor: 1.0}}
+    return simulated("scara-helix", {"controller.allocation": limit})
+
+
+TIP = {"servo": [{"name": "tip"}]}
 REFUSED = [
+    # core
+    (lambda: matrix("A", [1j]), "A must be real; it is complex."),
+    (lambda: matrix("A", [1.0, 2.0]), "A must be a matrix; got shape (2,)."),
+    (lambda: vector("b", [[1.0, 2.0]]), "b must be a vector; got shape (1, 2)."),
+    (lambda: vector("b", [math.nan, 1.0]), "b must be finite; it has 1 that are not."),
+    (lambda: vector("b", ["x"]), "b must be a table of numbers; got \"['x']\"."),
+    (lambda: symmetric("R", [[1.0, 2.0], [0.0, 1.0]]), "R must be a symmetric matrix; it is not."),
+    (lambda: symmetric("R", [[1.0, 2.0]]), "R must be a symmetric matrix; it is not."),
+    (lambda: load_module(Path("nowhere.py")), "no file 'nowhere.py'."),
+    (lambda: read_toml(Path("nowhere.toml")), "nowhere.toml: no such file."),
+    (
+        lambda: set_path(TIP, "servo.tap.x", 1),
+        "no entry (in 'servo.tap.x') named 'tap'; did you mean 'tip'? Known: tip.",
+    ),
+    (
+        lambda: set_path(TIP, "servo.1.x", 1),
+        "no entry (in 'servo.1.x') named '1'. Known: tip.",
+    ),
+    (
+        lambda: set_path({"limit": 3.0}, "limit.x", 1),
+        "'limit.x' cannot be set: there is no table above 'x'.",
+    ),
+    (
+        lambda: set_path({"a": Fuzzy(0.0, 0.1, 0.1, 0.3)}, "a.lo", 1),
+        "no field of Fuzzy (in 'a.lo') named 'lo'; did you mean 'low'? Known: {...}",
+    ),
+    # mechanics
+    (
+        lambda: inverse_by("svg"),
+        "no pseudoinverse method named 'svg'; did you mean 'svd'? Known: {...}.",
+    ),
+    (lambda: increasing([0.0, 1.0, 1.0]), "times must increase; got 1 after 1 at place 2."),
+    (
+        lambda: increasing([-1e308, 1e308]),
+        "times must lie closer together; their span overflows.",
+    ),
+    (
+        lambda: finite_rows(np.array([[1.0, math.inf]])),
+        "must be a slower path: its acceleration overflows.",
+    ),
+    (
+        lambda: read_rows(["d.x + v.x"], ("x",), ("x",), ("v.x",)),
+        "in 'd.x + v.x': write differentials (d.x) or velocities (v.x), not both.",
+    ),
+    (
+        lambda: classify(["v.x - 1", "v.x - 2"], ["x", "y"]),
+        "no velocity meets all constraints: 'v.x - 2' contradicts the others.",
+    ),
+    # control
+    (limited("u9"), "no motor (in limit) named 'u9'. Known: u1, u2, u3, u4."),
+    (
+        simulated("cart-pole-swing-up", {"controller": {"kind": "lqr", "q": [0.0]}}),
+        "controller.q must have one number a coordinate, 3; got 1.",
+    ),
+    (
+        simulated("three-rrr", {"controller": {"kind": "lqr", "q": [0.3] * 21}}),
+        "controller.q must keep the passive constraints; row '{...}",
+    ),
     # control
     (given_to("horizon", -1.0), "horizon must be zero or above; got -1."),
     (given_to("horizon", math.nan), "horizon must be zero or above; got nan."),
@@ -132,7 +209,7 @@ REFUSED = [
     # robot
     (
         lambda: Robot.load("two_link").site("tol"),
-        "no frame named 'tol'; did you mean 'tool'? Known: {frames}.",
+        "no frame named 'tol'; did you mean 'tool'? Known: {...}.",
     ),
     (
         lambda: Robot.load("two_link").structure.dof("elbw"),
@@ -145,7 +222,7 @@ REFUSED = [
 def test_what_does_not_fit_is_refused_with_what_must_hold(call, says):
     with pytest.raises(UkctrlError) as caught:
         call()
-    head, _, _ = says.partition("{frames}")
+    head, _, _ = says.partition("{...}")
     assert str(caught.value) == says or (head != says and str(caught.value).startswith(head))
 
 

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from ukctrl.cli.main import main
 from ukctrl.cli.terminal.analyze_text import _pole
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
+from ukctrl.cli.terminal.reproduce_text import reproduction_lines
 from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop
 from ukctrl.cli.terminal.studies_text import _design, _tunings, unstarted_lines
 from ukctrl.cli.terminal.summaries import (
@@ -22,6 +24,8 @@ from ukctrl.cli.terminal.summaries import (
     moved_text,
     workspace_lines,
 )
+from ukctrl.papers.claim import Claim
+from ukctrl.papers.outcome import Failure, Outcome, Reproduction
 from ukctrl.simulation.handover.hand_over import HandedOver
 from ukctrl.simulation.handover.runtime import Replay
 from ukctrl.studies.tuning import Gain, Trial
@@ -256,3 +260,86 @@ def test_a_reader_that_has_left_is_no_failure_and_a_full_disk_is_one(monkeypatch
     assert (tmp_path / "out").read_bytes() == b""
     monkeypatch.setattr(sys, "stdout", None)
     write("nobody listens")
+
+
+TOLD = "the derivation before it has the other sign, and so has the figure"
+CLAIMS = (
+    Claim(
+        where="Table 1",
+        what="the largest error of the tip along the path of the second example",
+        printed=1.25,
+        ours=1.251,
+        unit="mm",
+        within=0.005,
+        note="not told where they agree",
+    ),
+    Claim(
+        where="eq (7)", what="sign", printed="+", ours="-", otherwise="differs: misprint", note=TOLD
+    ),
+    Claim(where="Figure 2", what="period", printed=2.0, ours=3.0, unit="s"),
+)
+IN_A_TERMINAL = """\
+A. Author, Journal 1, 2020
+place    quantity                           paper   ours  off by  verdict
+Table 1  the largest error of the tip        1.25  1.251  0.08 %  agrees
+         along the path of the second
+         example [mm]
+eq (7)   sign                                   +      -          differs:
+                                                                  misprint
+         the derivation before it has the other sign, and so has the figure
+
+b-2021
+place     quantity    paper  ours  off by  verdict
+Figure 2  period [s]      2     3    50 %  differs
+  failed: Figure 3: no start was found
+
+stopped by the user; what was computed until then is kept
+a-2020: 2 claims: 1 agrees, 1 differs: misprint
+b-2021: 1 claim: 1 differs, 1 failed
+report  out/report.html
+data    out/reproduce.json"""
+IN_A_PIPE = f"""\
+A. Author, Journal 1, 2020
+place    quantity{64 * " "}paper   ours  off by  verdict
+Table 1  {CLAIMS[0].what} [mm]   1.25  1.251  0.08 %  agrees
+eq (7)   sign{72 * " "}+      -          differs: misprint
+         {TOLD}
+
+"""
+
+
+def test_published_numbers_stand_beside_ours_in_a_terminal_and_in_a_pipe(monkeypatch):
+    papers = (
+        Outcome(key="a-2020", citation="A. Author, Journal 1, 2020", claims=[*CLAIMS[:2]]),
+        Outcome(
+            key="b-2021",
+            claims=[CLAIMS[2]],
+            failures=[Failure("Figure 3", "no start was found")],
+        ),
+    )
+
+    def shown(columns, interrupted):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        made = Reproduction(outcomes=papers, interrupted=interrupted, provenance={})
+        lines = reproduction_lines(made, Path("out"))
+        styles = {part.style for line in lines for part in line if not isinstance(part, str)}
+        assert {"bold green", "cyan", "bold red", "dim"} <= styles
+        return "\n".join(line.rstrip() for line in plain(lines))
+
+    assert shown(80, True) == IN_A_TERMINAL
+    stopped = "stopped by the user; what was computed until then is kept\n"
+    assert shown(80, False) == IN_A_TERMINAL.replace(stopped, "")
+    assert shown(100_000, False).startswith(IN_A_PIPE)
+
+
+@pytest.mark.parametrize("option", ["--out", "--controller"])
+def test_what_only_a_scenario_has_is_refused_of_a_part_and_of_a_robot(option, tmp_path, capsys):
+    law = tmp_path / "law.py"
+    law.write_text("raise SystemExit('it was run')\n", encoding="utf-8")
+    part = {"--out": "a part has no motion to draw", "--controller": "use --on SCENARIO for a part"}
+    for name, why in ((str(law), part[option]), ("robots/scara", "'robots/scara' is a robot")):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", name, option, "x"])
+        assert ended.value.code == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert f"{option} goes with a scenario; {why}" in told
