@@ -133,9 +133,9 @@ class _SelfMotion(NullSpace):
         if self._any:  # every acceleration is within the motors' reach
             return self._motors.input(s, s.M @ a + s.nle - s.f)
         # Of what the motors reach, the nearest in the plain sense and not in that of Gauss.
-        reached = np.linalg.solve(dynamics.L.T, dynamics.reached())
-        a_free = dynamics.a_free
-        return dynamics.least_input(a_free + reached @ fitted(reached, a - a_free))
+        reached: Matrix = np.asarray(np.linalg.solve(dynamics.L.T, dynamics.reached()))
+        missing: Vector = a - dynamics.a_free
+        return dynamics.least_input(dynamics.a_free + reached @ fitted(reached, missing))
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:
