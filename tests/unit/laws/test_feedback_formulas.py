@@ -360,6 +360,9 @@ def test_a_lyapunov_row_with_too_little_grip_is_refused_with_what_it_misses():
     missed = n @ (at.b - RATE * at.beta - at.A @ at.dynamics.a_free) - 6.0 * at.size
     assert f"{abs(missed):.1e}" in str(caught.value)
     assert "vanishes here: no input changes V in the direction" in str(caught.value)
+    nothing = at.rows._replace(A=np.zeros((3, 3)))
+    with pytest.raises(InfeasibleConstraint):
+        LYAPUNOV.attach(STACK).ask(nothing, np.zeros(3), at.dynamics)
 
 
 FUNCTIONS = {

@@ -27,7 +27,8 @@ from ukctrl.control import (
     Tvlqr,
 )
 from ukctrl.control.error_dynamics import natural_frequency
-from ukctrl.control.planned.nominal_motion import Nominal
+from ukctrl.control.planned.nominal_motion import Nominal, knots_by_law
+from ukctrl.control.planned.planned_laws import riccati_backwards
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
@@ -303,6 +304,26 @@ def test_between_knots_gains_are_straight_and_beyond_the_ends_those_of_the_ends(
         (0.8, law.K[12]), (0.95, law.K[12]),
     ):  # fmt: skip
         np.testing.assert_allclose(gains(t), wanted, rtol=0.0, atol=1e-9 * np.abs(law.K).max())
+
+
+def test_gains_of_a_long_step_are_those_of_the_regulator_for_ever():
+    """In parts: the exponential over the whole would grow beyond all digits."""
+    gains, S = best(A, B, Q, R, None)
+    found = riccati_backwards([(A, B, Q)], R, 0.1 * S, 25.0, B)
+    np.testing.assert_allclose(found[0], gains, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(found[1], 0.1 * gains, **CLOSED)
+
+
+def test_a_motion_that_crawls_is_given_up_from_one_knot_to_the_next():
+    times, law = 0.2 + 0.1 * np.arange(4), ALONG["a law"]
+    knots = list(knots_by_law(task(PATH), law, times, most=500.0))
+    np.testing.assert_allclose([knot.t for knot in knots], times, **CLOSED)
+    for knot in knots:
+        r, r_dot, r_ddot = reference(knot.t)
+        np.testing.assert_allclose([knot.q, knot.v], [r, r_dot], **PLANNED)
+        np.testing.assert_allclose(knot.a, r_ddot, rtol=0.0, atol=1e-5)
+        np.testing.assert_allclose(knot.u, driving(knot.t), rtol=0.0, atol=1e-4)
+    assert len(list(knots_by_law(task(PATH), law, times, most=5.0))) == 1
 
 
 def test_a_motion_has_the_knots_that_it_was_asked_for():
