@@ -417,8 +417,12 @@ def test_a_swing_up_stops_where_it_would_stay_and_nowhere_else():
     hanging, still = ACROBOT.neutral, np.zeros(2)
     for off in (0.0, 1e-10):  # less than rounding in gravity
         near = ACROBOT.integrate(hanging, np.array([off, 0.0]))
-        with pytest.raises(InfeasibleConstraint, match="at rest and balanced, where no input chan"):
+        with pytest.raises(InfeasibleConstraint, match="at rest and balanced, where no") as caught:
             law.command(0.0, near, still)
+        (missing,) = caught.value.miss
+        assert (caught.value.rows, caught.value.rank, caught.value.count) == (("energy",), 0, 1)
+        top, here = (sum(ACROBOT.snapshot(q).energy()) for q in (law.goal, near))
+        np.testing.assert_allclose(missing, top - here, **CLOSED)
     np.testing.assert_allclose(law.command(0.0, hanging, np.array([0.3, 0.0])).u, 0.0, atol=1e-12)
     away = ACROBOT.integrate(hanging, np.array([1e-6, 0.0]))
     assert np.isfinite(law.command(0.0, away, still).u).all()
