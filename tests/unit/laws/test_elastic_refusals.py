@@ -12,6 +12,8 @@ from ukctrl.control import (
     ElasticLinearisation,
     ElasticSingularPerturbation,
     ElasticTracking,
+    LeastNorm,
+    Servo,
 )
 from ukctrl.control.elastic.tracking import Plan
 from ukctrl.core.errors import InputError
@@ -179,3 +181,10 @@ def test_rows_of_motors_and_forces_past_springs_are_refused_by_name(kind):
             "the forces on link 'y' of robot 'masses' must depend on its motor by the spring alone "
             f'for kind = "{kind}"; another force does too.'
         )
+
+
+@pytest.mark.parametrize("kind", LAWS)
+def test_the_law_by_rows_that_moves_the_links_is_told(kind):
+    feedback, allocation = Baumgarte(alpha=4.0, beta=4.0), LeastNorm(metric="gauss")
+    law = KINDS[kind](feedback=feedback, allocation=allocation, **LAWS[kind])
+    assert law.row_law == Servo(feedback=feedback, allocation=allocation)

@@ -24,6 +24,7 @@ from ukctrl.control import (
     PolePlacement,
     Servo,
     ServoDae,
+    StableInversion,
     Tvlqr,
 )
 from ukctrl.control.error_dynamics import natural_frequency
@@ -334,6 +335,8 @@ def test_a_motion_has_the_knots_that_it_was_asked_for():
         law = Feedforward(along=along, plan_step=step).start(task(PATH, duration=0.6))
         assert len(law.nominal.times) == knots
         assert law.nominal.times[0] == 0.2
+    growth = [Feedforward(along=one).forgets_growth for one in (*ALONG.values(), StableInversion())]
+    assert growth == [False, False, False, False, True]
     with pytest.raises(InputError) as caught:
         Feedforward(along=JointMotion(), plan_step=0.05).start(task(PATH, duration=0.6))
     assert str(caught.value) == (
