@@ -122,6 +122,27 @@ def test_an_error_quotes_the_text_and_says_what_to_do(text, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "count", "sentence"),
+    [
+        (lambda n: "sin(" * n + "x" + ")" * n, 40, "must nest at most 40 parentheses."),
+        (lambda n: "(" * n + "x" + ")" * n, 40, "must nest at most 40 parentheses."),
+        (lambda n: "2**" * n + "x", 40, "must nest at most 40 levels deep."),
+        (
+            lambda n: "+".join(["x"] * n), 599,
+            "must have at most 600 numbers, names and operations.",
+        ),
+        (lambda n: "x".ljust(n), 4096, "must have at most 4096 characters; got 4097."),
+    ],
+)  # fmt: skip
+def test_a_text_may_be_as_deep_and_long_as_its_limits_and_no_more(text, count, sentence):
+    words = Vocabulary(("x",), ("x",))
+    check(text(count), words)
+    with pytest.raises(ExpressionError) as caught:
+        check(text(count + 1), words)
+    assert str(caught.value).endswith(f": {sentence}")
+
+
 def test_a_name_that_means_two_things_is_refused_only_where_it_is_used():
     robot = Vocabulary(plain=("t", "q1"))
     assert check("q1", robot) == {"q1"}
