@@ -131,7 +131,7 @@ class Runs:
             number=ordered["sample"].to_numpy(dtype=np.intp),
             seed=tuple(int(seed) for seed in ordered["seed"]),
             status=tuple(str(status) for status in ordered["status"]),
-            message=tuple("" if m is None else str(m) for m in ordered["message"]),
+            message=tuple(m if isinstance(m, str) else "" for m in ordered["message"]),
             reached=ordered["reached"].to_numpy(dtype=np.float64),
             metrics={
                 str(name): ordered[name].to_numpy(dtype=np.float64)
