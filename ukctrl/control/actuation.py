@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.span import Span, span
+from ukctrl.core.algebra.span import Span, independent, span
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.dynamics import Dynamics
@@ -39,7 +39,7 @@ class InverseActuation:
         """Return what motors span: as many directions as the free robot feels."""
         B = snapshot.B
         pushes = np.linalg.solve(np.linalg.cholesky(snapshot.M), B)
-        rank = span(pushes, np.linalg.norm(pushes, axis=0), self._lost).basis.shape[1]
+        rank = independent(pushes, np.linalg.norm(pushes, axis=0), self._lost)
         return span(B, np.linalg.norm(B, axis=0), rank=rank)
 
 

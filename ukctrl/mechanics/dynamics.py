@@ -8,8 +8,9 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra import grip, kernels, kernels_large, stabilisation
+from ukctrl.core.algebra import grip, kernels, stabilisation
 from ukctrl.core.algebra.answer_checks import raise_if_conflicting, raise_if_singular
+from ukctrl.core.algebra.by_size import solvers
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
@@ -108,9 +109,7 @@ class Dynamics:
         self.passive_rank, self.margins = 0, np.zeros(2)
         self._regular = 0  # the highest rank so far: less is a singular position
         self._inputs = robot.nu
-        size = kernels_large if n >= kernels_large.SIZE else kernels
-        self._answer, self._passive_answer = size.plain_answer, size.passive_answer
-        self._lengths = kernels_large.lengths if size is kernels_large else grip.lengths
+        self._answer, self._passive_answer, self._lengths, _ = solvers(n)
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)

@@ -19,8 +19,9 @@ from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels, kernels_large, least_input
+from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.by_size import solvers
 from ukctrl.core.algebra.grip import drop_lost, lengths
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
@@ -125,9 +126,7 @@ class _LeastNorm(Allocator):
         self._metric = InputMetric(spec.metric, task, spec.coupling == "exact")
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
-        self._solve = (
-            kernels_large if task.robot.nv >= kernels_large.SIZE else least_input
-        ).servo_input
+        self._solve = solvers(task.robot.nv).servo_input
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._metric.at(dynamics)

@@ -5,6 +5,6 @@ In order: ``compiled`` (how functions are compiled), ``threads`` and
 motors hold rows) and ``least_input`` (what serves them); ``row_space`` and
 ``priorities`` (rows that lose rank, rows in levels); ``multipliers`` (what rows transmit);
 ``stabilisation`` and ``kernels`` (the one equation); ``kernels_large`` (the same for many
-freedoms); ``rank_policy`` (when rows count as dependent or missed) and ``answer_checks`` (the
-errors that name rows).
+freedoms) and ``by_size`` (which of them); ``rank_policy`` (when rows count as dependent or missed)
+and ``answer_checks`` (the errors that name rows).
 """

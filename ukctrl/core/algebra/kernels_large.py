@@ -1,8 +1,8 @@
 """The one equation for robots with many freedoms: as `kernels`, by LAPACK and by structure.
 
-The compiled loops of `ukctrl.core.algebra.kernels` are made for matrices of a few rows. From `SIZE`
-freedoms on, blocked factorisations are faster; and the matrices of many separate bodies are almost
-empty. Same arguments, same answers to rounding.
+The compiled loops of `ukctrl.core.algebra.kernels` are made for matrices of a few rows. From
+`ukctrl.core.algebra.by_size.LARGE` freedoms on, blocked factorisations are faster; and the matrices
+of many separate bodies are almost empty. Same arguments, same answers to rounding.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from ukctrl.core.algebra.least_input import careful_input, motor_stretch, stands
 from ukctrl.core.algebra.row_space import CLEAR, GRADUAL, NOTHING, drop_taken_up, gradual
 from ukctrl.core.arrays import Matrix, Vector
 
-SIZE = 48
-"""Robots with at least this many freedoms use this module."""
 VALUES_SIZE = 128
 """From so many freedoms on, LAPACK's singular values cost less than the compiled Gram-Schmidt."""
 ITERATIONS = 6

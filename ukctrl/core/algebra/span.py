@@ -69,6 +69,12 @@ def span(
     return Span(U[:, :k], inverse, c * _apart(Vt[k:].T), r * _apart(U[:, k:]))
 
 
+def independent(X: Matrix, columns: Vector, lost: float) -> int:
+    """Return how many directions columns have; the arguments are those of `span`."""
+    unit = 1.0 / np.where(columns > 0.0, columns, np.inf)
+    return int(np.count_nonzero(np.linalg.svd(X * unit, compute_uv=False) > lost))
+
+
 def _apart(V: Matrix) -> Matrix:
     """Return another basis, in which what has nothing to do with each other has zeros."""
     from scipy.linalg import qr

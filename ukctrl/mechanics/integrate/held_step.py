@@ -12,8 +12,9 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_singular
+from ukctrl.core.algebra.by_size import LARGE
 from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.dynamics import Dynamics
@@ -122,7 +123,7 @@ class HeldStep:
             and not robot.forces.any
             and not robot.actuation.varies
             and not len(plant.passive)
-            and robot.nv < kernels_large.SIZE
+            and robot.nv < LARGE
         )
 
     def __call__(self, t: float, state: State, h: float) -> State:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra import kernels_large
+from ukctrl.core.algebra.by_size import LARGE
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 
@@ -32,9 +32,7 @@ def of_the_rows(
         return {}
     lost = grips <= rank.servo
     H[lost] = 0.0
-    if H.shape[1] >= kernels_large.SIZE and all(
-        kernels_large.rows_are_separate(each) for each in H
-    ):
+    if H.shape[1] >= LARGE and _separate(H):
         sigma = np.linalg.norm(H, axis=2)
         counts = sigma > 0.0
         return {
@@ -54,3 +52,9 @@ def of_the_rows(
         "sigma_min": np.where(ranks > 0, sigma[np.arange(n), last], 0.0),
         "reach": np.linalg.norm(residual, axis=1),
     }
+
+
+def _separate(H: Matrix) -> bool:
+    from ukctrl.core.algebra.kernels_large import rows_are_separate
+
+    return all(rows_are_separate(each) for each in H)
