@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import math
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from ukctrl.cli.terminal.studies_text import comparison_lines
+from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -24,6 +26,7 @@ from ukctrl.studies.comparison.ranking import robustness
 from ukctrl.studies.tuning import Gain, Trial, Tuning
 
 NAN = math.nan
+RUN_OUTCOME = importlib.import_module("ukctrl.studies.batch.run_outcome")
 MASSES = Scenario.load("two-mass-spring", {"timing": {"duration": 0.1, "sample": 0.05}})
 
 
@@ -436,3 +439,55 @@ def test_a_run_is_named_by_whose_it_is():
     )  # fmt: skip
     assert repeat_seed(5, 0) == 5
     assert len({repeat_seed(5, k) for k in range(20)}) == 20
+
+
+def test_a_run_tells_how_far_it_is_and_whose_its_outcome_is(helix, monkeypatch):
+    given = []
+
+    def simulate(scenario, *, progress, robot):
+        given.append((scenario, robot))
+        progress(0.25, 0.5)
+        return helix(3)
+
+    monkeypatch.setattr(RUN_OUTCOME, "simulate", simulate)
+    told = []
+    run = Run(scenario=MASSES, entry="a", repeat=2, level=0.1, robot="loaded", keep=True)
+    found = run(told.append)
+    assert told == [0.5]
+    assert given == [(MASSES, "loaded")]
+    assert (found.entry, found.repeat, found.level, found.seed) == ("a", 2, 0.1, MASSES.seed)
+    assert found.result is not None
+    assert found.curves is not None
+    plain = Run(scenario=MASSES, entry="a", curves=False)(told.append)
+    assert (plain.result, plain.curves) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("error", "strict", "outcome"),
+    [
+        (InputError("no way."), False, ("infeasible", "no way.")),
+        (InputError("no way."), True, InputError("a: no way.")),
+        (ValueError("odd"), True, ("interrupted", "ValueError: odd")),
+        (MemoryError("none"), False, MemoryError("none")),
+    ],
+)
+def test_what_a_run_that_fails_amounts_to(error, strict, outcome, monkeypatch):
+    def simulate(*given, **named):
+        raise error
+
+    monkeypatch.setattr(RUN_OUTCOME, "simulate", simulate)
+    run = Run(scenario=MASSES, entry="a", strict=strict)
+    if isinstance(outcome, tuple):
+        found = run(lambda fraction: None)
+        assert (found.status, found.message) == outcome
+        return
+    with pytest.raises(type(outcome)) as caught:
+        run(lambda fraction: None)
+    assert str(caught.value) == str(outcome)
+
+
+def test_a_run_that_its_machine_has_ended_is_no_outcome(helix, monkeypatch):
+    ended = helix(3, status="interrupted", message=f"{RUN_OUTCOME.MACHINE_FAILED} no disk.")
+    monkeypatch.setattr(RUN_OUTCOME, "simulate", lambda *given, **named: ended)
+    with pytest.raises(MachineFailure, match="no disk"):
+        Run(scenario=MASSES, entry="a")(lambda fraction: None)

@@ -110,6 +110,11 @@ def test_the_largest_input_is_told_with_its_motor(motors):
     assert run_page._input_tile(nothing) == ("largest input", "–", "", "")
 
 
+def test_a_motion_lasts_from_its_first_sample_to_its_last():
+    run = Result.build(time=[2.0, 3.5], samples={}, labels=Labels(), status="completed")
+    assert run_page._motion_tile(run) == ("motion", "1.5", "s", "")
+
+
 def test_what_is_known_of_the_origin_is_listed_flat():
     given = {
         "audit": [1], "scenario": "x", "robot": "y", "controller": "z", "seed": 3,
