@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 LEAST = 12
 """A package gets at least so many faults of 200."""
@@ -45,6 +45,11 @@ WORDS = {
     "upper": "lower", "least": "most", "most": "least",
 }  # fmt: skip
 """What turns a sentence into a wrong one."""
+LOOKS = {
+    "dpi", "figsize", "fontsize", "layout", "linewidth", "linewidths", "loc", "markeredgewidth",
+    "markersize", "ncols", "zorder",
+}  # fmt: skip
+"""Arguments of drawings that the eye judges, and no test."""
 WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")
 
 
@@ -126,8 +131,12 @@ def _is_read(root: Path, fault: Fault) -> bool:
 def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
     """Yield what can be changed, the sort of mistake, and the new text."""
     judged_by_eye = {id(number) for number in _sizes_on_paper(tree)}
+    counts = {id(one.value): one.value for one in tree.body if _is_count(one)}
     for node in _executed(tree):
         if id(node) in judged_by_eye:
+            continue
+        if id(node) in counts:  # one more or less is taste; a digit too few is not
+            yield node, "constant", repr(counts[id(node)].value // 10)
             continue
         if isinstance(node, ast.stmt):
             yield from _of_statement(node)
@@ -140,15 +149,24 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]
                 )
 
 
-def _sizes_on_paper(tree: ast.Module) -> Iterator[ast.Constant]:
+def _sizes_on_paper(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield the numbers of functions that draw: widths and margins, which no test can judge."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg in LOOKS:
+            yield from ast.walk(node.value)
         if isinstance(node, ast.FunctionDef):
             given = {ast.unparse(one.annotation) for one in node.args.args if one.annotation}
             if given & {"Axes", "Figure"}:
                 for part in ast.walk(node):
                     if isinstance(part, ast.Constant) and isinstance(part.value, float):
                         yield part
+
+
+def _is_count(node: ast.stmt) -> TypeGuard[ast.Assign]:
+    """Return whether a statement gives a number of things its name: ``MOMENTS = 9``."""
+    value = getattr(node, "value", None)
+    whole = isinstance(value, ast.Constant) and type(value.value) is int
+    return isinstance(node, ast.Assign) and whole and ast.unparse(node.targets[0]).isupper()
 
 
 def _is_operation(node: ast.expr) -> bool:
@@ -269,7 +287,7 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         yield "function", node
     elif isinstance(name, ast.Name) and name.id in ("abs", "sorted", "reversed") and node.args:
         yield "function", node.args[0]
-    elif node.keywords and node.keywords[-1].arg:
+    elif node.keywords and node.keywords[-1].arg and node.keywords[-1].arg not in LOOKS:
         node.keywords = node.keywords[:-1]
         yield "argument dropped", node
     elif len(node.args) == 2 and not any(isinstance(one, ast.Starred) for one in node.args):

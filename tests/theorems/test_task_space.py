@@ -115,3 +115,14 @@ def test_a_task_out_of_reach_is_refused_by_its_row():
     law = OperationalSpace(kp=1.0, kd=1.0).start(task)
     with pytest.raises(InfeasibleConstraint, match="tool"):
         law.command(0.3, np.array([0.3, 0.4]), np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("law", "default"),
+    [(OperationalSpace, Damping(gain=1.0)), (ResolvedAcceleration, SelfMotion(kd=10.0))],
+)
+def test_the_null_space_is_the_documented_one_unless_another_is_given(state, law, default):
+    robot, q, v, *_ = state
+    named = law(kp=KP, kd=KD, null_space=default)
+    plain, same = (command(each, robot, q, v) for each in (law(kp=KP, kd=KD), named))
+    np.testing.assert_array_equal(plain, same)

@@ -185,6 +185,14 @@ VERDICTS = [
     (
         {"along": (SETTLES, SETTLES), "path_moves": True}, "settles", COMES_BACK,
     ),
+    # A motion on a path at rest is judged as one, unless it runs away itself.
+    ({"along": (SETTLES, SETTLES), "motion": run(moved=1.0)}, "settles", COMES_BACK),
+    (
+        {"along": (SETTLES, SETTLES), "motion": run(moved=1.0, grows=lambda t: np.exp(2.0 * t))},
+        "runs_away",
+        "the task is followed, but 'elbow' moves away ever faster: 0.25 rad in 4 s; no state of "
+        "rest was found that keeps the task.",
+    ),
     (
         {"along": (SETTLES, RUNS), "path_moves": True}, "settles",
         f"{COMES_BACK} That is with time standing still at the start, which proves nothing.",

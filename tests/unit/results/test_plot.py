@@ -12,7 +12,7 @@ import pytest
 
 from ukctrl.core.errors import UnknownName
 from ukctrl.reports import plot
-from ukctrl.reports.plot import panels, spatial, style
+from ukctrl.reports.plot import panels, style
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
@@ -38,39 +38,39 @@ def test_every_figure_of_a_run_is_drawn_from_few_samples_or_many(helix, n):
         ET.fromstring(style.svg(plot.draw(result, name)))
 
 
-def test_every_figure_of_a_large_robot_is_drawn(humanoid):
-    for name in plot.available(humanoid):
-        figure = plot.draw(humanoid, name)
-        assert style.png(figure).startswith(b"\x89PNG")
+@pytest.fixture(name="laid_out", scope="module")
+def _laid_out(helix, humanoid):
+    """Return every figure of a plain run and of a large robot, by name, laid out."""
+    drawn = [
+        (name, plot.draw(run, name)) for run in (helix(), humanoid) for name in plot.available(run)
+    ]
+    for _, figure in drawn:
+        figure.draw_without_rendering()
+    return drawn
 
 
-def test_no_legend_names_more_than_a_few_of_many_lines(humanoid):
-    for name in plot.available(humanoid):
-        for legend in legends(plot.draw(humanoid, name)):
+def test_no_legend_names_more_than_a_few_of_many_lines(laid_out):
+    assert len(laid_out) >= 12
+    for _, figure in laid_out:
+        for legend in legends(figure):
             assert len(legend.get_texts()) <= panels.FULL_LEGEND + 1
 
 
-def test_no_legend_reaches_into_the_title_of_its_panel(humanoid, helix):
-    for result in (humanoid, helix()):
-        for name in plot.available(result):
-            figure = plot.draw(result, name)
-            figure.draw_without_rendering()
-            for axes in figure.axes:
-                if axes.get_legend() is not None:
-                    title = axes.texts[0].get_window_extent()
-                    assert axes.get_legend().get_window_extent().x0 > title.x1, (name, axes)
+def test_no_legend_reaches_into_the_title_of_its_panel(laid_out):
+    for name, figure in laid_out:
+        for axes in figure.axes:
+            if axes.get_legend() is not None:
+                title = axes.texts[0].get_window_extent()
+                assert axes.get_legend().get_window_extent().x0 > title.x1, (name, axes)
 
 
-def test_no_text_is_cut_off_at_the_edges_of_a_figure(helix, humanoid):
-    for result in (helix(), humanoid):
-        for name in plot.available(result):
-            figure = plot.draw(result, name)
-            figure.draw_without_rendering()
-            drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
-            assert drawn.x0 >= -0.02, name
-            assert drawn.y0 >= -0.02, name
-            assert drawn.x1 <= width + 0.02, name
-            assert drawn.y1 <= height + 0.02, name
+def test_no_text_is_cut_off_at_the_edges_of_a_figure(laid_out):
+    for name, figure in laid_out:
+        drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert drawn.x0 >= -0.02, name
+        assert drawn.y0 >= -0.02, name
+        assert drawn.x1 <= width + 0.02, name
+        assert drawn.y1 <= height + 0.02, name
 
 
 def test_without_samples_there_is_no_figure(helix):
@@ -127,22 +127,6 @@ def test_the_same_result_gives_the_same_picture(helix):
     assert style.svg(plot.errors(helix())) == style.svg(plot.errors(helix()))
 
 
-def test_thinning_keeps_the_ends_and_every_peak():
-    time = np.linspace(0.0, 1.0, 100_003)
-    values = np.sin(40.0 * time)
-    values[[777, 54_321]] = 5.0, -7.0
-    x, y = panels.thin(time, values)
-    assert len(x) <= panels.MOST_POINTS + 2
-    assert y.max() == 5.0
-    assert y.min() == -7.0
-    assert (x[0], x[-1]) == (time[0], time[-1])
-    assert (np.diff(x) > 0.0).all()
-
-
-def test_the_view_in_space_is_a_projection_that_keeps_lengths_in_its_plane():
-    np.testing.assert_allclose(spatial.PROJECTION.T @ spatial.PROJECTION, np.eye(2), atol=1e-14)
-
-
 def test_the_flat_views_of_the_path_have_equal_axes(helix):
     figure = plot.path(helix())
     figure.draw_without_rendering()
@@ -173,13 +157,6 @@ def test_a_curve_never_leaves_its_panel(helix):
         for line in axes.get_lines():
             assert low <= np.min(line.get_ydata())
             assert np.max(line.get_ydata()) <= high
-
-
-def test_limits_that_the_inputs_come_near_are_shown(motors):
-    time = np.linspace(0.0, 1.0, 50)
-    near = plot.inputs(motors(time, 0.9 * np.sin(9 * time), limits=[1.0])).axes[0]
-    far = plot.inputs(motors(time, 0.9 * np.sin(9 * time), limits=[50.0])).axes[0]
-    assert len(near.get_lines()) > len(far.get_lines()) == 1
 
 
 def test_numbers_on_the_axes_of_an_svg_are_not_shortened(rows):

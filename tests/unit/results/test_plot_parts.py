@@ -1,4 +1,4 @@
-"""The parts of figures: where panels lie, what is shaded, and which box a path is seen in."""
+"""The parts of figures: where panels lie, and which box a path is seen in."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from ukctrl import Scenario, check, check_figure
-from ukctrl.analysis.check import check_figure as check_panels
-from ukctrl.reports.plot import marks, panels, spatial, style
+from ukctrl.reports.plot import panels, spatial, style
 
 
 def drawn(*columns, height=1.95, keys=()):
@@ -44,24 +42,6 @@ def test_a_legend_for_all_panels_has_room_above_them():
     assert [text.get_text() for text in legend.get_texts()] == [f"controller {k}" for k in range(3)]
 
 
-def test_an_input_at_its_limit_is_shaded_there_and_nowhere_else(motors):
-    from matplotlib.figure import Figure
-
-    time = np.linspace(0.0, 1.0, 5 * panels.MOST_POINTS + 1)
-    for t, limited in ((np.linspace(0.0, 1.0, 11), 3), (time, len(time) // 3)):
-        u = np.where(np.arange(len(t)) == limited, 1.0, 0.5)
-        axes = Figure().add_subplot()
-        marks.saturation(axes, motors(t, u, limits=[1.0]), [0])
-        (shade,) = axes.collections
-        (path,) = shade.get_paths()
-        low, high = path.vertices[:, 0].min(), path.vertices[:, 0].max()
-        assert low <= t[limited] <= high + 2.0 / panels.MOST_POINTS
-        assert high - low < 0.2
-    axes = Figure().add_subplot()
-    marks.saturation(axes, motors(t, 0.5 * np.ones_like(t), limits=[1.0]), [0])
-    assert not axes.collections
-
-
 def test_the_box_of_a_path_holds_it_and_never_vanishes():
     path = np.array([[[0.0, 0.0, 0.0]], [[2.0, 1.0, 0.0]]])
     low, high = spatial._box(path, path)
@@ -93,33 +73,3 @@ def test_every_curve_of_an_svg_keeps_two_digits_and_takes_the_fonts_of_the_page(
     curves = re.findall(r' d="([^"]*)"', text)
     assert curves
     assert not any(re.search(r"\.\d\d\d", curve) for curve in curves)
-
-
-@pytest.fixture(name="checked", scope="module")
-def _checked():
-    effect = [{"kind": "saturation", "limit": 10.0}]
-    return check(Scenario.load("scara-helix", {"timing.duration": 0.5, "effect": effect}))
-
-
-def test_the_figure_of_a_check_shows_ranks_limits_and_inputs(checked):
-    figure = check_figure(checked)
-    titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
-    assert len(titles) >= 3
-    limits = next(axes for axes in figure.axes if axes.get_ylabel() == "%")
-    low, high = limits.get_ylim()
-    assert low == 0.0
-    assert high >= 110.0
-    assert all(axes.get_xlim() == (0.0, 0.5) for axes in figure.axes)
-
-
-def test_inputs_are_called_the_laws_where_they_are_not_the_smallest(checked):
-    import dataclasses as dc
-
-    (smallest, *_) = check_panels._inputs(checked)
-    assert smallest.title == "Smallest input that makes the motion"
-    motion = checked.motion
-    none = dc.replace(motion.feasibility, inputs=())
-    (own, *_) = check_panels._inputs(
-        dc.replace(checked, motion=dc.replace(motion, feasibility=none))
-    )
-    assert own.title == "Input of the law"

@@ -9,6 +9,7 @@ import numpy as np
 
 from ukctrl.analysis.check import Check
 from ukctrl.core.errors import InputError
+from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def _sigma(check: Check) -> Callable[[Axes, float], None]:
     assert ranks is not None
 
     def draw(axes: Axes, room: float) -> None:
-        every = [np.zeros((0, 0))]
+        every, marked = [np.zeros((0, 0))], []
         for k in range(ranks.servo.highest - 1):
-            axes.plot(curves.t, curves.servo[:, k], color=style.FAINT, linewidth=0.7, zorder=1)
+            axes.plot(curves.t, curves.servo[:, k], color=style.FAINT, linewidth=0.7)
             every.append(curves.servo[:, k])
         for rank, values, name, width, color in (
             (ranks.servo, curves.servo, "servo rows A", 3.5, style.PALETTE[5]),
@@ -64,11 +65,12 @@ def _sigma(check: Check) -> Callable[[Axes, float], None]:
             at = max(rank.worst, FLOOR)
             axes.plot([rank.worst_at], [at], "o", color=style.INK, markersize=4, clip_on=False)
             every.append(last)
+            marked.append(at)
         drawn = np.concatenate([values.ravel() for values in every])
         if not drawn.size:
             text = "nothing is held by motors or constraints"
             axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=style.MUTED)
-        panels.log_scale(axes, drawn)
+        panels.log_scale(axes, drawn, beside=marked)
         panels.legend(axes, room)
         _span(axes, check)
 
@@ -93,7 +95,7 @@ def _limits(check: Check) -> Callable[[Axes, float], None]:
         values = 100.0 * loads.used[:, known]
         panels.lines(axes, curves.t, values, [KINDS[i] for i in known], room)
         axes.axhline(100.0, color=style.ALERT, linewidth=0.9, linestyle="--")
-        axes.set_ylim(0.0, max(110.0, 1.08 * float(np.nanmax(values))))
+        axes.set_ylim(0.0, max(110.0, 1.08 * panels.extent(values)[1]))  # a limit of 0: infinite
         axes.set_ylabel("%")
         _span(axes, check)
 
@@ -116,7 +118,7 @@ def _inputs(check: Check) -> list[panels.Panel]:
         def draw(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
             panels.lines(axes, curves.t, values[:, at], [uses[i].name for i in at], room)
             panels.fit(axes, values[:, at])
-            axes.set_ylabel(f"u [{unit}]")
+            axes.set_ylabel(f"u [{unit_text(unit)}]")
             _span(axes, check)
 
         drawn.append(panels.Panel(title, draw, 2))

@@ -135,7 +135,7 @@ def longest_period(error: ErrorPolynomial, late: float = 0.0, decay: float = 0.0
 
     fastest = max(abs(pole) for pole in error.poles)
     h = 1e-3 / fastest
-    if not kept(h) or fastest == 0.0:
+    if not kept(h):
         return 0.0
     while kept(1.05 * h):
         h *= 1.05

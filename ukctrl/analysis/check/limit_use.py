@@ -59,7 +59,7 @@ def uses(
     part, found = shares(values, low, high, centred), []
     for i, (name, unit) in enumerate(zip(names, units, strict=True)):
         x, share = values[:, i], part[:, i]
-        if not np.isfinite(share).any():
+        if np.isnan(share).all():
             k, peak = _peak(np.abs(x), x)
             found.append(Use(name=name, unit=unit, value=float(x[peak]), t=float(t[k])))
             continue

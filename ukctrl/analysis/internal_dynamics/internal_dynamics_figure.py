@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
 from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_motion import PUSH, Motion
+from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.core.errors import InputError
+from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
 
 if TYPE_CHECKING:
@@ -38,26 +40,42 @@ def internal_dynamics_figure(found: InternalDynamics) -> Figure:
 
 def drawable(found: InternalDynamics) -> bool:
     """Tell whether there is something to draw."""
-    return bool(found.dimension and (found.rests or (found.motion and len(found.motion.times) > 1)))
+    return bool(found.dimension and (_rests(found) or _moves(found.motion)))
+
+
+def _moves(run: Motion | None) -> TypeGuard[Motion]:
+    return run is not None and len(run.times) > 1
+
+
+def _rests(found: InternalDynamics) -> list[Near]:
+    """Return the nearest states of rest that have poles."""
+    return [near for near in found.rests[:MOST_RESTS] if len(near.modes.poles)]
 
 
 def _motion(run: Motion | None) -> list[panels.Panel]:
-    if run is None or len(run.times) < 2:
+    if not _moves(run):
         return []
     drawn = []
     for unit in dict.fromkeys(run.units):
         at = [k for k, own in enumerate(run.units) if own == unit]
+        dotted = at if len(at) <= panels.FULL_LEGEND else []
 
-        def moved(axes: Axes, room: float, at: list[int] = at, unit: str = unit) -> None:
+        def moved(
+            axes: Axes,
+            room: float,
+            at: list[int] = at,
+            dotted: list[int] = dotted,
+            unit: str = unit,
+        ) -> None:
             panels.lines(axes, run.times, run.moved[:, at], [run.coordinates[k] for k in at], room)
-            for place, k in enumerate(at if len(at) <= panels.FULL_LEGEND else []):
+            for place, k in enumerate(dotted):
                 color = style.PALETTE[place % len(style.PALETTE)]
                 axes.plot(run.times, run.pushed[:, k], ":", color=color, linewidth=1.0)
             panels.fit(axes, np.hstack([run.moved[:, at], run.pushed[:, at]]))
-            axes.set_ylabel(f"since the start [{unit}]")
+            axes.set_ylabel(f"since the start [{unit_text(unit) or '1'}]")
 
-        title = f"Internal motion; dotted: pushed by {PUSH:g} {unit}"
-        drawn.append(panels.Panel(title, moved, 2))
+        beside = f"; dotted: pushed by {PUSH:g} {unit_text(unit)}" if dotted else ""
+        drawn.append(panels.Panel(f"Internal motion{beside}", moved, 2))
 
     def apart(axes: Axes, room: float) -> None:
         axes.plot(run.times, run.deviation, color=style.PALETTE[0])
@@ -70,16 +88,15 @@ def _motion(run: Motion | None) -> list[panels.Panel]:
 
 
 def _poles(found: InternalDynamics) -> list[panels.Panel]:
-    rests = [near for near in found.rests[:MOST_RESTS] if len(near.modes.poles)]
+    rests = _rests(found)
     if not rests:
         return []
-    return [panels.Panel("Poles about states of rest, the nearest first", _plane(found), 1)]
+    return [panels.Panel("Poles about states of rest, the nearest first", _plane(rests), 1)]
 
 
-def _plane(found: InternalDynamics) -> Callable[[Axes, float], None]:
+def _plane(rests: list[Near]) -> Callable[[Axes, float], None]:
     def draw(axes: Axes, room: float) -> None:
         axes.axvline(0.0, color=style.INK, linewidth=0.8)
-        rests = [near for near in found.rests[:MOST_RESTS] if len(near.modes.poles)]
         reach = max(float(np.abs(near.modes.poles).max()) for near in rests) or 1.0
         for k, near in enumerate(rests):
             poles = near.modes.poles

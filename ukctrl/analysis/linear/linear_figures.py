@@ -54,17 +54,19 @@ def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
 
     figure = Figure(figsize=(style.WIDTH, 5.2), dpi=style.DPI, layout="constrained")
     size, phase = figure.subplots(2, 1, sharex=True)
-    for place, curve in enumerate(curves[:MOST_CURVES]):
+    curves = curves[:MOST_CURVES]
+    decibels = [20.0 * np.log10(np.maximum(np.abs(curve.values), 1e-300)) for curve in curves]
+    for place, (curve, magnitude) in enumerate(zip(curves, decibels, strict=True)):
         color, dash = _look(place)
-        magnitude = 20.0 * np.log10(np.maximum(np.abs(curve.values), 1e-300))
         angle = np.degrees(_unwrapped(curve.values))
-        size.semilogx(curve.frequencies, magnitude, dash, color=color, label=curve.name)
+        name = panels.short(curve.name)
+        size.semilogx(curve.frequencies, magnitude, dash, color=color, label=name)
         phase.semilogx(curve.frequencies, angle, dash, color=color)
         if np.isfinite(curve.crossing):
             at = float(np.interp(curve.crossing, curve.frequencies, angle))
             size.plot([curve.crossing], [0.0], "o", color=color, markersize=4)
             phase.plot([curve.crossing], [at], "o", color=color, markersize=4)
-    shown = np.concatenate([20.0 * np.log10(np.abs(c.values) + 1e-300) for c in curves])
+    shown = np.concatenate(decibels)
     inside = shown[np.isfinite(shown)]
     if inside.size:
         size.set_ylim(max(-80.0, float(inside.min()) - 5.0), min(100.0, float(inside.max()) + 5.0))
@@ -81,7 +83,7 @@ def bode(curves: Sequence[Curve], nyquist_frequency: float | None) -> Figure:
     phase.set_ylabel("phase [deg]")
     phase.set_xlabel("frequency [rad/s]")
     phase.xaxis.set_major_formatter(FuncFormatter(lambda value, _: panels.decade(value)))
-    figure.legend(loc="outside upper center", ncols=len(curves[:MOST_CURVES]))
+    figure.legend(loc="outside upper center", ncols=len(curves))
     return figure
 
 
@@ -95,7 +97,8 @@ def nyquist(curves: Sequence[Curve]) -> Figure:
     axes = figure.subplots()
     for place, curve in enumerate(curves[:MOST_CURVES]):
         color, dash = _look(place)
-        axes.plot(curve.values.real, curve.values.imag, dash, color=color, label=curve.name)
+        name = panels.short(curve.name)
+        axes.plot(curve.values.real, curve.values.imag, dash, color=color, label=name)
         axes.plot(curve.values.real, -curve.values.imag, dash, color=color, linewidth=0.6)
     axes.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=style.FAINT, linestyle="--"))
     # A disk margin alpha keeps L out of the disk through -1/gamma and -gamma.

@@ -10,6 +10,7 @@ from pydantic import Field
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.span import fitted
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec
@@ -131,7 +132,10 @@ class _SelfMotion(NullSpace):
         a = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
         if self._any:  # every acceleration is within the motors' reach
             return self._motors.input(s, s.M @ a + s.nle - s.f)
-        return dynamics.least_input(a)
+        # Of what the motors reach, the nearest in the plain sense and not in that of Gauss.
+        reached: Matrix = np.asarray(np.linalg.solve(dynamics.L.T, dynamics.reached()))
+        missing: Vector = a - dynamics.a_free
+        return dynamics.least_input(dynamics.a_free + reached @ fitted(reached, missing))
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:

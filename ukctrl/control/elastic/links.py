@@ -254,6 +254,6 @@ def _refuse_pushes_past_springs(task: Task, kind: str, links: NDArray[np.intp]) 
     if pushed.size:
         name = robot.dofs[links[pushed[0]]]
         raise InputError(
-            f"the forces on link '{name}' of robot '{robot.name}' must depend on its motor by the "
-            f'spring alone for kind = "{kind}"; another force does too.'
+            f"the forces on link '{name}' of robot '{task.robot.name}' must depend on its motor by "
+            f'the spring alone for kind = "{kind}"; another force does too.'
         )

@@ -28,7 +28,7 @@ def switches(axes: Axes, result: Result) -> None:
 
 
 def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
-    """Show the limits that the inputs come near, and name the nearest otherwise."""
+    """Show the limits that the inputs come near; the lower ones only where they come near those."""
     low, peak = panels.extent(values)[0], largest(values)
     near = [
         (k, limit)
@@ -37,12 +37,12 @@ def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
     ]
     if not near or len(limits) > panels.FULL_LEGEND:
         return
+    shown = []
     for k, limit in near:
-        color = style.PALETTE[k % len(style.PALETTE)]
-        for sign in (-1.0, 1.0):
-            if low <= sign * limit * 0.5 or sign > 0:
-                axes.axhline(sign * limit, color=color, linestyle=(0, (5, 3)), linewidth=1.0)
-    panels.fit(axes, values, [sign * limit for _, limit in near for sign in (-1.0, 1.0)])
+        for end in (-limit, limit) if low <= -0.5 * limit else (limit,):
+            axes.axhline(end, color=style.PALETTE[k], linestyle=(0, (5, 3)), linewidth=1.0)
+            shown.append(end)
+    panels.fit(axes, values, shown)
 
 
 def commands(axes: Axes, result: Result, columns: list[int]) -> None:
@@ -50,7 +50,7 @@ def commands(axes: Axes, result: Result, columns: list[int]) -> None:
     if "u_commanded" in result.samples and len(columns) <= panels.FULL_LEGEND:
         for k in columns:
             x, y = panels.thin(result.time, panels.drawable(result["u_commanded"][:, k]))
-            axes.plot(x, y, color=style.FAINT, linewidth=0.7, zorder=1)
+            axes.plot(x, y, color=style.FAINT, linewidth=0.7)
 
 
 def saturation(axes: Axes, result: Result, columns: list[int]) -> None:

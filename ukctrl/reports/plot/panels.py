@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.number_text import number
@@ -172,7 +173,7 @@ def lines(
         x, y = thin(time, scale * drawable(values[:, k]), most)
         dash = style.DASHES[place // len(style.PALETTE) % len(style.DASHES)]
         color = style.PALETTE[place % len(style.PALETTE)]
-        axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]), zorder=2)
+        axes.plot(x, y, dash, color=color, marker=marker, label=short(names[k]))
     legend(axes, room, hidden=count - len(chosen))
 
 
@@ -239,8 +240,17 @@ def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 
     axes.set_ylim(middle - 0.56 * span, middle + 0.56 * span)
 
 
-def log_scale(axes: Axes, values: Array, axis: Literal["x", "y"] = "y") -> None:
-    """Give an axis decades, down to what the curves reach without their needle-thin dips."""
+def log_scale(
+    axes: Axes, values: Array, beside: ArrayLike = (), axis: Literal["x", "y"] = "y"
+) -> None:
+    """Give an axis decades, down to what the curves reach without their needle-thin dips.
+
+    Args:
+        axes: Where.
+        values: What is drawn.
+        beside: Positive values among them that must show, such as points that stand alone.
+        axis: Which.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     positive = values[np.isfinite(values) & (values > 0.0)]
@@ -254,7 +264,8 @@ def log_scale(axes: Axes, values: Array, axis: Literal["x", "y"] = "y") -> None:
     (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
     high = float(positive.max())
     some = positive[:: 1 + positive.size // QUANTILE_POINTS]
-    low = max(float(np.quantile(some, 0.01)), high * 1e-15)
+    least = np.min(beside, initial=float(np.quantile(some, 0.01)))
+    low = max(float(least), high * 1e-15)
     limits(10.0 ** np.floor(np.log10(0.6 * low)), 10.0 ** np.ceil(np.log10(1.1 * high)))
     side = axes.yaxis if axis == "y" else axes.xaxis
     side.set_major_locator(LogLocator(numticks=7))

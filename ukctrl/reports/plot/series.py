@@ -245,7 +245,7 @@ _TITLES = {"rad": "angles", "m": "positions", "1": "orientation", "rad/s": "angu
 def _group(
     result: Result, name: str, unit: str, columns: list[int], names: Sequence[str]
 ) -> panels.Panel:
-    title = _TITLES.get(unit, "velocities" if name == "v" else "forces")
+    title = _TITLES.get(unit, "velocities" if name == "v" else "coordinates")
     symbol = f"{name} " if name in ("q", "v") else ""
     label = f"{symbol}[{unit_text(unit) or '1'}]"
     chosen = [names[i] for i in columns]

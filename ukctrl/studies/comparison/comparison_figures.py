@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -115,30 +115,22 @@ def tradeoff(comparison: Comparison) -> Figure:
         efforts = _finite([v for p in ranked for v in (p.effort, *p.effort_interval)])
         errors = _finite([v for p in ranked for v in (p.error, *p.error_interval)])
         if panels.far_apart(efforts):
-            panels.log_scale(axes, efforts, axis="x")
+            panels.log_scale(axes, efforts, beside=efforts, axis="x")
         else:
             low, high = (efforts.min(), efforts.max()) if efforts.size else (0.0, 1.0)
             span = max(float(high - low), 0.02 * abs(float(high)), 1e-12)
             axes.set_xlim(low - 0.12 * span, high + 0.12 * span)
         axes.set_ylabel(f"rms error [{unit_text(error_unit) or '1'}]")
         _decades(axes, errors)
-        corner = (axes.get_xlim()[0], axes.get_ylim()[0])
-        front = [points[name] for name in pareto_front(points)]
-        for point in front:
-            x, y = max(point.effort, corner[0]), max(point.error, corner[1])
+        front = [_place(axes, points[name]) for name in pareto_front(points)]
+        for x, y in front:
             axes.plot([x], [y], "o", color=style.MUTED, fillstyle="none", markersize=14.0)
         if len(front) > 1:
-            axes.step(
-                [p.effort for p in front],
-                [max(p.error, corner[1]) for p in front],
-                where="post",
-                color=style.FAINT,
-                linewidth=1.0,
-                zorder=1,
-            )
+            look: dict[str, Any] = {"color": style.FAINT, "linewidth": 1.0, "zorder": 1}
+            axes.step(*zip(*front, strict=True), where="post", **look)
         for key, point in zip(keys, points.values(), strict=True):
             if np.isfinite(point[:2]).all():
-                _point(axes, point, key, corner)
+                _point(axes, point, key)
 
     panel = panels.Panel("error against effort", draw, columns=2)
     x_label = f"effort [{unit_text(effort_unit)}]"
@@ -157,7 +149,8 @@ def mismatch(robustness: Robustness) -> Figure:
     courses = [np.array(every, dtype=np.float64).T for every in robustness.entries.values()]
 
     def errors(axes: Axes, room: float) -> None:
-        panels.log_scale(axes, np.concatenate([course[2:].ravel() for course in courses]))
+        every = _finite(np.concatenate([course[2:].ravel() for course in courses]).tolist())
+        panels.log_scale(axes, every, beside=every[every > 0.0])
         for key, (_, _, median, low, high) in zip(keys, courses, strict=True):
             axes.fill_between(x, low, high, color=key.color, alpha=0.14, linewidth=0.0)
             axes.plot(x, median, key.dash, color=key.color, marker=key.marker, markersize=4.0)
@@ -188,7 +181,7 @@ def tuning(tunings: Mapping[str, Tuning]) -> Figure:
 
         every = _finite(np.concatenate(list(histories.values())).tolist())
         if panels.far_apart(every):
-            panels.log_scale(axes, every)
+            panels.log_scale(axes, every, beside=every)
         else:
             panels.fit(axes, every)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -202,29 +195,27 @@ def tuning(tunings: Mapping[str, Tuning]) -> Figure:
     return panels.grid([panel], height=2.2, x_label="simulation", keys=keys)
 
 
-def _point(axes: Axes, point: Point, key: panels.Key, corner: tuple[float, float]) -> None:
+def _place(axes: Axes, point: Point) -> tuple[float, float]:
+    """Return where a controller is drawn: what lies beyond an edge of the panel, on that edge."""
+    x, y = np.clip(point.effort, *axes.get_xlim()), np.clip(point.error, *axes.get_ylim())
+    return float(x), float(y)
+
+
+def _point(axes: Axes, point: Point, key: panels.Key) -> None:
     """Draw a marker with the cross of its intervals."""
-    x, y = max(point.effort, corner[0]), max(point.error, corner[1])
+    x, y = _place(axes, point)
     (left, right), (low, high) = point.effort_interval, point.error_interval
     if not point.note and np.isfinite([left, right, low, high]).all():
-        axes.plot([left, right], [y, y], color=key.color, linewidth=1.1, zorder=2)
-        axes.plot([x, x], [max(low, corner[1]), high], color=key.color, linewidth=1.1, zorder=2)
-    face = "none" if key.hollow else key.color
-    axes.plot(
-        [x],
-        [y],
-        key.marker,
-        color=key.color,
-        markerfacecolor=face,
-        markersize=7.0,
-        zorder=3,
-        alpha=0.85,
-    )
+        axes.plot([left, right], [y, y], color=key.color, linewidth=1.1)
+        axes.plot([x, x], [max(low, axes.get_ylim()[0]), high], color=key.color, linewidth=1.1)
+    look: dict[str, Any] = {"markersize": 7.0, "zorder": 3, "alpha": 0.85}
+    fill = "none" if key.hollow else "full"
+    axes.plot([x], [y], key.marker, color=key.color, fillstyle=fill, **look)
 
 
 def _decades(axes: Axes, values: Array) -> None:
     """Give the y axis whole decades around the values, two of them at least."""
-    panels.log_scale(axes, values)
+    panels.log_scale(axes, values, beside=values[values > 0.0])
     if axes.get_yscale() == "log":
         low, high = axes.get_ylim()
         axes.set_ylim(low / (3.0 if high / low < 50.0 else 1.0), high)

@@ -155,7 +155,7 @@ class StableInversion(Inversion):
             raise InputError(
                 f"the run must begin on the motion, or at rest on the path before it; at t = "
                 f"{task.start:.4g} s '{names[worst]}' is {here[worst]:.2g} {units[worst]} off. "
-                f"Give start.q = {np.array2string(q_rest, precision=6, separator=', ')} at rest, "
+                f"Give start.q = {np.array2string(q_rest.round(6) + 0.0, separator=', ')} at rest, "
                 "or start.planned = true."
             )
         rate = side.slowest_unstable()

@@ -1,0 +1,470 @@
+"""Figures of a run: what stands in them, against runs of a few samples made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pictures import (
+    across,
+    heading,
+    legend,
+    limits,
+    line,
+    marks,
+    role,
+    shows,
+    upright,
+)
+
+from ukctrl import plot
+from ukctrl.reports.plot import marks as run_marks
+from ukctrl.reports.plot import panels
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result, Signal
+
+T = np.array([0.0, 1.0, 2.0])
+NAN = np.nan
+
+
+def run(samples, *, time=T, switches=(), signals=None, status="completed", **names):
+    """Return a run with these samples and names along the axes."""
+    return Result.build(
+        time=time,
+        samples=samples,
+        labels=Labels(**names),
+        status=status,
+        signals=signals,
+        provenance={"switches": list(switches)},
+    )
+
+
+def said(figure):
+    """Return the heading, the label of the values and the scale of every panel."""
+    return [(heading(axes), axes.get_ylabel(), axes.get_yscale()) for axes in figure.axes]
+
+
+def wide(figure):
+    """Return which panels take both columns."""
+    return [bool(axes.get_position().width > 0.8) for axes in figure.axes]
+
+
+def around(low, high):
+    """Return the limits of a panel that holds these."""
+    middle, span = 0.5 * (low + high), 0.56 * (high - low)
+    return middle - span, middle + span
+
+
+# Motion
+
+
+JOINTS = {
+    "coordinates": ("a", "b", "turn", "c"),
+    "coordinate_units": ("rad", "m", "1", "rad"),
+    "dofs": ("va", "vb", "vc"),
+    "dof_units": ("rad/s", "m/s", "rad/s"),
+}
+Q = np.array([[0.0, 1.0, 0.5, 4.0], [1.0, 2.0, 0.6, 3.0], [2.0, 4.0, 0.7, 2.0]])
+V = np.array([[1.0, 0.1, -1.0], [2.0, 0.2, -2.0], [3.0, 0.3, -3.0]])
+
+
+def test_configuration_stands_beside_the_velocity_of_the_same_unit_and_what_has_none_alone():
+    figure = plot.motion(run({"q": Q, "v": V}, switches=[0.5], **JOINTS))
+    assert said(figure) == [
+        ("angles", "q [rad]", "linear"),
+        ("angular velocities", "v [rad/s]", "linear"),
+        ("positions", "q [m]", "linear"),
+        ("velocities", "v [m/s]", "linear"),
+        ("orientation", "q [1]", "linear"),
+    ]
+    assert wide(figure) == [False] * 4 + [True]
+    switch = upright(0.5, "muted", "--")
+    angles, rates, positions, velocities, orientation = figure.axes
+    shows(angles, switch, line(T, Q[:, 0], 0, "-", "a"), line(T, Q[:, 3], 1, "-", "c"))
+    shows(rates, switch, line(T, V[:, 0], 0, "-", "va"), line(T, V[:, 2], 1, "-", "vc"))
+    shows(positions, switch, line(T, Q[:, 1], 0, "-", "b"))
+    shows(velocities, switch, line(T, V[:, 1], 0, "-", "vb"))
+    shows(orientation, switch, line(T, Q[:, 2], 0, "-", "turn"))
+    assert legend(angles) == [("a", 0, "-"), ("c", 1, "-")]
+    assert all(axes.get_xlabel() == "time [s]" for axes in figure.axes)
+    limits(angles, x=(0.0, 2.0), y=around(0.0, 4.0))
+    limits(velocities, y=around(0.1, 0.3))
+
+
+def test_velocities_of_another_unit_and_coordinates_of_any_have_panels_of_their_own():
+    names = {
+        "coordinates": ("charge",),
+        "coordinate_units": ("C",),
+        "dofs": ("w",),
+        "dof_units": ("rad/s",),
+    }
+    figure = plot.motion(run({"q": Q[:, :1], "v": V[:, :1]}, **names))
+    assert said(figure) == [
+        ("coordinates", "q [C]", "linear"),
+        ("angular velocities", "v [rad/s]", "linear"),
+    ]
+    assert wide(figure) == [False, False]
+    shows(figure.axes[0], line(T, Q[:, 0], 0, "-", "charge"))
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(run_marks.MOST_SWITCHES, True), (13, False)])
+def test_switches_are_drawn_while_they_can_be_told_apart(count, drawn):
+    moments = np.linspace(0.1, 1.9, count)
+    figure = plot.motion(run({"q": Q, "v": V}, switches=moments, **JOINTS))
+    found = [mark.where[0][0] for mark in marks(figure.axes[0]) if mark.kind == "upright"]
+    np.testing.assert_array_equal(found, moments if drawn else [])
+
+
+# Inputs
+
+
+MOTORS = {
+    "actuators": ("u1", "u2", "u3"),
+    "actuator_units": ("N m", "N m", "N"),
+    "effort_limit": (2.0, np.inf, 10.0),
+}
+U = np.array([[1.0, -0.5, 1.0], [2.0, 0.0, 1.0], [1.0, 0.5, 1.0]])
+
+
+def test_inputs_show_commands_limits_switches_and_the_time_at_a_limit():
+    commanded = U + np.array([[0.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 0.0, 0.5]])
+    made = run({"u": U, "u_commanded": commanded}, switches=[0.25], **MOTORS)
+    torques, forces = plot.inputs(made).axes
+    switch, shade, *rest = marks(torques)
+    assert switch == upright(0.25, "muted", "--")._replace(where=switch.where)
+    assert (shade.kind, shade.color, shade.look) == ("upright", "alert", "filled")
+    assert {*shade.where[0]} <= {0.5, 1.0, 1.5}
+    assert {*shade.where[1]} == {0.0, 1.0}
+    wanted = [
+        line(T, [1.0, 3.0, 1.0], "faint"),
+        line(T, U[:, 1], "faint"),
+        line(T, U[:, 0], 0, "-", "u1"),
+        line(T, U[:, 1], 1, "-", "u2"),
+        across(2.0, 0, "--"),
+    ]
+    assert [each._replace(where=()) for each in rest] == [
+        each._replace(where=()) for each in wanted
+    ]
+    for mark, other in zip(rest, wanted, strict=True):
+        np.testing.assert_array_equal(mark.where, other.where)
+    shows(
+        forces,
+        upright(0.25, "muted", "--"),
+        line(T, [1.5] * 3, "faint"),
+        line(T, [1.0] * 3, 0, "-", "u3"),
+    )
+    assert said(plot.inputs(made)) == [
+        ("torques", "u [N·m]", "linear"),
+        ("forces", "u [N]", "linear"),
+    ]
+    assert legend(torques) == [("u1", 0, "-"), ("u2", 1, "-")]
+    limits(torques, x=(0.0, 2.0), y=around(-0.5, 2.0))
+    assert wide(plot.inputs(made)) == [False, False]
+
+
+def test_of_an_odd_number_of_units_the_first_takes_both_columns():
+    units = dict(MOTORS, actuator_units=("N m", "V", "N"))
+    figure = plot.inputs(run({"u": U}, **units))
+    assert wide(figure) == [True, False, False]
+    assert [said_of[0] for said_of in said(figure)] == ["torques", "inputs", "forces"]
+
+
+@pytest.mark.parametrize(
+    ("u", "limit", "drawn", "ends"),
+    [
+        ([1.0, -1.0, 1.0], [1.6], [-1.6, 1.6], (-1.6, 1.6)),
+        ([1.0, -1.0, 1.0], [1.7], [], (-1.0, 1.0)),
+        ([1.0, 0.0, 0.5], [1.5], [1.5], (0.0, 1.5)),
+        ([-1.0, -0.9, -1.0], [1.0], [-1.0, 1.0], (-1.0, 1.0)),
+        ([1.0, 0.0, 0.5], [0.0], [], (0.0, 1.0)),
+        ([1.0, 0.0, 0.5], [np.inf], [], (0.0, 1.0)),
+        ([1.0, 0.0, NAN], [1.0], [1.0], (0.0, 1.0)),
+        ([[0.3] * 9] * 3, [0.3] * 9, [], (0.2997, 0.3003)),
+        ([[0.3] * 8] * 3, [0.3] * 8, [0.3] * 8, (0.2997, 0.3003)),
+    ],
+)
+def test_limits_that_inputs_come_near_are_drawn_and_seen(motors, u, limit, drawn, ends):
+    (axes,) = plot.inputs(motors(T, u, limits=limit)).axes
+    found = [mark for mark in marks(axes) if mark.kind == "across"]
+    assert [mark.where[1][0] for mark in found] == drawn
+    assert [mark.color for mark in found] == [k % 8 for k in range(len(drawn))] or len(limit) == 1
+    limits(axes, y=around(*ends))
+
+
+def test_a_command_is_not_drawn_among_many_inputs_nor_a_shade_where_none_is_at_a_limit(motors):
+    many = np.ones((3, 9))
+    made = run(
+        {"u": many, "u_commanded": 2.0 * many},
+        actuators=[f"u{k}" for k in range(9)],
+        actuator_units=["N"] * 9,
+    )
+    (axes,) = plot.inputs(made).axes
+    assert len(axes.lines) == 9
+    assert not axes.collections
+    (axes,) = plot.inputs(motors(T, [2.0, 0.0, 0.0], limits=[2.0])).axes
+    assert len(axes.collections) == 1
+
+
+@pytest.mark.parametrize("place", [0, 7777, 12_000])
+def test_a_shade_of_one_sample_among_many_is_where_that_sample_is(motors, place):
+    time = np.linspace(0.0, 1.0, 12_001)
+    u = np.where(np.arange(12_001) == place, 1.0, 0.5)
+    (axes,) = plot.inputs(motors(time, u, limits=[1.0])).axes
+    (shade,) = [mark for mark in marks(axes) if mark.look == "filled"]
+    left, right = min(shade.where[0]), max(shade.where[0])
+    beside = 1.0001 / panels.MOST_POINTS
+    assert left - beside <= time[place] <= right + beside
+    assert right - left <= 2.0 * beside
+
+
+def test_a_long_shade_has_as_many_points_as_a_curve(motors):
+    time = np.linspace(0.0, 1.0, 12_001)
+    (axes,) = plot.inputs(motors(time, np.ones(12_001), limits=[1.0])).axes
+    (path,) = axes.collections[0].get_paths()
+    assert len(path.vertices) < 5 * panels.MOST_POINTS
+
+
+# Errors
+
+
+def test_errors_have_norms_by_block_on_decades_and_rows_in_a_readable_unit(rows):
+    phi = np.array([[3e-3, 4e-3, 0.1], [0.0, 0.0, 0.2], [6e-4, 8e-4, 0.4]])
+    made = rows(T, phi, beta=10.0 * phi, blocks=["tool", "tool", "tilt"], units=["m", "m", "rad"])
+    figure = plot.errors(made)
+    assert said(figure) == [
+        ("|φ| at position level", "error [m, rad]", "log"),
+        ("|β| at velocity level", "error [m/s, rad/s]", "log"),
+        ("error of each row", "φ [mm]", "linear"),
+        ("error of each row", "φ [rad]", "linear"),
+    ]
+    assert wide(figure) == [False] * 4
+    norms, rates, metres, radians = figure.axes
+    tool = np.array([5e-3, 1e-300, 1e-3])
+    shows(norms, line(T, tool, 0, "-", "tool"), line(T, phi[:, 2], 1, "-", "tilt"))
+    shows(
+        rates,
+        line(T, np.maximum(10.0 * tool, 1e-300), 0, "-", "tool"),
+        line(T, 10.0 * phi[:, 2], 1, "-", "tilt"),
+    )
+    shows(
+        metres,
+        line(T, 1e3 * phi[:, 0], 0, "-", "row0"),
+        line(T, 1e3 * phi[:, 1], 1, "-", "row1"),
+    )
+    shows(radians, line(T, phi[:, 2], 0, "-", "row2"))
+    assert legend(norms) == [("tool", 0, "-"), ("tilt", 1, "-")]
+    limits(norms, y=(1e-4, 1.0))
+    limits(metres, x=(0.0, 2.0), y=around(0.0, 4.0))
+    limits(radians, y=around(0.1, 0.4))
+
+
+def test_rows_without_positions_show_their_velocities(rows):
+    made = rows(T, np.full((3, 1), NAN), beta=np.array([[2e-5], [1e-5], [1e-5]]), units=["rad"])
+    figure = plot.errors(made)
+    assert said(figure) == [
+        ("|β| at velocity level", "error [rad/s]", "log"),
+        ("error of each row", "β [µrad/s]", "linear"),
+    ]
+    assert wide(figure) == [True, True]
+    shows(figure.axes[1], line(T, [20.0, 10.0, 10.0], 0, "-", "row0"))
+
+
+def test_rows_that_hold_velocities_alone_have_no_norm_of_positions(rows):
+    phi = np.column_stack([[1.0, 2.0, 3.0], [NAN] * 3])
+    made = rows(T, phi, beta=np.ones((3, 2)), blocks=["a", "b"], units=["", ""])
+    norms, rates, each = plot.errors(made).axes
+    assert [entry[0] for entry in legend(norms)] == ["a"]
+    assert [entry[0] for entry in legend(rates)] == ["a", "b"]
+    shows(each, line(T, [1.0, 2.0, 3.0], 0, "-", "row0"))
+    assert [axes.get_ylabel() for axes in (norms, rates, each)] == [
+        "error [1]",
+        "error [1/s]",
+        "φ [1]",
+    ]
+
+
+# Energy
+
+
+@pytest.mark.parametrize(
+    ("given", "fed", "label"),
+    [
+        ({"supplied_energy": [0.0, 2.0, 3.999]}, [5.0, 7.0, 8.999], "imbalance [mJ]"),
+        ({"power": [2.0, 2.0, 2.0]}, [5.0, 7.0, 9.0], "imbalance [J]"),
+        ({}, None, None),
+    ],
+)
+def test_energy_stands_beside_what_was_fed_in(given, fed, label):
+    total = np.array([5.0, 7.0, 9.0])
+    figure = plot.energy(run({"energy": total, **given}))
+    balance, *rest = figure.axes
+    entries = [("E(t)", 5, "-"), ("E(0) + energy fed in", "ink", "--")]
+    wanted = [line(T, total, 5, "-", "E(t)")]
+    if fed is not None:
+        wanted.append(line(T, fed, "ink", "--", "E(0) + energy fed in"))
+    shows(balance, *wanted)
+    assert legend(balance) == entries[: len(wanted)]
+    assert said(figure)[0] == ("energy", "energy [J]", "linear")
+    assert wide(figure) == ([False, False] if rest else [True])
+    limits(balance, y=around(5.0, 9.0))
+    assert [words[1:2] for words in said(figure)[1:]] == ([(label,)] if label else [])
+    for axes in rest:
+        assert heading(axes) == "unaccounted energy"
+        (curve,) = marks(axes)
+        factor = 1e3 if label == "imbalance [mJ]" else 1.0
+        np.testing.assert_allclose(curve.where[1], factor * (total - fed), atol=1e-9)
+        assert legend(axes) == []
+
+
+# Passive rows, grip, signals, measurements
+
+
+PASSIVE = {
+    "passive_rows": ("loop.x", "loop.y", "hinge"),
+    "passive_row_units": ("m", "m", "rad"),
+    "dofs": ("a", "b"),
+    "dof_units": ("rad/s", "m/s"),
+}
+DRIFT = {
+    "passive_phi": np.array([[3e-9, 4e-9, 0.0]] * 3),
+    "passive_beta": np.array([[0.0, 0.0, 1e-9]] * 3),
+}
+
+
+def test_passive_rows_show_their_drift_and_their_force_by_unit():
+    force = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
+    figure = plot.passive(run({**DRIFT, "passive_force": force}, **PASSIVE))
+    assert said(figure) == [
+        ("passive drift at position level", "|φ| [m, rad]", "log"),
+        ("passive drift at velocity level", "|β| [m/s, rad/s]", "log"),
+        ("force of the passive rows", "[N·m]", "linear"),
+        ("force of the passive rows", "[N]", "linear"),
+    ]
+    drift, rate, moments, forces = figure.axes
+    shows(drift, line(T, [5e-9] * 3, 0))
+    shows(rate, line(T, [1e-9] * 3, 0))
+    shows(moments, line(T, force[:, 0], 0, "-", "a"))
+    shows(forces, line(T, force[:, 1], 0, "-", "b"))
+    assert len(plot.passive(run({**DRIFT, "passive_force": 0.0 * force}, **PASSIVE)).axes) == 2
+
+
+def test_reactions_are_lengths_by_constraint_and_unit():
+    reaction = np.array([[3.0, 4.0, -2.0], [0.0, 1.0, 2.0], [6.0, 8.0, 1.0]])
+    phi = np.full((3, 3), NAN)  # rows that hold velocities alone do not drift
+    made = run({**DRIFT, "passive_phi": phi, "reaction": reaction}, **PASSIVE)
+    figure = plot.passive(made)
+    assert said(figure) == [
+        ("passive drift at velocity level", "|β| [m/s, rad/s]", "log"),
+        ("reactions", "|λ| [N]", "linear"),
+        ("reactions", "|λ| [N·m]", "linear"),
+    ]
+    assert wide(figure) == [False, True, True]
+    _, forces, moments = figure.axes
+    shows(forces, line(T, [5.0, 1.0, 10.0], 0, "-", "loop"))
+    shows(moments, line(T, [2.0, 2.0, 1.0], 0, "-", "hinge"))
+
+
+def test_grip_shows_the_rank_in_steps_and_the_rest_on_decades(rows):
+    parts = {"rank": [2.0, 1.0, 2.0], "sigma_min": [0.5, NAN, 0.5], "reach": [0.0, 0.1, 0.0]}
+    figure = plot.grip(rows(T, np.ones((3, 2)), **parts))
+    rank, sigma, reach = figure.axes
+    assert said(figure) == [
+        ("rank of H", "rank", "linear"),
+        ("smallest singular value of H", sigma.get_ylabel(), "log"),
+        ("demand out of reach", "[m/s²]", "log"),
+    ]
+    assert sigma.get_ylabel().startswith("[(m/s²)/(")
+    shows(rank, line(T, parts["rank"], 0, "- step"))
+    shows(sigma, line(T, [0.5, 1e-300, 0.5], 0))
+    shows(reach, line(T, [1e-300, 0.1, 1e-300], 0))
+    limits(rank, y=(-0.3, 2.3))
+    assert all(float(place).is_integer() for place in rank.get_yticks())
+    few = plot.grip(rows(T, np.ones((3, 2)), reach=[NAN] * 3, sigma_min=[0.5] * 3))
+    assert [heading(axes) for axes in few.axes] == ["smallest singular value of H"]
+
+
+def test_signals_have_panels_of_their_own_and_an_error_stands_with_its_bound():
+    signals = {
+        "hat": Signal(values=np.array([1.0, 2.0, 3.0]), units="1/s^2", long_name="adapted"),
+        "pair": Signal(values=U[:, :2], units="1", components=("x", "y")),
+        "arm_error": Signal(values=np.array([0.1, 0.2, 0.1]), units="rad", long_name="arm"),
+        "arm_bound": Signal(values=np.array([0.3, 0.3, 0.3]), units="rad", long_name="most"),
+        "lone_bound": Signal(values=np.array([1.0, 1.0, 1.0]), units="rad"),
+        "none": Signal(values=np.full(3, NAN), units="rad"),
+    }
+    figure = plot.signals(run({}, signals=signals, switches=[0.5]))
+    assert [words[:2] for words in said(figure)] == [
+        ("adapted", "hat [1/s²]"),
+        ("pair", "pair"),
+        ("arm", "arm_error [rad]"),
+        ("lone_bound", "lone_bound [rad]"),
+    ]
+    switch = upright(0.5, "muted", "--")
+    hat, pair, arm, lone = figure.axes
+    shows(hat, switch, line(T, [1.0, 2.0, 3.0], 0))
+    shows(pair, switch, line(T, U[:, 0], 0, "-", "x"), line(T, U[:, 1], 1, "-", "y"))
+    shows(
+        arm, switch, line(T, [0.1, 0.2, 0.1], 0, "-", "error"), line(T, [0.3] * 3, 1, "-", "bound")
+    )
+    shows(lone, switch, line(T, [1.0] * 3, 0))
+    assert legend(arm) == [("error", 0, "-"), ("bound", 1, "-")]
+
+
+def test_a_measurement_is_drawn_by_how_much_it_is_off_without_the_end_of_the_run():
+    off = np.array([[1e-3, 0.5, 0.0, 2e-3], [2e-3, 1.0, 0.25, 0.0], [9.0, 9.0, 9.0, 9.0]])
+    samples = {"q": Q, "v": V, "q_measured": Q + off, "v_measured": V + 0.5}
+    figure = plot.measured(run(samples, **JOINTS))
+    assert [words[:2] for words in said(figure)] == [
+        ("measurement error", "q measured - true [mrad]"),
+        ("measurement error", "q measured - true [m]"),
+        ("measurement error", "q measured - true [1]"),
+        ("measurement error", "v measured - true [rad/s]"),
+        ("measurement error", "v measured - true [m/s]"),
+    ]
+    angles, positions, *_ = figure.axes
+    shows(angles, line(T[:2], [1.0, 2.0], 0, "-", "a"), line(T[:2], [2.0, 0.0], 1, "-", "c"))
+    shows(positions, line(T[:2], [0.5, 1.0], 0, "-", "b"))
+    limits(positions, x=(0.0, 1.0))
+    alone = run({name: array[:1] for name, array in samples.items()}, time=T[:1], **JOINTS)
+    shows(plot.measured(alone).axes[1], line([0.0], [0.5], 0, "o", "b"))
+
+
+# What has something to show
+
+
+@pytest.mark.parametrize(
+    ("samples", "shown"),
+    [
+        ({"rank": [2.0, 2.0, 2.0]}, False),
+        ({"rank": [2.0, 1.0, 2.0]}, True),
+        ({"rank": [NAN] * 3}, False),
+        ({"reach": [0.0, 1e-7, 0.0]}, False),
+        ({"reach": [0.0, 1e-5, NAN]}, True),
+        ({"sigma_min": [1.0, 0.9, 1.0]}, False),
+        ({"sigma_min": [1.0, 5e-4, NAN]}, True),
+        ({"sigma_min": [1e-6, 1e-6, 1e-6]}, False),
+    ],
+)
+def test_grip_is_worth_a_figure_where_it_is_lost_or_nearly(rows, samples, shown):
+    found = plot.available(rows(T, np.ones((3, 2)), **samples))
+    assert ("grip" in found) == shown
+
+
+@pytest.mark.parametrize(
+    ("samples", "names", "figures"),
+    [
+        ({"q": Q, "v": V}, JOINTS, ("motion",)),
+        ({"q": Q, "v": V, "q_measured": Q, "v_measured": V}, JOINTS, ("motion", "measured")),
+        ({"u": U}, MOTORS, ("inputs",)),
+        ({"u": 0.0 * U}, MOTORS, ()),
+        ({"energy": T}, {}, ("energy",)),
+        ({**DRIFT, "passive_phi": np.full((3, 3), NAN)}, PASSIVE, ("passive",)),
+        ({**DRIFT, "passive_beta": np.full((3, 3), NAN)}, PASSIVE, ("passive",)),
+        ({"frame_position": Q[:, None, :3]}, {"frames": ["tool"]}, ("path",)),
+    ],
+)
+def test_a_figure_is_there_for_what_was_recorded(samples, names, figures):
+    assert plot.available(run(samples, **names)) == figures
+
+
+def test_colours_of_curves_are_told_apart():
+    assert sorted(map(role, plot.style.PALETTE)) == list(range(8))

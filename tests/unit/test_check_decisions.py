@@ -1,0 +1,584 @@
+"""What `check` decides at the start and along the motion, each on both sides of its border."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ukctrl import Robot, Scenario
+from ukctrl.analysis.check import at_start
+from ukctrl.analysis.check.causes import _together, by_cause, causes
+from ukctrl.analysis.check.control_period import (
+    held_matrix,
+    held_poles,
+    longest_period,
+    sampling,
+)
+from ukctrl.analysis.check.findings import Judgement
+from ukctrl.analysis.check.inverse_kinematics import blamed, clash, walk
+from ukctrl.analysis.check.ranks_along import _rank, ranks_along
+from ukctrl.analysis.check.task_motion import Motion, motion_of
+from ukctrl.control import Baumgarte, LeastNorm, Pid, Servo
+from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
+from ukctrl.mechanics.reference import Constant
+from ukctrl.mechanics.relative_degree import RelativeDegree
+from ukctrl.robot import JointMotor, Lagrangian, Options
+from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.scenario import StartState, Timing
+from ukctrl.uk import RankReport
+
+pytestmark = pytest.mark.portable
+
+
+def masses(count, *, motors=(), k=0.0):
+    """Return masses of 1 kg on a line, each tied to the next, with motors at some of them."""
+    names = [f"x{i}" for i in range(1, count + 1)]
+    pulls = [f"k/2*({b} - {a})**2" for a, b in itertools.pairwise(names)]
+    return Robot.build(
+        Lagrangian(
+            coordinates=dict.fromkeys(names, "m"),
+            kinetic=" + ".join(f"v.{name}**2/2" for name in names),
+            potential=" + ".join(pulls) or "0*x1",
+            parameters={"k": k},
+        ),
+        Options(actuator=[JointMotor(name=f"F{i}", joint=f"x{i}") for i in motors]),
+    )
+
+
+def scenario_of(robot, *phi, feedback=None, start=None, duration=1.0, **timing):
+    return Scenario(
+        title="test",
+        robot=robot,
+        servo=tuple(Expression(name=f"r{k}", phi=text, unit="m") for k, text in enumerate(phi)),
+        start=StartState(q=start or {}),
+        controller=Servo(
+            feedback=feedback or Baumgarte(alpha=3.0, beta=2.0), allocation=LeastNorm()
+        ),
+        timing=Timing(duration=duration, **timing),
+    )
+
+
+# The control period
+
+
+def error(*gains, row="r", integral=False):
+    return ErrorPolynomial(row=row, gains=gains, integral=integral)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [(1000.01, 10.0), (20.0, 100.0), (2.0, 100.0), (0.5, 40.0)]
+)
+def test_the_longest_period_is_that_of_the_closed_form(alpha, beta):
+    """h < min(2/alpha, 2 alpha/beta), for poles at 1000 and 0.01 1/s as for a pair."""
+    wanted = min(2.0 / alpha, 2.0 * alpha / beta)
+    assert longest_period(error(beta, alpha)) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_rate_is_kept_up_to_a_period_of_the_closed_form():
+    """A single integrator under u = -k y: z = 1 - k h; its rate is a half where
+    |1 - k h| = exp(-k h/2), past the fold at k h = 1.
+    """
+    from scipy.optimize import brentq
+
+    kh = brentq(lambda x: (x - 1.0) - np.exp(-0.5 * x), 1.0, 2.0)
+    assert longest_period(error(4.0), 0.0, 2.0) == pytest.approx(kh / 4.0, rel=1e-6)
+
+
+def test_what_never_decays_has_no_period_and_what_is_slow_the_longest_looked_for():
+    assert longest_period(error(-1.0)) == 0.0
+    assert longest_period(error(0.0, 4.0)) == 0.0
+    assert longest_period(error(1e-5)) == 1e3
+
+
+def test_the_held_error_of_one_and_two_integrators():
+    """y1 = y0 + h w, and (y, y') by h: [[1 - b h^2/2, h - a h^2/2], [-b h, 1 - a h]]."""
+    h, a, b = 0.2, 3.0, 5.0
+    np.testing.assert_allclose(held_matrix(error(4.0), h), [[1.0 - 4.0 * h]])
+    wanted = [[1.0 - b * h * h / 2.0, h - a * h * h / 2.0], [-b * h, 1.0 - a * h]]
+    np.testing.assert_allclose(held_matrix(error(b, a), h), wanted, atol=1e-14)
+    # An integral that the law advances: s1 = s0 + h y0, and w = -c s - b y.
+    c = 0.7
+    wanted = [[1.0, h], [-c * h, 1.0 - b * h]]
+    np.testing.assert_allclose(held_matrix(error(c, b, integral=True), h), wanted, atol=1e-14)
+    # Late by a whole period: y1 = y0 + h w0, with w0 what was asked for a period ago.
+    poles = np.exp(np.array(held_poles(error(2.0), h, 1.0)) * h)
+    np.testing.assert_allclose(sorted(poles), sorted(np.roots([1.0, -1.0, 2.0 * h])), atol=1e-12)
+
+
+def test_poles_of_the_held_error_come_the_slowest_first():
+    poles = held_poles(error(8.0, 6.0), 0.01)
+    assert [round(pole.real) for pole in poles] == [-2, -4]
+    first, second = held_poles(error(100.0, 2.0), 0.01)
+    assert first.imag < 0.0 < second.imag
+
+
+def test_the_row_that_bears_the_shortest_period_is_named():
+    """Rows of alpha 3, beta 2 and alpha 30, beta 20: 2/30 s; the first of several alike."""
+    gains = {"alpha": (3.0, 30.0, 30.0), "beta": (2.0, 20.0, 20.0)}
+    rows, start = ("x1", "x2 - 0.1", "x3"), {"x2": 0.1}
+    robot = masses(3, motors=(1, 2, 3))
+    loop = Loop(scenario_of(robot, *rows, feedback=Baumgarte(**gains), start=start, control=0.01))
+    found = sampling(loop)
+    assert (found.row, found.period, found.delay) == ("r1", 0.01, 0.0)
+    assert found.longest == pytest.approx(2.0 / 30.0, rel=1e-6)
+    slow = (30.0 - np.sqrt(900.0 - 80.0)) / 2.0
+    np.testing.assert_allclose(found.poles, [-slow, slow - 30.0])
+    assert found.decay == pytest.approx(slow)
+    np.testing.assert_allclose(found.sampled, held_poles(error(20.0, 30.0), 0.01))
+    assert found.sampled_decay == pytest.approx(-found.sampled[0].real)
+    assert found.recommended == pytest.approx(longest_period(error(20.0, 30.0), 0.0, 0.8 * slow))
+
+
+def test_continuous_control_has_a_longest_period_and_no_held_poles():
+    found = sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1")))
+    assert (found.period, found.sampled, found.sampled_decay) == (None, (), None)
+    assert found.longest == pytest.approx(2.0 / 3.0, rel=1e-6)
+
+
+def test_rows_without_feedback_have_no_period():
+    still = Baumgarte(alpha=0.0, beta=0.0)
+    assert sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=still))) is None
+    some = Baumgarte(alpha=(0.0, 4.0), beta=(0.0, 3.0))
+    loop = Loop(scenario_of(masses(2, motors=(1, 2)), "x1", "x2", feedback=some))
+    assert sampling(loop).row == "r1"
+    pid = Pid(kp=3.0, kd=3.0, ki=1.0)
+    assert len(sampling(Loop(scenario_of(masses(1, motors=(1,)), "x1", feedback=pid))).poles) == 3
+
+
+# At the start
+
+
+def report(rank, dependent=()):
+    return RankReport(rank, (), dependent, 1.0, 0.0)
+
+
+def degree(name, value, at_least=2, note=""):
+    return RelativeDegree(name=name, value=value, at_least=at_least, note=note)
+
+
+def test_rows_that_no_motor_accelerates_are_told_together_and_the_way_out_once():
+    degrees = (
+        degree("a", 4), degree("b", 2), degree("c", 4), degree("d", None, 3), degree("e", 6),
+        degree("f", 4),
+    )  # fmt: skip
+    problems, counted, notes = at_start.ranks(
+        report(5, ("f",)), report(3), degrees, None, " Do this."
+    )
+    assert problems == [
+        "no motor accelerates rows 'a', 'c': their relative degree is 4. Do this.",
+        "no motor accelerates row 'd': its relative degree is at least 3.",
+        "no motor accelerates row 'e': its relative degree is 6.",
+    ]
+    assert counted == [
+        "the motors hold 3 of 5 independent servo rows at the start: the rest has a higher "
+        "relative degree, or is beyond the actuation."
+    ]
+    assert notes == ["servo rows 'f' depend on the others; they are kept if consistent."]
+
+
+def test_rows_that_motors_hold_are_no_problem():
+    degrees = (degree("a", 1), degree("b", 2))
+    assert at_start.ranks(report(2), report(2), degrees, None, "") == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("extended", "orders", "internal", "expected"),
+    [
+        (True, (4, 2), 0, (["Together. Instead."], [], [])),
+        (True, None, 0, (["no motor accelerates row 'a': its relative degree is 4. Instead."],
+                         [], [])),
+        (False, (4, 2), 3, (["no motor accelerates row 'a': its relative degree is 4. Instead."],
+                            [], ["Together."])),
+    ],
+)  # fmt: skip
+def test_rows_that_motors_hold_together_after_more_derivatives(
+    extended, orders, internal, expected
+):
+    whole = SimpleNamespace(
+        extended=extended, orders=orders, internal=internal, sentence="Together."
+    )
+    given = at_start.ranks(report(1), report(1), (degree("a", 4),), whole, " Instead.")
+    assert given == expected
+
+
+@pytest.mark.parametrize(
+    ("driven", "motors", "word"),
+    [(1, 2, "under"), (2, 2, "fully"), (2, 3, "redundantly"), (1, 1, "under")],
+)
+def test_how_motors_drive_two_freedoms(driven, motors, word):
+    dynamics = SimpleNamespace(
+        reached=lambda: np.zeros((3, driven)), robot=SimpleNamespace(nu=motors)
+    )
+    assert at_start.actuation(dynamics, 2) == word
+
+
+def test_inputs_beyond_their_limits_are_told_with_both_numbers():
+    bounds = (np.array([-1.0, -2.0, -3.0, -1.0]), np.array([1.0, 2.0, 3.0, 1.0]))
+    seen = []
+    robot = SimpleNamespace(
+        actuators=("a", "b", "c", "d"), input_bounds=lambda rate: (seen.append(rate), bounds)[1]
+    )
+    snapshot = SimpleNamespace(v=np.array([1.0, 2.0]), B=np.array([[1.0], [0.5]]))
+    truth = SimpleNamespace(robot=robot, snapshot=snapshot)
+    said = at_start.beyond_limits({"a": 1.0, "b": 2.5, "c": -3.25}, truth)
+    assert said == {
+        "b": "input 'b' starts at 2.5, above its limit 2.",
+        "c": "input 'c' starts at -3.25, below its limit -3.",
+    }
+    np.testing.assert_array_equal(seen, [[2.0]])
+
+
+def row(name, phi, beta, unit="m"):
+    return SimpleNamespace(name=name, phi=phi, beta=beta, unit=unit)
+
+
+OFF = "Feedback must bring it back, or set start.solve = true."
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([row("a", 0.9e-6, -0.9e-6)], []),
+        ([row("a", 2e-6, 0.0), row("b", 0.0, 0.0)],
+         ["the start is off the constraints, most on row 'a': phi = 2e-06 m, beta = 0 m/s. "
+          f"{OFF}"]),
+        ([row("a", 0.1, 0.0), row("b", 0.0, -0.2, "rad"), row("c", 0.2, 0.0)],
+         ["the start is off the constraints, most on row 'b': phi = 0 rad, beta = -0.2 rad/s. "
+          f"{OFF}"]),
+        ([row("a", np.nan, 0.5), row("b", np.nan, 0.0)],
+         [f"the start is off the constraints, most on row 'a': beta = 0.5 m/s. {OFF}"]),
+    ],
+)  # fmt: skip
+def test_a_start_off_the_rows_is_told_by_its_worst(rows, said):
+    assert at_start.consistency(tuple(rows)) == said
+
+
+def test_closures_that_the_start_breaks_are_told_by_their_worst_row():
+    monitor = SimpleNamespace(max_passive_phi=0.01, max_passive_beta=0.1)
+    how = "Correct it, or set start.solve = true."
+
+    def said(phi, beta):
+        rows = SimpleNamespace(phi=np.array(phi), beta=np.array(beta))
+        return at_start.broken_closures(SimpleNamespace(rows=rows, names=("a", "b")), monitor)
+
+    assert said([0.006, np.nan], [0.06, -0.06]) == []
+    first, second = said([0.005, -0.02], [0.3, 0.1])
+    most = "the start breaks the passive constraints, most row"
+    assert first == f"{most} 'b': phi = -0.02. {how}"
+    assert second == f"{most} 'a': beta = 0.3. {how}"
+
+
+def test_passive_rows_that_share_a_load_are_told():
+    assert at_start.shared(()) == []
+    [said] = at_start.shared(("a", "b"))
+    assert said.startswith("passive rows 'a', 'b' share their load in a way that no motion tells")
+
+
+def test_which_rows_integrate():
+    stack = SimpleNamespace(names=("a", "b", "c", "d"), holonomic=(True, False, False, False))
+    assert at_start.integrable(stack, None) == [True, None, None, None]
+    kinds = {"a": "nonholonomic", "b": "holonomic", "c": "nonholonomic"}
+    found = SimpleNamespace(rows=[SimpleNamespace(name=n, kind=k) for n, k in kinds.items()])
+    assert at_start.integrable(stack, found) == [True, True, False, None]
+
+
+def falling(*motors, allocation=None, weight="0*x", phi="x", potential="g*y"):
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"},
+            kinetic="v.x**2/2 + v.y**2/2",
+            potential=potential,
+            parameters={"g": 9.81},
+        ),
+        Options(actuator=[JointMotor(name=f"F{name}", joint=name) for name in motors]),
+    )
+    loop = Loop(scenario_of(robot, phi))
+    if allocation is not None:
+        given = {"controller": Servo(feedback=Baumgarte(alpha=3.0, beta=2.0),
+                                     allocation=allocation)}  # fmt: skip
+        loop = Loop(loop.scenario.replace(given))
+    return at_start.falling(loop, np.zeros(2))
+
+
+def test_a_freedom_that_gravity_moves_though_a_motor_could_hold_it():
+    """The law holds x alone, and the motor of y rests."""
+    [said] = falling("x", "y")
+    assert said == (
+        "1 of 2 freedoms are held; the other 1 moves freely under gravity: give "
+        'allocation.null_space, e.g. { kind = "damping", gain = 1.0 }, or more rows.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("motors", "given"),
+    [
+        ("x", {}),  # no motor could hold it
+        ("xy", {"potential": "g*x"}),  # gravity pulls along the row
+        ("xy", {"phi": "x + y"}),  # gravity pulls along what is free, and is asked below
+        ("xy", {"potential": "0*g*y"}),
+    ],
+)
+def test_where_nothing_falls_that_could_be_held(motors, given):
+    found = falling(*motors, **given)
+    assert bool(found) is (given == {"phi": "x + y"})
+
+
+# Causes
+
+
+def along(kind="law", start=0.0, reached=2.0, servo=None, grip=None, curves=None):
+    ranks = None if curves is None else SimpleNamespace(servo=servo, grip=grip)
+    way = SimpleNamespace(kind=kind, start=start, reached=reached)
+    return SimpleNamespace(way=way, ranks=ranks, curves=curves)
+
+
+def said(subject, at=None, level="bad"):
+    return Judgement(level, subject, subject, at)
+
+
+SIGMA = np.array([[1.0, 0.5], [1.0, 0.01], [1.0, 0.5], [1.0, 0.5]])
+CURVES = SimpleNamespace(t=np.array([0.0, 1.0, 2.0, 3.0]), servo=SIGMA, grip=SIGMA[::-1])
+TWO, ONE, NONE = (SimpleNamespace(highest=n) for n in (2, 1, 0))
+WEAK = {"servo": TWO, "grip": TWO, "curves": CURVES}
+TOGETHER = [
+    # A note of what the law does without brings about nothing graver.
+    (said("degree", level="note"), said("limits", 1.0), {}, False),
+    (said("degree", level="note"), said("limits", 1.0, "note"), {}, True),
+    (said("weak", level="bad"), said("limits", 1.0, "note"), {}, True),
+    (said("off", level="note"), said("approach", 1.0), {}, True),
+    # What is said of the whole run has no time to compare.
+    (said("motion", 1.0), said("limits"), {}, True),
+    # From the end of the motion on, or just before.
+    (said("motion"), said("limits", 1.96), {}, True),
+    (said("motion"), said("limits", 1.94), {}, False),
+    # A singular value that is small there, or at a knot beside.
+    (said("ranks"), said("grip", 1.1), WEAK, True),
+    (said("ranks"), said("grip", 0.0), WEAK, True),
+    (said("ranks"), said("grip", 2.4), WEAK, True),
+    (said("ranks"), said("grip", 3.0), WEAK, False),
+    (said("ranks"), said("grip", 3.0), WEAK | {"servo": NONE}, True),
+    (said("ranks"), said("grip", 1.0), WEAK | {"servo": ONE}, False),
+    (said("grip"), said("missed", 0.0), WEAK, False),
+    (said("grip"), said("missed", 3.0), WEAK, True),
+    (said("grip"), said("missed", 0.0), {}, True),
+    # After what is missed.
+    (said("missed", 1.0), said("limits", 1.0), {}, True),
+    (said("missed", 1.0), said("limits", 0.9), {}, False),
+    (said("missed"), said("limits", 0.9), {}, True),
+    # What runs away grows: in the second half, of a motion by a law.
+    (said("internal"), said("speed", 2.1), {"start": 1.0, "reached": 3.0}, True),
+    (said("internal"), said("speed", 1.9), {"start": 1.0, "reached": 3.0}, False),
+    (said("internal"), said("speed", 2.1), {"kind": "plan"}, False),
+    (said("law"), said("lost", 0.0), {}, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cause", "effect", "given", "together"), TOGETHER)
+def test_whether_an_effect_comes_with_its_cause(cause, effect, given, together):
+    assert _together(cause, effect, along(**given)) is together
+
+
+def test_what_follows_stands_behind_its_cause_the_gravest_first():
+    motion, lost = said("motion", level="warning"), said("lost", level="note")
+    limits, speed = said("limits", 1.99, "warning"), said("speed", 1.99, "bad")
+    alone = said("ground", 0.0, "note")
+    every = [alone, lost, motion, limits, speed, limits]
+    found = causes(every, along())
+    assert [cause.text for cause in found] == ["motion", "ground"]
+    assert [cause.level for cause in found] == ["bad", "note"]
+    assert found[0].follows == (speed, limits, lost)
+    assert list(by_cause(found, every)) == [motion, speed, limits, lost, alone]
+
+
+# Ranks
+
+
+def ranks_of(*sigma, lost=1e-6):
+    """Return what is told of diagonal matrices with these entries, a list a knot."""
+    A = np.array([np.diag(values) for values in sigma])
+    return _rank(A, np.arange(1.0, len(A) + 1.0), ("a", "b"), lost)[0]
+
+
+def test_a_rank_is_told_where_it_is_least_and_weakest():
+    found = ranks_of((1.0, 0.5), (1.0, 0.25), (0.125, 1.0), (0.125, 1.0))
+    assert (found.count, found.highest, found.lowest, found.lowest_at) == (2, 2, 2, 1.0)
+    assert (found.worst, found.worst_at, found.worst_row) == (0.125, 3.0, "a")
+    assert found.dropped == 0.0
+
+
+def test_a_rank_that_falls_is_told_where_it_does_first():
+    found = ranks_of((1.0, 0.5), (1.0, 1e-7), (1.0, 0.0))
+    assert (found.highest, found.lowest, found.lowest_at) == (2, 1, 2.0)
+    assert (found.worst_at, found.worst_row) == (2.0, "b")
+    assert found.worst <= 1e-6
+
+
+def test_a_row_that_never_counts_is_dropped():
+    found = ranks_of((1.0, 1e-8), (2e-8, 1.0))
+    assert (found.highest, found.lowest, found.worst, found.worst_row) == (1, 1, 1.0, "a")
+    assert found.dropped == pytest.approx(2e-8)
+    none = ranks_of((0.0, 0.0), (1e-9, 0.0))
+    assert (none.highest, none.lowest, none.worst, none.worst_row) == (0, 0, 0.0, "")
+    assert none.dropped == pytest.approx(1e-9)
+
+
+def test_of_rows_that_are_as_weak_the_first_is_named():
+    assert ranks_of((0.5, 0.5)).worst_row == "a"
+    assert ranks_of((0.5 + 1e-6, 0.5)).worst_row == "b"
+
+
+def test_ranks_along_a_line_of_masses():
+    """x1 is driven, x2 not; what the third row holds is at its turning point."""
+    loop = Loop(scenario_of(masses(3, motors=(1,)), "x1", "x2 + t", "x3**3"))
+    t, still = np.array([0.0, 0.5]), np.zeros((2, 3))
+    found, curves = ranks_along(loop, Motion(kind="law", t=t, q=still, v=still, a=still))
+    assert (found.mobility, found.driven) == ((3, 3), (1, 1))
+    assert (found.servo.highest, found.grip.highest) == (2, 1)
+    assert (found.realisation, found.realisation_at) == ("mixed", 0.0)
+    assert found.unmoved == ("r2",)
+    np.testing.assert_allclose(curves.servo, [[1.0, 1.0, 0.0]] * 2)
+    np.testing.assert_allclose(curves.grip, [[1.0, 0.0, 0.0]] * 2, atol=1e-12)
+    assert (found.passive.count, found.passive.highest, found.passive.worst_row) == (0, 0, "")
+
+
+# The motion
+
+
+def test_a_motion_is_followed_joint_by_joint_where_the_rows_decide_it():
+    moves = motion_of(Loop(scenario_of(masses(1, motors=(1,)), "x1 - t**2")))
+    assert (moves.kind, moves.stop, moves.yields) == ("joint motion", None, ())
+    np.testing.assert_allclose(moves.t, np.linspace(0.0, 1.0, 301))
+    np.testing.assert_allclose(moves.q[:, 0], moves.t**2, atol=1e-9)
+    np.testing.assert_allclose(moves.v[:, 0], 2.0 * moves.t, atol=1e-7)
+    np.testing.assert_allclose(moves.a[:, 0], 2.0, atol=1e-7)
+
+
+def test_a_motion_is_the_laws_where_rows_leave_something_open():
+    """x2 is left to its spring: x2'' = k (x1 - x2), with x1 = 0 and from 0.1 m."""
+    loop = Loop(scenario_of(masses(2, motors=(1,), k=9.0), "x1", start={"x2": 0.1}))
+    moves = motion_of(loop)
+    assert moves.kind == "law"
+    np.testing.assert_allclose(moves.q[:, 1], 0.1 * np.cos(3.0 * moves.t), atol=1e-6)
+    np.testing.assert_allclose(moves.a[:, 1], -0.9 * np.cos(3.0 * moves.t), atol=1e-5)
+
+
+def test_a_path_that_no_motor_makes_is_a_path_alone():
+    """The motor pushes x1, and the row is of x2: of relative degree 4."""
+    loop = Loop(scenario_of(masses(2, motors=(1,), k=9.0), "x2 - t"))
+    moves = motion_of(loop)
+    assert moves.kind == "path alone"
+    assert moves.why == ("the task leaves freedoms open that no motor decides: 1 of 2 are driven")
+    np.testing.assert_allclose(moves.q[:, 1], moves.t, atol=1e-9)
+
+
+def test_a_law_that_finds_no_start_is_told_which_row_has_none():
+    """x1^2 = -1 is met nowhere; beside it a row on velocities, so that the law must move."""
+    plain = scenario_of(masses(2, motors=(1, 2)), "x1**2 + 1", start={"x1": 1.0})
+    slip = Expression(name="slip", psi="x1*v.x2 - 0.1", unit="m/s")
+    moves = motion_of(Loop(dc.replace(plain, servo=(*plain.servo, slip))))
+    assert (moves.kind, len(moves.t)) == ("none", 0)
+    assert (moves.stop.why, moves.stop.rows, moves.stop.t) == ("reach", ("r0",), 0.0)
+    assert moves.why == moves.stop.text
+    assert moves.why.startswith("row 'r0' is out of reach from t = 0 s on, by up to 1 m")
+
+
+def test_a_robot_of_more_than_a_hundred_velocities_is_looked_at_at_its_start_alone():
+    def sized(nv):
+        law = SimpleNamespace(planned_motion=SimpleNamespace(times="looked at"))
+        scenario = SimpleNamespace(servo=("a row",))
+        return SimpleNamespace(robot=SimpleNamespace(nq=nv + 1, nv=nv), scenario=scenario, law=law)
+
+    moves = motion_of(sized(101))
+    assert moves.why == "robots with more than 100 velocities are looked at at the start alone"
+    assert (moves.kind, moves.q.shape, moves.v.shape) == ("none", (0, 102), (0, 101))
+    with pytest.raises(AttributeError, match="t0"):  # it looks at what the law plans
+        motion_of(sized(100))
+
+
+def test_without_rows_there_is_no_motion():
+    loop = Loop(Scenario.load("projectile"))
+    moves = motion_of(loop)
+    assert (moves.kind, len(moves.t)) == ("none", 0)
+    assert (moves.q.shape, moves.v.shape) == ((0, loop.robot.nq), (0, loop.robot.nv))
+    assert moves.why == "there is no task; the run itself is the motion"
+
+
+def line(phi, *more):
+    robot = masses(2, motors=(1, 2))
+    rows = [Expression(name=f"r{k}", phi=text, unit="m") for k, text in enumerate((phi, *more))]
+    return Stack(rows, robot)
+
+
+def test_a_walk_ends_where_its_row_does():
+    """x1^2 = 0.25 - t has no solution after t = 0.25."""
+    path = walk(line("x1**2 + t - 0.25"), np.array([0.5, 0.0]), np.linspace(0.0, 1.0, 41))
+    assert path.end == pytest.approx(0.25, abs=0.03)
+    assert path.end >= 0.25
+    np.testing.assert_allclose(path.q[:, 0], np.sqrt(0.25 - path.t), atol=1e-6)
+    assert (path.q[:, 1] == 0.0).all()
+    assert len(path.t) == len(path.q)
+
+
+def test_a_walk_that_cannot_begin_has_no_knots():
+    path = walk(line("x1**2 + t + 0.25"), np.zeros(2), np.array([2.0, 3.0]))
+    assert (path.t.size, path.q.shape, path.end) == (0, (0, 2), 2.0)
+
+
+def test_a_leap_is_no_way_on():
+    """The row jumps by 0.5 m at t = 0.4: no step of time is short enough; 0.2 m is no leap."""
+    times = np.linspace(0.0, 1.0, 5)
+    far = walk(line("x1 - 0.25 - 0.25*tanh(1e7*(t - 0.4))"), np.zeros(2), times)
+    near = walk(line("x1 - 0.1 - 0.1*tanh(1e7*(t - 0.4))"), np.zeros(2), times)
+    assert far.end == pytest.approx(0.4, abs=0.26)
+    assert near.end is None
+    np.testing.assert_allclose(near.q[:, 0], [0.0, 0.0, 0.2, 0.2, 0.2])
+
+
+def test_rows_of_one_constraint_out_of_reach():
+    stop = blamed(line("x1**2 + t - 0.25"), np.array([0.1, 0.0]), 0.3, 1.0, 0)
+    assert (stop.why, stop.rows, stop.t) == ("reach", ("r0",), 0.3)
+    assert stop.text == ("row 'r0' is out of reach from t = 0.3 s on, by up to 0.75 m (t = 1 s).")
+
+
+def test_rows_of_several_constraints_contradict_each_other():
+    """x1 = 0.1 t and x1 = 0.3 t: the mean is missed by 0.1 t, at most at the end."""
+    stop = blamed(line("x1 - 0.1*t", "x1 - 0.3*t", "x2"), np.zeros(2), 0.5, 2.0, 0)
+    assert (stop.why, set(stop.rows)) == ("conflict", {"r0", "r1"})
+    assert stop.text.endswith(
+        "contradict each other from t = 0.5 s on; they are missed by up to 0.2 m (t = 2 s)."
+    )
+
+
+def test_rows_that_can_be_met_end_a_motion_by_a_leap():
+    stop = blamed(line("x1 - t"), np.zeros(2), 0.5, 2.0, 0)
+    assert (stop.why, stop.rows, stop.t) == ("branch", (), 0.5)
+    assert stop.text.startswith("at t = 0.5 s the joints would have to leap")
+    assert blamed(line("x1 - t"), np.zeros(2), 0.5, 2.0, 0, "said").text == "said"
+
+
+def test_passive_rows_are_blamed_only_where_no_other_is():
+    stack = line("x1", "x1 - 1")
+    assert blamed(stack, np.zeros(2), 0.0, 1.0, 1).rows == ("r1",)
+    assert set(blamed(stack, np.zeros(2), 0.0, 1.0, 2).rows) == {"r0", "r1"}
+
+
+def test_a_row_with_a_twentieth_of_the_error_has_no_part_in_a_clash():
+    """x1 = 0 against x1 = 1, by weights: errors of w^2/(1 + w^2) and 1/(1 + w^2)·w."""
+    for weight, rows in ((0.04, ("r1",)), (0.06, ("r1", "r0"))):
+        found = clash(line("x1", f"{weight}*(x1 - 1)"), np.zeros(2), 0.0)
+        share = weight**2 / (1.0 + weight**2), weight / (1.0 + weight**2)
+        assert found.left == pytest.approx(max(share))
+        assert found.rows == rows
+        assert found.unit == "m"
+
+
+def test_a_joint_task_is_walked_in_its_own_coordinates():
+    robot = masses(2, motors=(1, 2))
+    stack = Stack([JointFollows(joints=("x2",), path=Constant(value=(0.2,)))], robot)
+    path = walk(stack, np.array([0.3, 0.0]), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(path.q, [[0.3, 0.2], [0.3, 0.2]], atol=1e-12)
