@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import itertools
 import math
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from ukctrl.cli.terminal.lines import (
     Part,
 )
 from ukctrl.cli.terminal.robot_text import robot_lines
+from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import conformance_lines
 from ukctrl.robot.audit import Finding
 
@@ -391,3 +393,11 @@ def test_what_is_being_computed_is_said_on_one_line(hidden, tty, shown, monkeypa
     with progress_bars.working(hidden) as show_words:
         show_words("one two three four five six seven")
     assert said == (["one two three four ..."] if shown else [])
+
+
+def test_signals_are_handled_as_before_once_the_work_is_done():
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(number) for number in numbers]
+    with stoppable(test_poles_are_printed_together_where_they_are_alike.__code__) as stop:
+        assert [signal.getsignal(number) for number in numbers] == [stop, stop]
+    assert [signal.getsignal(number) for number in numbers] == before

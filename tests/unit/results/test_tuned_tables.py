@@ -229,6 +229,8 @@ def test_the_record_is_strict_and_whole(helix):
     stopped = json.loads(tuned(search(CARD, plants=1), plants=Plants()).to_json())
     assert (stopped["finished"], stopped["feasible"], stopped["held_out"]) == (False, False, None)
     assert "constraints" not in tuned(ALONE, plants=Plants()).to_dict()
+    assert (search().to_dict()["plants"], search().to_dict()["aggregate"]) == (2, "worst")
+    assert not {"plants", "aggregate"} & set(ALONE.to_dict())
 
 
 def test_what_a_candidate_is_worth():

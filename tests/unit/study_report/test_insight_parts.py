@@ -447,6 +447,9 @@ def test_what_matters_most_comes_first_by_shares_or_by_correlation():
     assert list(all_there.sensitivities) == ["value", "rank"]
     failing = insight_of({"rms_phi": beta}, status=["diverged"] * 9 + ["completed"] * (n - 9))
     assert list(failing.sensitivities) == ["rank", "success"]
+    for good in (1, n - 1):  # one that ends otherwise than all others tells something
+        status = ["completed"] * good + ["diverged"] * (n - good)
+        assert "success" in insight_of({"rms_phi": beta}, status=status).sensitivities
     (shown,) = all_there.maps
     assert (shown.x.path, shown.y.path) == (ALPHA, BETA)  # in the order of the study's factors
     chosen = insight_of({"rms_phi": beta}, maps=[(BETA, ALPHA)])
