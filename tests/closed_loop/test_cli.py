@@ -289,18 +289,6 @@ def test_a_run_that_ends_badly_returns_1_and_leaves_its_files(ukctrl, tmp_path, 
     assert Result.load(tmp_path / "out").status == status
 
 
-def test_a_comparison_with_a_run_that_ends_badly_returns_1(ukctrl, tmp_path):
-    ended = ukctrl(
-        "compare", "scara-helix-drift", "--set", "monitor.max_phi=0.025",
-        "-c", "servo-exact", "-c", "servo-baumgarte", "--out", "c",
-    )  # fmt: skip
-    assert (ended.code, ended.err) == (1, "")
-    assert re.search(r"status +drifted +completed", ended.out)
-    assert "'servo-exact' drifted at t = 18.8 s and is not ranked. Phi reached" in " ".join(
-        ended.out.split()
-    )
-
-
 # Signals
 
 

@@ -95,15 +95,6 @@ def test_the_files_hold_the_card_its_history_and_the_page(helix, tuned, tmp_path
     assert "peak_u &lt;= 200" in page
 
 
-def test_tuning_a_tuned_card_again_does_not_pile_up_its_title(helix, tuned, tmp_path):
-    write_tuned(tuned, tmp_path)
-    use = {"controller": {"use": str(tmp_path / "servo-baumgarte.toml")}}
-    again = tune(helix.replace(use), Budget(simulations=2, over=OVER, only=True))
-    card = tomllib.loads(again.card())
-    assert card["title"].count("tuned for") == 1
-    assert card["source"].count("gains from") == 1
-
-
 def test_what_cannot_be_met_is_said_and_the_nearest_gains_are_kept(helix):
     found = tune(helix, Budget(simulations=4, subject_to=("peak_u <= 1e-3",), over=OVER, only=True))
     assert not found.ok

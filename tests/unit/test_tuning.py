@@ -11,7 +11,6 @@ from ukctrl import Scenario
 from ukctrl.control import Baumgarte, ComputedTorque, Servo
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.fields import spec
-from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import repeat_seed, training_seed
 from ukctrl.studies.tuning import Budget, Cost, gains_of, read_range, tune_all, with_ranges
 
@@ -154,12 +153,6 @@ def test_the_tuned_cost_is_the_cost_of_a_run_with_these_gains(laws, tuned):
     assert found.seed not in {repeat_seed(scenario.seed, k) for k in range(100)}
     run = simulate(scenario.replace({"seed": found.seed, **found.best.gains}))
     assert run.metric("rms_phi") == found.after
-
-
-def test_a_search_finds_the_same_again_and_whatever_the_number_of_jobs(laws, tuned):
-    with Crew(2) as crew:
-        again = tune_all(laws, Budget(simulations=24, cost="rms_phi"), crew=crew)
-    assert again == tuned
 
 
 def test_gains_that_fail_cost_more_than_any_that_do_not(helix):

@@ -165,15 +165,6 @@ def test_the_files_beside_the_page_are_its_figures(helix, tmp_path):
     assert all((target.parent / name).stat().st_size > 1000 for name in names)
 
 
-def test_figures_of_an_earlier_run_do_not_stay(humanoid, helix, tmp_path):
-    run_page.write_report(humanoid, tmp_path)
-    assert (tmp_path / "grip.png").exists()
-    (tmp_path / "mine.png").write_bytes(b"untouched")
-    run_page.write_report(helix(3), tmp_path)
-    assert not (tmp_path / "grip.png").exists()
-    assert (tmp_path / "mine.png").read_bytes() == b"untouched"
-
-
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_a_run_of_few_samples_has_a_report(helix, n):
     text = html(helix(n, status="interrupted", message="stopped by the user."))

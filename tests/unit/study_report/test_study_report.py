@@ -302,16 +302,6 @@ def test_the_summary_fits_into_80_columns(swept, tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["finished"] is True
 
 
-def test_a_sweep_may_leave_its_table_alone(tmp_path, capsys):
-    arguments = ["sweep", "two-mass-spring", "--set", "timing.duration=0.2", "--vary", "seed=1,2"]
-    with pytest.raises(SystemExit) as ended:
-        main([*arguments, "--out", str(tmp_path), "--jobs", "1", "--no-report"])
-    assert ended.value.code == 0
-    assert "report.html" not in capsys.readouterr().out
-    assert not (tmp_path / "report.html").exists()
-    assert (tmp_path / "study.csv").is_file()
-
-
 def test_a_card_of_ones_own_is_found_again(tmp_path, monkeypatch, capsys):
     from ukctrl.cli.workspace import create
 

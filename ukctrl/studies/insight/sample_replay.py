@@ -49,7 +49,7 @@ def _found(name: str, kind: catalog.Kind, beside: Path | None, scenario: Path) -
     except InputError:  # the sample failed for it
         return name
     try:
-        same = catalog.find(kind, name, scenario) == file
+        same = catalog.find(kind, name, scenario).samefile(file)
     except InputError:
         same = False
     return name if same else str(file)

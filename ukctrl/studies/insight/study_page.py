@@ -120,7 +120,8 @@ def html(
         folder: Where the study is, as commands name it.
     """
     study, runs = insight.study, insight.runs
-    contents = [("verdicts", "What it shows"), ("metrics", "Metrics")]
+    contents = [("verdicts", "What it shows")]
+    contents += [("metrics", "Metrics")] if insight.summaries else []
     contents += [(image.name, _anchor(image)) for image in images]
     contents += [("factors", "Factors")] if runs.axes else []
     contents += [("worst", "Worst samples")] if insight.worst else []

@@ -131,7 +131,7 @@ class Runs:
             number=ordered["sample"].to_numpy(dtype=np.intp),
             seed=tuple(int(seed) for seed in ordered["seed"]),
             status=tuple(str(status) for status in ordered["status"]),
-            message=tuple("" if m is None else str(m) for m in ordered["message"]),
+            message=tuple(m if isinstance(m, str) else "" for m in ordered["message"]),
             reached=ordered["reached"].to_numpy(dtype=np.float64),
             metrics={
                 str(name): ordered[name].to_numpy(dtype=np.float64)
@@ -230,8 +230,8 @@ def bins_of(axis: Axis, most: int) -> Bins:
     ordered = np.sort(axis.values)
     n = len(ordered)
     cuts = [round(n * k / most) for k in range(1, most)]
-    middles = [0.5 * (ordered[cut - 1] + ordered[cut]) for cut in cuts if 0 < cut < n]
-    inner = np.unique([m for m in middles if ordered[0] < m < ordered[-1]])
+    middles = [0.5 * (ordered[cut - 1] + ordered[cut]) for cut in cuts]
+    inner = np.unique([middle for middle in middles if middle < ordered[-1]])
     edges = np.concatenate([ordered[:1], inner, ordered[-1:]])
     place = np.searchsorted(inner, axis.values, side="right")
     used = np.unique(place)

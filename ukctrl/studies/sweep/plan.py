@@ -83,8 +83,7 @@ class Plan:
         chosen: Design
         if design is None:
             listed = all(factor.spread.levels() is not None for factor in factors)
-            chosen = "grid" if listed and (n is None and bool(factors)) else "sobol"
-            chosen = chosen if factors else "random"
+            chosen = "random" if not factors else "grid" if listed and n is None else "sobol"
         else:
             chosen = next(known for known in DESIGNS if known == design)
         if chosen == "grid":

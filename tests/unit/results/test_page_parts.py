@@ -1,0 +1,215 @@
+"""Pages and their files: what is linked, written, removed and allowed; the tables of a run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ukctrl.core.errors import InputError
+from ukctrl.reports import run_page, web_page
+from ukctrl.simulation.result import metrics
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
+
+NAN = math.nan
+
+
+def page_of(result):
+    return run_page.html(result, ())
+
+
+def linked(page):
+    parts = re.findall(r'<section id="(\w+)"', page)
+    assert parts == re.findall(r'<a href="#(\w+)">', page)
+    return parts
+
+
+def test_the_page_of_a_run_has_every_part_that_there_is_something_for(helix):
+    page = page_of(helix())
+    assert linked(page) == ["verdicts", "metrics", "audit", "scenario", "provenance"]
+    assert 'id="replay-data"' in page
+    assert "<script>" in page
+    assert "Nothing was recorded that could be drawn." in page
+    assert "After Xu &amp; Liu 2017" in page
+    assert "each servo block by itself" in page
+    bare = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
+    page = page_of(bare)
+    assert linked(page) == ["verdicts", "metrics", "provenance"]
+    assert "replay-data" not in page
+    assert "<script" not in page
+    assert "After " not in page
+    assert "each servo block by itself" not in page
+
+
+def test_the_path_in_space_stands_in_the_page_as_it_is(helix):
+    page = page_of(helix())
+    found = re.search(r'id="replay-data">(.*?)</script>', page, re.DOTALL)
+    assert json.loads(found[1]) == run_page._replay(helix())
+
+
+@pytest.mark.parametrize(("n", "points"), [(2, 2), (600, 600), (601, 600), (5000, 600)])
+def test_a_path_is_thinned_to_so_many_points_with_both_ends(n, points, helix):
+    view = run_page._replay(helix(n))
+    assert len(view["time"]) == points
+    assert (view["time"][0], view["time"][-1]) == (0.0, 20.0)
+
+
+def test_the_space_around_a_path_is_no_thinner_than_a_third_of_its_length():
+    t = np.linspace(0.0, 1.0, 11)
+    position = np.stack([10.0 * t, 0.0 * t, 4.0 * t], axis=1)[:, None]
+    labels = Labels(frames=("tool",))
+    run = Result.build(
+        time=t, samples={"frame_position": position}, labels=labels, status="completed"
+    )
+    view = run_page._replay(run)
+    # 0.3 of 10 is 3: a flat side gets half of it beyond each end, others a millimetre.
+    np.testing.assert_allclose(view["low"], [-0.001, -1.5, -0.001], rtol=1e-5)
+    np.testing.assert_allclose(view["high"], [10.001, 1.5, 4.001], rtol=1e-5)
+    assert view["frames"][0]["reference"] == [None] * 11
+    assert view["frames"][0]["position"][-1] == [10.0, 0.0, 4.0]
+
+
+def test_metrics_of_a_run_have_units_and_say_what_they_are(helix):
+    table = run_page._metric_table(helix())
+    assert [column.head for column in table.columns] == ["metric", "value", "unit", "meaning"]
+    assert [row[0].text for row in table.rows] == list(metrics.METRICS)
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+    assert rows["peak_u"] == ["4.905", "N·m, N", "Largest magnitude of any one input."]
+    free = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
+    names = {row[0].text for row in run_page._metric_table(free).rows}
+    assert names == {name for name, one in metrics.METRICS.items() if not one.about_task}
+
+
+def test_metrics_of_blocks_stand_by_themselves_where_there_are_several(helix):
+    table = run_page._block_table(helix())
+    per_block = [name for name, one in metrics.METRICS.items() if one.per_block]
+    assert [column.head for column in table.columns] == ["block", *per_block]
+    assert [row[0].text for row in table.rows] == ["tool", "tilt"]
+    place = 1 + per_block.index("peak_phi")
+    assert [row[place].text for row in table.rows] == ["20 mm", "8 mrad"]
+    one = Labels(rows=("x",), row_units=("m",), row_blocks=("task",))
+    alone = Result.build(
+        time=[0.0, 1.0], samples={"phi": np.zeros((2, 1)), "beta": np.zeros((2, 1))}, labels=one,
+        status="completed",
+    )  # fmt: skip
+    assert run_page._block_table(alone) is None
+
+
+def test_the_largest_input_is_told_with_its_motor(motors):
+    t = np.arange(3.0)
+    run = motors(t, np.array([[1.0, -2.0], [NAN, 0.5], [0.25, 1.5]]))
+    assert run_page._input_tile(run) == ("largest input", "2", "N·m", "by 'u1'")
+    nothing = motors(t, np.zeros((3, 0)))
+    assert run_page._input_tile(nothing) == ("largest input", "–", "", "")
+
+
+def test_a_motion_lasts_from_its_first_sample_to_its_last():
+    run = Result.build(time=[2.0, 3.5], samples={}, labels=Labels(), status="completed")
+    assert run_page._motion_tile(run) == ("motion", "1.5", "s", "")
+
+
+def test_what_is_known_of_the_origin_is_listed_flat():
+    given = {
+        "audit": [1], "scenario": "x", "robot": "y", "controller": "z", "seed": 3,
+        "wall_time": 0.125, "versions": {"a": "1", "b": 2.5}, "levels": [0.1234567, None],
+        "none": None, "on": True,
+    }  # fmt: skip
+    assert web_page.provenance_entries(given) == [
+        ("seed", "3"), ("wall time", "0.125"), ("versions", "a 1, b 2.5"),
+        ("levels", "0.123457, –"), ("none", "–"), ("on", "True"),
+    ]  # fmt: skip
+
+
+def test_texts_in_a_script_cannot_end_it():
+    text = web_page.inline_json({"a": "</script><!--&", "b": [1, 0.5]})
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == {"a": "</script><!--&", "b": [1, 0.5]}
+    with pytest.raises(ValueError, match="Out of range"):
+        web_page.inline_json(NAN)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("a = 1 # <b>", '<span class="key">a</span> = <span class="number">1</span> '
+                        '<span class="comment"># &lt;b&gt;</span>'),
+        ("x = { b = inf }", '<span class="key">x</span> = {<span class="key"> b</span> = '
+                            '<span class="number">inf</span> }'),
+        ("[t]\n", '<span class="table">[t]</span>\n'),
+        ("n = a1", '<span class="key">n</span> = a1'),
+        ("s = '<i>'", '<span class="key">s</span> = '
+                      '<span class="text">&#x27;&lt;i&gt;&#x27;</span>'),
+    ],
+)  # fmt: skip
+def test_toml_is_marked_part_by_part(text, marked):
+    assert web_page.highlight_toml(text) == marked
+
+
+@pytest.mark.parametrize("script", ["", "replay.js"])
+def test_a_page_may_run_its_own_script_and_no_other(script):
+    context = run_page_context()
+    page = web_page.render("report.html.j2", context, script)
+    policy = re.search(r'content="(default-src[^"]*)"', page)[1].replace("&#39;", "'")
+    code = (web_page.TEMPLATES / script).read_bytes() if script else b""
+    digest = base64.b64encode(hashlib.sha256(code).digest()).decode()
+    allowed = f"'sha256-{digest}'" if script else "'none'"
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
+    assert (web_page.TEMPLATES / "page.css").read_text(encoding="utf-8").strip()[:40] in page
+    assert web_page._version() in page
+    with pytest.raises(Exception, match="has no attribute 'robot'"):
+        web_page.render("report.html.j2", {**context, "names": {}})
+
+
+def run_page_context():
+    belief = SimpleNamespace(verdict="ok", level="good", reasons=())
+    return {
+        "title": "<i>", "names": {"robot": "", "controller": "", "scenario": ""}, "status": "s",
+        "status_level": "good", "belief": belief, "headline": "h", "source": "", "contents": [],
+        "tiles": [], "verdicts": [], "figures": [], "metrics": {"columns": [], "rows": []},
+        "blocks": None, "audit": [], "scenario": "", "provenance": [], "replay": "",
+    }  # fmt: skip
+
+
+def picture(name):
+    return web_page.Picture(name, name, "", "<svg></svg>", name.encode())
+
+
+def test_the_files_of_a_page_replace_those_of_an_earlier_one(tmp_path):
+    (tmp_path / "old.png").touch()
+    (tmp_path / "mine.png").touch()
+    run_id = "1" * 32
+    texts = {"data.json": "{}", "cards/a.toml": "x = 1", "page.html": "<html></html>"}
+    page = web_page.write_page(
+        "the page", tmp_path, texts, [picture("new")], ["old", "new", "never"], run_id
+    )
+    assert page == tmp_path / "page.html"
+    names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
+    assert names == {"data.json", "cards/a.toml", "page.html", "new.png", "mine.png"}
+    assert run_id in (tmp_path / "cards" / "a.toml").read_text()
+    web_page.write_page("the page", tmp_path, texts, [])
+    assert web_page.run_id_of(texts.values()) in (tmp_path / "cards" / "a.toml").read_text()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot write the page to"):
+        web_page.write_page("the page", tmp_path / "file", texts, [])
+
+
+def test_a_report_of_a_run_bears_the_runs_own_mark(helix, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(run_page, "pictures", lambda result: [picture("errors")])
+    monkeypatch.setattr(
+        run_page.web_page, "write_page", lambda *given: asked.append(given) or tmp_path
+    )
+    result = helix()
+    assert run_page.write_report(result, tmp_path) == tmp_path
+    ((what, folder, texts, images, known, run_id),) = asked
+    assert (what, folder, list(texts)) == ("the report", tmp_path, ["report.html"])
+    assert [image.name for image in images] == ["errors"]
+    assert known == run_page.plot.FIGURES
+    assert run_id == run_page.run_id_in(result.provenance)

@@ -1,0 +1,274 @@
+"""What the terminal shows, line by line, from answers made by hand."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ukctrl.cli.terminal.lines import (
+    Part,
+    answer,
+    clean,
+    hanging,
+    notice,
+    show,
+    table_lines,
+    verdict_lines,
+    width,
+)
+from ukctrl.cli.terminal.studies_text import RESUME, study_data, study_lines
+from ukctrl.cli.terminal.summaries import result_lines
+from ukctrl.core.verdict import Verdict
+from ukctrl.reports.table import Cell, Column, Table, csv_text, first_columns, meaning
+from ukctrl.simulation.result.quantities import Labels
+from ukctrl.simulation.result.result import Result
+
+NAN, INF = math.nan, math.inf
+
+
+def plain(lines):
+    return [
+        "".join(part if isinstance(part, str) else part.text for part in line).rstrip()
+        for line in lines
+    ]
+
+
+def styles(lines):
+    parts = [part for line in lines for part in line if isinstance(part, Part) and part.style]
+    return {part.text.strip(): part.style for part in parts}
+
+
+@pytest.fixture(name="columns")
+def _columns(monkeypatch):
+    return lambda count: monkeypatch.setenv("COLUMNS", str(count))
+
+
+def test_a_line_is_as_wide_as_the_terminal_and_never_too_narrow(columns):
+    columns(80)
+    assert width() == 80
+    columns(10)
+    assert width() == 40
+
+
+def test_a_text_goes_on_below_itself(columns):
+    columns(40)
+    lines = hanging("label: ", "one two three four five six seven eight", "bold", "dim")
+    assert plain(lines) == ["label: one two three four five six seven", "       eight"]
+    assert styles(lines)["eight"] == "dim"
+    assert plain(hanging("x" * 35, "one two three four five")) == [
+        "x" * 35 + "one two three four", " " * 35 + "five",
+    ]  # fmt: skip
+    assert plain(hanging("a ", "")) == ["a"]
+
+
+def test_control_characters_are_shown_instead_of_obeyed():
+    assert clean("a\x1b[31m\n  b\u202e") == "a\\x1b[31m b\\u202e"
+    assert clean(" a\tb ") == "a b"
+
+
+TABLE = Table.of(
+    [Column("metric", "name"), Column("", "unit"), Column("long", series=0),
+     Column("b", series=1), Column("c", series=2)],
+    [
+        [Cell("rms", aside="median"), "m", Cell("1", "best"), Cell("22", aside="3 · 4"),
+         Cell("3", "faint")],
+        ["work", "J", "10", Cell("2", "failed"), "x"],
+    ],
+)  # fmt: skip
+
+
+def test_columns_of_a_table_stand_beside_each_other_where_they_fit(columns):
+    # The fixed columns take 8 and 3, then 6, 7 and 3.
+    wide = [
+        "  metric    long      b  c",
+        "  rms     m     1     22  3",
+        "  median            3 · 4",
+        "  work    J    10      2  x",
+    ]
+    columns(100)
+    lines = table_lines(TABLE)
+    assert [line.split() for line in plain(lines)] == [line.split() for line in wide]
+    assert {len("".join(part.text for part in line)) for line in lines} == {27}
+    found = styles(lines)
+    assert (found["1"], found["3"], found["2"]) == ("bold green", "dim", "red")
+    assert (found["metric"], found["rms"], found["J"], found["median"]) == (
+        "dim", "cyan", "dim", "dim",
+    )  # fmt: skip
+    short = table_lines(TABLE, 1)
+    assert plain(short)[-1] == "  and 1 more, in the files"
+    assert not any("more" in line for line in plain(table_lines(TABLE, 2)))
+
+
+@pytest.mark.parametrize(("room", "groups"), [(16, 1), (15, 2), (13, 2), (12, 2), (9, 3), (1, 3)])
+def test_columns_that_do_not_fit_stand_below(room, groups, monkeypatch):
+    monkeypatch.setattr("ukctrl.cli.terminal.lines.width", lambda: 11 + room)
+    lines = plain(table_lines(TABLE))
+    assert lines.count("") == groups - 1
+    assert sum("metric" in line for line in lines) == groups
+    asides = sum("median" in line for line in lines)
+    assert asides == groups
+
+
+def test_a_table_without_heads_has_no_line_for_them():
+    table = Table.of([Column("", "text"), Column("", "text")], [["a", "bb"], ["ccc", "d"]])
+    assert plain(table_lines(table)) == ["  a    bb", "  ccc  d"]
+    assert plain(table_lines(first_columns(table, 1))) == ["  a", "  ccc"]
+
+
+def test_numbers_stand_to_the_right_and_texts_to_the_left():
+    table = Table.of([Column("head"), Column("name", "text")], [["1", "x"], ["22", "yyyyy"]])
+    assert plain(table_lines(table)) == ["  head  name", "     1  x", "    22  yyyyy"]
+
+
+def test_verdicts_have_their_subjects_where_there_is_room():
+    verdicts = [Verdict("bad", "first", "It is bad."), Verdict("good", "b", "It is good.")]
+    assert plain(verdict_lines(verdicts)) == ["It is bad.", "It is good."]
+    lines = verdict_lines(verdicts, 8)
+    assert plain(lines) == ["  first   It is bad.", "  b       It is good."]
+    assert styles(lines)["It is bad."] == "bold red"
+
+
+@pytest.mark.parametrize(
+    ("quiet", "as_json", "printed"),
+    [
+        (False, False, "line\n"),
+        (False, True, '{\n  "a": 1\n}\n'),
+        (True, False, ""),
+        (True, True, ""),
+    ],
+)
+def test_an_answer_is_for_people_or_for_programs_or_not_given(quiet, as_json, printed, capsys):
+    answer(quiet, as_json, lambda: {"a": 1}, lambda: [["line"]])
+    assert capsys.readouterr().out == printed
+
+
+def test_a_notice_is_one_line_of_the_standard_error(capsys, monkeypatch):
+    notice("a\nb")
+    show([["x  "], [Part("y", "bold"), "z"]])
+    printed = capsys.readouterr()
+    assert (printed.err, printed.out) == ("ukctrl: a b\n", "x\nyz\n")
+    monkeypatch.setattr(sys, "stderr", None)
+    notice("nobody reads")
+
+
+# Tables for pages and programs
+
+
+def test_csv_keeps_every_digit_and_leaves_out_what_is_no_number():
+    rows = [[0.1 + 0.2, NAN, INF, None, 3, "a,b"], [-INF, 1e-300, True, "", 0.0, '"']]
+    assert csv_text(["a", "b"], rows) == (
+        'a,b\n0.30000000000000004,,,,3,"a,b"\n,1e-300,True,,0.0,""""\n'
+    )
+
+
+def test_what_a_metric_is():
+    assert meaning("peak_u") == "Largest magnitude of any one input."
+    assert meaning("rms_phi.tool") == meaning("rms_phi")
+    assert "`" not in "".join(map(meaning, ("rms_beta", "settling_time", "effort")))
+    assert meaning("a + b") == "The cost."
+    table = Table.of([Column("a"), Column("b")], [["x", Cell("y", "best")]], ["what"])
+    assert table.rows == [[Cell("x"), Cell("y", "best")]]
+    assert table.meanings == ("what",)
+    assert Cell("x").aside_failed is False
+    assert first_columns(table, 1).columns == (Column("a"),)
+
+
+# A run
+
+
+def test_what_is_printed_of_a_run(helix, tmp_path):
+    lines = result_lines(helix(), tmp_path)
+    text = plain(lines)
+    assert text[0].startswith("scara-helix: completed")
+    assert "robot scara, controller servo-baumgarte" in text[1]
+    assert text[-2:] == [f"report  {tmp_path}/report.html", f"data    {tmp_path}/result.nc"]
+    values = dict(line.split(maxsplit=1) for line in text if line.startswith("  "))
+    assert values["peak_u"] == f"{helix().metric('peak_u'):.4g}  N·m, N"
+    assert not any("." in name for name in values if "_" in name)
+    moved = helix(provenance={"start_moved": {"rad": 0.25}, "robot": "arm"}, scenario={})
+    text = plain(result_lines(moved, tmp_path))
+    assert text[0].startswith("run: ")
+    assert "  the start: moved onto the constraints by 0.25 rad" in text
+    bad = helix(status="diverged", message="it left every bound")
+    lines = result_lines(bad, tmp_path)
+    assert plain(lines)[:2] == ["scara-helix: diverged", "  it left every bound"]
+    assert styles(lines)["diverged"] == "bold red"
+
+
+def test_a_run_that_is_not_to_be_believed_says_so_beside_its_status(tmp_path):
+    t = np.linspace(0.0, 1.0, 11)
+    labels = Labels(passive_rows=("loop.x",), passive_row_units=("m",))
+    run = Result.build(
+        time=t, status="completed", labels=labels,
+        samples={"energy": 2.0 + t, "supplied_energy": 0.0 * t,
+                 "passive_phi": 0.5 * np.ones((11, 1))},
+    )  # fmt: skip
+    assert run.belief.verdict != "ok"
+    lines = result_lines(run, tmp_path)
+    assert plain(lines)[0] == f"run: completed, {run.belief.verdict}"
+    for reason in run.belief.reasons:
+        assert any(line.startswith(f"  {reason.subject}: ") for line in plain(lines))
+
+
+def test_reactions_of_the_passive_constraints_are_printed_up_to_a_dozen(tmp_path, monkeypatch):
+    peaks = [SimpleNamespace(block=f"loop{k}", value=1.5, unit="N") for k in range(13)]
+    monkeypatch.setattr("ukctrl.simulation.result.measures.reaction_peaks", lambda samples: peaks)
+    run = Result.build(time=[0.0, 1.0], samples={}, labels=Labels(), status="completed")
+    text = plain(result_lines(run, tmp_path))
+    shown = [line.split() for line in text if line.startswith("  reaction")]
+    assert shown == [["reaction", f"loop{k}", "1.5", "N"] for k in range(12)]
+
+
+# A study
+
+
+class Runs(SimpleNamespace):
+    def __len__(self):
+        return len(self.completed)
+
+
+def made_study(count, planned, completed):
+    axis = [SimpleNamespace(path="k")]
+    study = SimpleNamespace(
+        about=SimpleNamespace(plan=SimpleNamespace(count=planned)), finished=count == planned,
+        scenario={"name": "masses"}, factors=axis, repeats=1, seed=3, design="sobol",
+    )  # fmt: skip
+    runs = Runs(completed=np.arange(count) < completed)
+    return SimpleNamespace(study=study, runs=runs, strongest=axis)
+
+
+@pytest.mark.parametrize(
+    ("given", "head", "style"),
+    [
+        ((4, 4, 4), "masses: 4 of 4 samples completed", "bold green"),
+        ((4, 4, 3), "masses: 3 of 4 samples completed", "bold yellow"),
+        ((4, 4, 0), "masses: 0 of 4 samples completed", "bold red"),
+        ((3, 4, 3), "masses: 3 of 3 samples completed, 1 are still to run", "bold yellow"),
+    ],
+)
+@pytest.mark.parametrize("replays", [None, ()])
+def test_what_is_printed_of_a_study(given, head, style, replays, monkeypatch):
+    insight = made_study(*given)
+    insights = "ukctrl.studies.insight"
+    verdict = Verdict("note", "merit", "Good.")
+    monkeypatch.setattr(f"{insights}.insight_verdicts.verdicts", lambda *given: [verdict])
+    monkeypatch.setattr(
+        f"{insights}.study_tables.short_metric_table", lambda *given: Table.of([Column("a")], [])
+    )
+    lines = study_lines(insight, Path("out"), replays)
+    text = plain(lines)
+    assert text[:2] == [head, "  design sobol, seed 3; varied: k"]
+    assert styles(lines)[head.partition(": ")[2]] == style
+    assert "  merit     Good." in text
+    assert ("report  out/report.html" in text) is (replays is not None)
+    assert ("table   out/study.csv" in text) is True
+    assert (RESUME in text) is not insight.study.finished
+    monkeypatch.setattr(f"{insights}.insight_record.to_dict", lambda *given: {"given": given[1:]})
+    assert study_data(insight, Path("out"), replays) == {
+        "folder": "out", "finished": insight.study.finished, "given": ((), Path("out")),
+    }  # fmt: skip

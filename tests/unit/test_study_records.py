@@ -1,0 +1,263 @@
+"""What a study tries before it starts, what it records, and when it is gone on with."""
+
+from __future__ import annotations
+
+import dataclasses as dc
+import importlib
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ukctrl.studies.sweep.try_out as try_out
+from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.core.files import catalog
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.sweep import Factor, Levels, Plan, Study
+from ukctrl.studies.sweep.journal import Journal, Row, read_rows
+from ukctrl.studies.sweep.sample import Base
+from ukctrl.studies.sweep.study import About
+from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
+from ukctrl.studies.sweep.sweep import open_folder
+
+ALPHA = "controller.feedback.alpha"
+SWEEP = importlib.import_module("ukctrl.studies.sweep.sweep")
+BASE = Scenario.load(
+    "two-mass-spring",
+    {"timing": {"duration": 0.5, "sample": 0.05}, "controller": {"use": "servo-baumgarte"}},
+)
+
+
+def plan_of(*texts, **options):
+    return Plan.of([Factor.parse(text) for text in texts], **{"seed": 1, **options})
+
+
+def base_of(*texts, **options):
+    given = {name: options.pop(name) for name in ("timeout", "keep_all", "keep_failed", "files")
+             if name in options}  # fmt: skip
+    return Base(scenario=BASE, plan=plan_of(*texts, **options), **given)
+
+
+# Before a study starts
+
+
+class Gathered:
+    """A crew that begins samples here, or is stopped, or whose machine fails."""
+
+    def __init__(self, going=True, fails=False):
+        self.care, self.going, self.fails = SimpleNamespace(isolated="as asked"), going, fails
+        self.given = []
+
+    def gather(self, tasks, take, progress, *, care):
+        self.given.append((care, progress))
+        if self.fails:
+            raise MachineFailure("gone")
+        for k, task in enumerate(tasks):
+            take(k, task(lambda fraction: None))
+        return self.going
+
+
+def test_samples_are_tried_where_they_will_run_and_not_for_ever():
+    crew = Gathered()
+    try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), crew, "progress")
+    ((care, progress),) = crew.given
+    assert (care.isolated, care.timeout, progress) == ("as asked", 60.0, "progress")
+    with pytest.raises(KeyboardInterrupt):
+        try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), Gathered(going=False), None)
+    try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), Gathered(fails=True), None)
+
+
+def test_every_value_of_a_list_and_the_first_middle_and_last_sample_are_tried(monkeypatch):
+    begun = []
+    monkeypatch.setattr(try_out, "Loop", begun.append)
+    base = base_of(f"{ALPHA}=1:9", "timing.sample=0.05,0.1", n=5, design="random")
+    try_out.rehearse(base, Gathered(), None)
+    expected = [base.plan.values(k)[ALPHA] for k in (0, 2, 4)]
+    assert [one.controller.feedback.alpha for one in begun] == expected
+    begun.clear()
+    try_out.rehearse(base_of(f"{ALPHA}=1:9", n=1), Gathered(), None)
+    assert len(begun) == 1
+
+
+def test_one_sample_that_can_begin_is_enough(monkeypatch):
+    def begin(scenario):
+        if scenario.controller.feedback.alpha != good:
+            raise InputError(f"not with {scenario.controller.feedback.alpha}")
+
+    monkeypatch.setattr(try_out, "Loop", begin)
+    base = base_of(f"{ALPHA}=1,2,3")
+    good = 3.0
+    try_out.rehearse(base, Gathered(), None)
+    good = 7.0
+    with pytest.raises(InputError, match=r"^not with 1\.0$"):  # the first says why
+        try_out.rehearse(base, Gathered(), None)
+
+
+def test_a_fault_of_ones_own_code_is_a_reason_and_one_of_the_machine_is_none(monkeypatch):
+    def begin(scenario):
+        raise error
+
+    monkeypatch.setattr(try_out, "Loop", begin)
+    error = ValueError("odd")
+    with pytest.raises(InputError, match=r"^ValueError: odd$"):
+        try_out.rehearse(base_of(f"{ALPHA}=1,2"), Gathered(), None)
+    error = MemoryError("none")
+    with pytest.raises(MemoryError):
+        try_out.rehearse(base_of(f"{ALPHA}=1,2"), Gathered(), None)
+
+
+def test_of_a_long_list_the_first_two_hundred_values_are_tried():
+    values = ",".join(["1"] * 200)
+    with pytest.raises(InputError, match="alpha"):
+        try_out.rehearse(base_of(f"{ALPHA}={values[:-1]}-1,1"), Gathered(), None)
+    try_out.rehearse(base_of(f"{ALPHA}={values},-1"), Gathered(), None)
+
+
+# Records
+
+
+ROWS = [
+    Row(0, {"k": 1.5, "name": "x"}, 5, "completed", "", 0.5, {"rms_phi": 0.1 + 0.2}),
+    Row(2, {"k": 2.5, "name": [1, 2]}, 7, "diverged", "left", math.nan,
+        {"work": math.inf, "rms_phi.b": -math.inf, "rms_phi.a": math.nan, "peak_phi.a": 2.0}),
+]  # fmt: skip
+FACTORS = (Factor.parse("k=1:3"), Factor("name", Levels(("x", [1, 2]))), Factor.parse("seed=5,7"))
+
+
+def test_a_row_survives_its_line():
+    for row in ROWS:
+        again = Row.from_line(row.to_line())
+        assert again._replace(metrics=0, reached=0) == row._replace(metrics=0, reached=0)
+        np.testing.assert_array_equal(
+            [again.reached, *again.metrics.values()], [row.reached, *row.metrics.values()]
+        )
+        assert list(again.metrics) == list(row.metrics)
+    assert [row.completed for row in ROWS] == [True, False]
+    line = json.loads(ROWS[1].to_line())
+    assert line["reached"] is None
+    assert line["metrics"] == {
+        "work": "inf", "rms_phi.b": "-inf", "rms_phi.a": None, "peak_phi.a": 2.0,
+    }  # fmt: skip
+
+
+def test_a_table_has_a_column_for_everything_in_one_order(tmp_path):
+    table = table_of(FACTORS, ROWS, 2)
+    assert list(table.columns) == [
+        "sample", "k", "name", "seed", "status", "message", "reached", "rms_phi", "work",
+        "rms_phi.a", "peak_phi.a", "rms_phi.b",
+    ]  # fmt: skip
+    assert table["sample"].tolist() == [0, 2]
+    assert table["name"].tolist() == ["x", "[1, 2]"]
+    assert table["seed"].tolist() == [5, 7]
+    assert [str(table[name].dtype) for name in ("sample", "k", "seed", "reached", "work")] == [
+        "int64", "float64", "int64", "float64", "float64",
+    ]  # fmt: skip
+    np.testing.assert_array_equal(table["work"], [math.nan, math.inf])
+    first, second = rows_of(FACTORS, table)
+    assert first.metrics["rms_phi"] == 0.1 + 0.2
+    assert (second.sample, second.seed, second.status, second.message) == (2, 7, "diverged", "left")
+    assert second.values == {"k": 2.5, "name": "[1, 2]"}
+    write_tables(tmp_path, table)
+    lines = (tmp_path / "study.csv").read_text().splitlines()
+    assert lines[1].startswith("0,1.5,x,5,completed,,0.5,0.30000000000000004,")
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "study.parquet"), table, check_dtype=False
+    )
+
+
+def test_a_journal_holds_each_sample_once_in_the_order_of_numbers(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    with Journal(path, 4) as journal:
+        journal.write(ROWS[1])
+        journal.write(ROWS[0])
+        journal.write(ROWS[0]._replace(seed=99))  # recorded already
+        assert (journal.done, journal.missing.tolist()) == (2, [1, 3])
+        assert [row.sample for row in journal.rows()] == [0, 2]
+    with path.open("a") as file:
+        file.write(ROWS[0]._replace(sample=4).to_line() + "\n")  # of a larger study
+        file.write(ROWS[0]._replace(sample=-1).to_line() + "\n")
+        file.write(ROWS[0]._replace(sample=2, seed=1).to_line() + "\n")
+        file.write("{}\n")
+    with Journal(path, 4) as journal:
+        assert [row.seed for row in journal.rows()] == [5, 7]
+        assert journal.done == 2
+    assert [(k, row.seed) for k, row in read_rows(path, 4).items()] == [(0, 5), (2, 7)]
+    assert list(read_rows(path, 1)) == [0]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"plan": plan_of("k=1:3", n=4)}, None),
+        ({"plan": plan_of("k=1:3", n=8)}, None),
+        ({"plan": plan_of("k=1:4", n=4)}, "factors.k.high was 3.0 and is 4.0"),
+        (
+            {"plan": plan_of("k=1:3:2")},
+            "factors.k.count was None and is 2, design was 'sobol' and is 'grid', n was 4 and is 2",
+        ),
+        ({"plan": plan_of("k=1:3", n=4, seed=2)}, "seed was 1 and is 2"),
+        ({"versions": {"numpy": "3"}}, "versions.numpy was '2' and is '3'"),
+        ({"versions": {"numpy": "2", "scipy": "1"}}, "versions.scipy was not given and is '1'"),
+        ({"scenario": {"a": [1, 2]}}, "b was 2 and is not given"),
+        ({"scenario": {"a": [1, 5], "b": 2}}, "a.1 was 2 and is 5"),
+        ({"files": {"x": "2"}}, "the file 'x' has changed"),
+        ({"files": {"y": "2"}}, None),
+        ({"beside": Path("/elsewhere")}, None),
+        (
+            {"scenario": {"a": [3, 4], "b": 5}, "versions": {"numpy": "3"}},
+            "a.0 was 1 and is 3, a.1 was 2 and is 4, b was 2 and is 5 (and 1 more)",
+        ),
+    ],
+)
+def test_only_the_same_study_is_gone_on_with(change, says, tmp_path):
+    about = About(
+        scenario={"a": [1, 2], "b": 2}, plan=plan_of("k=1:3", n=4), versions={"numpy": "2"},
+        files={"x": "1"},
+    )  # fmt: skip
+    open_folder(tmp_path, about, resume=False)
+    before = (tmp_path / "study.json").read_text()
+    with pytest.raises(InputError, match="holds a study already"):
+        open_folder(tmp_path, about, resume=False)
+    new = dc.replace(about, **change)
+    if says is None:
+        open_folder(tmp_path, new, resume=True)
+        assert About.read(tmp_path).to_dict() == json.loads(json.dumps(new.to_dict()))
+        return
+    with pytest.raises(InputError) as caught:
+        open_folder(tmp_path, new, resume=True)
+    assert str(caught.value) == (
+        f"'{tmp_path}' holds another study: {says}. Repeat what it was begun with, or give another "
+        "folder."
+    )
+    assert (tmp_path / "study.json").read_text() == before
+
+
+def test_a_journal_of_other_work_is_left_alone(tmp_path):
+    (tmp_path / "journal.jsonl").touch()
+    about = About(scenario={}, plan=plan_of("k=1:3", n=4), versions={})
+    with pytest.raises(InputError, match=r"holds a journal\.jsonl of other work"):
+        open_folder(tmp_path, about, resume=True)
+
+
+def test_names_among_the_values_are_looked_up_beside_the_file(tmp_path):
+    own, ours = tmp_path / "mine.toml", catalog.find("scenarios", "two-mass-spring")
+    named, numbers = plan_of("controller.use=a,b"), plan_of("k=1:3", n=2)
+    assert About.of(BASE, named, own).beside == own
+    assert About.of(BASE, named, ours).beside is None
+    assert About.of(BASE, numbers, own).beside is None
+    assert About.of(BASE, named).beside is None
+
+
+def test_what_a_study_says_of_itself():
+    about = About.of(BASE, plan_of("k=1:3", "m=1,2", n=2, repeats=2))
+    study = Study(about=about, table=pd.DataFrame({"sample": [0]}))
+    assert repr(study) == "<Study of k, m: 1 of 4 samples>"
+    assert (study.n, study.repeats, study.seed, study.design) == (2, 2, 1, "sobol")
+    assert not study.finished
+    alone = Study(about=About.of(BASE, plan_of(n=3)), table=pd.DataFrame({"sample": range(3)}))
+    assert repr(alone) == "<Study of the seed: 3 of 3 samples>"
+    assert alone.finished
