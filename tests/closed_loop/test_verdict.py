@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import numpy as np
 import pytest
 
-from ukctrl import Comparison, Scenario, simulate
-from ukctrl.cli.terminal.studies_text import comparison_lines
+from ukctrl import Comparison, Scenario, simulate, sweep
+from ukctrl.cli.terminal.studies_text import comparison_lines, study_lines
 from ukctrl.cli.terminal.summaries import result_lines
 from ukctrl.mechanics.integrate.fixed_step import StepHalving
 from ukctrl.reports import run_page
 from ukctrl.simulation.result.result import Result
 from ukctrl.studies.comparison.comparison_page import metric_table
+from ukctrl.studies.insight import Insight
+from ukctrl.studies.insight.insight_verdicts import verdicts
+from ukctrl.studies.insight.study_runs import Runs
+from ukctrl.studies.sweep import Study
+from ukctrl.studies.sweep.study_table import rows_of
 
 SPRING = {
     "coordinates": {"x1": "m", "x2": "m"},
@@ -190,6 +197,39 @@ def test_a_comparison_says_whose_run_is_not_to_be_believed(tmp_path):
     ]
     looks = styles(comparison_lines(comparison, tmp_path))
     assert any("'wild' is not to be believed" in text for text in looks)
+    for text in (comparison.to_csv(), comparison.runs_csv()):
+        lines = {line["controller"]: line["verdict"] for line in csv.DictReader(io.StringIO(text))}
+        assert lines == {"calm": "ok", "wild": WRONG}
+
+
+def test_a_sweep_says_which_samples_are_not_to_be_believed(tmp_path):
+    inline = json.dumps(SPRING).replace('": ', '" = ')
+    base = scenario(
+        'title = "Two masses"\n',
+        robot=f"{{ use = 'two_mass_spring', lagrangian = {inline} }}",
+        start="{ q = { x1 = 0.0, x2 = 0.6 } }",
+        timing="{ duration = 0.1 }",
+        integrator="{ method = 'RK4', step = 1e-3 }",
+    )
+    study = sweep(base, ["integrator.step=1e-5,1e-3"], folder=tmp_path / "study")
+    assert list(study.table["status"]) == ["completed", "completed"]
+    assert list(study.table["verdict"]) == ["ok", WRONG]
+    again = Study.load(tmp_path / "study")
+    assert list(again.table["verdict"]) == ["ok", WRONG]
+    journal = (tmp_path / "study" / "journal.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["verdict"] for line in journal] == ["ok", WRONG]
+    insight = Insight.of(study)
+    (told,) = [verdict for verdict in verdicts(insight, ()) if verdict.subject == "belief"]
+    assert (told.level, told.text) == (
+        "bad",
+        "Not to be believed: 1 of 2 samples, though they are counted here; the first is sample 1. "
+        "Run it by itself, with its values, to see why.",
+    )
+    looks = styles(study_lines(insight, tmp_path, None))
+    assert looks["2 of 2 samples completed"] == "bold yellow"
+    older = study.table.drop(columns="verdict")
+    assert [row.verdict for row in rows_of(study.factors, older)] == ["", ""]
+    assert not Runs.of(older, ["integrator.step"], "grid").unbelievable
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def study(status=("completed",) * 10, planned=None, design="random", seeds=(0,),
         ),
         "runs": Samples(
             status=status, completed=done, design=design, varied=given.pop("varied", ()),
-            seed=np.resize(seeds, len(status)),
+            seed=np.resize(seeds, len(status)), unbelievable=given.pop("unbelievable", []),
         ),
         "cost": SimpleNamespace(text="rms_phi"), "unit": "m", "unit_of": lambda name: "m",
         "overall": summary(), "completed": exactly(done.mean()), "require": {},

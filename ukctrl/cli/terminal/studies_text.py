@@ -99,7 +99,7 @@ def study_lines(insight: Insight, folder: Path, replays: Sequence[Replay] | None
 
     study, runs = insight.study, insight.runs
     done = int(runs.completed.sum())
-    whole = done == len(runs) and study.finished
+    whole = done == len(runs) and study.finished and not runs.unbelievable
     style = "bold green" if whole else "bold yellow" if done else "bold red"
     left = study.about.plan.count - len(runs)
     headline = f"{done} of {len(runs)} samples completed" + (

@@ -212,19 +212,20 @@ class Comparison:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
 
     def to_csv(self) -> str:
-        """Return one line per controller: its name, its status and every metric.
+        """Return one line per controller: its name, its status, its verdict and every metric.
 
         Of several repeats, the metric's column is the mean; behind them stand how many repeats
         completed, and for each metric the interval of the mean, the median and the worst.
         """
         names, several = [row.metric for row in self.rows], self.repeats > 1
-        head = ["controller", "status", *names]
+        head = ["controller", "status", "verdict", *names]
         if several:
             statistics = ("ci_low", "ci_high", "median", "worst")
             head += ["repeats", "completed", *(f"{n}:{what}" for n in names for what in statistics)]
         lines: list[list[object]] = []
         for name, run in self.results.items():
-            lines.append([name, run.status, *(row.values[name] for row in self.rows)])
+            verdict = self.belief(name).verdict
+            lines.append([name, run.status, verdict, *(row.values[name] for row in self.rows)])
             if several:
                 outcomes = self.runs[name]
                 lines[-1] += [len(outcomes), sum(outcome.completed for outcome in outcomes)]
@@ -233,12 +234,12 @@ class Comparison:
         return csv_text(head, lines)
 
     def runs_csv(self) -> str:
-        """Return one line per run: whose, which repeat, seed, mismatch, status and every metric."""
+        """Return one line per run: whose, its conditions, how it ended and every metric."""
         names = [row.metric for row in self.rows]
         return csv_text(
-            ["controller", "repeat", "seed", "mismatch", "status", *names],
+            ["controller", "repeat", "seed", "mismatch", "status", "verdict", *names],
             (
-                [run.entry, run.repeat, run.seed, run.level, run.status]
+                [run.entry, run.repeat, run.seed, run.level, run.status, run.belief.verdict]
                 + [run.metrics.get(name, math.nan) for name in names]
                 for run in self.outcomes
             ),

@@ -48,7 +48,7 @@ def headline(insight: Insight) -> str:
 
 def verdicts(insight: Insight, replays: Sequence[Replay]) -> tuple[Verdict, ...]:
     """Return what a study shows, judgement by judgement."""
-    parts = (_extent, _completion, _requirement, _percentiles, _influence, _separation)
+    parts = (_extent, _completion, _disbelief, _requirement, _percentiles, _influence, _separation)
     of_replays = (*_noise(insight, replays), *map(_replayed, replays))
     return (*(verdict for part in parts for verdict in part(insight)), *of_replays)
 
@@ -107,6 +107,17 @@ def _completion(insight: Insight) -> Iterator[Verdict]:
     if first.message:
         text += f" Most often: {first.message.rstrip('.')} (sample {first.sample})."
     yield Verdict("bad" if done < 0.5 * len(runs) else "warning", "completed", text)
+
+
+def _disbelief(insight: Insight) -> Iterator[Verdict]:
+    numbers = insight.runs.unbelievable
+    if numbers:
+        text = (
+            f"Not to be believed: {len(numbers)} of {len(insight.runs)} samples, though they are "
+            f"counted here; the first is sample {numbers[0]}. Run it by itself, with its values, to "
+            "see why."
+        )
+        yield Verdict("bad", "belief", text)
 
 
 def _requirement(insight: Insight) -> Iterator[Verdict]:

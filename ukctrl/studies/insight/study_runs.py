@@ -16,7 +16,7 @@ from ukctrl.core.arrays import Array, Indices
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.number_text import number
 from ukctrl.studies.sweep.plan import DESIGNS, Design
-from ukctrl.studies.sweep.study_table import FIXED
+from ukctrl.studies.sweep.study_table import FIXED, VERDICT
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -91,6 +91,8 @@ class Runs:
     """How far it came [s]."""
     metrics: Mapping[str, Array]
     """By name; NaN where a sample has none."""
+    verdict: tuple[str, ...] = ()
+    """Whether every sample is to be believed; nothing in studies of earlier versions."""
     repeats: int = 1
     """Samples of each point, which differ in their seeds; they have consecutive numbers."""
 
@@ -124,7 +126,7 @@ class Runs:
         if not len(table):
             raise InputError("a study must have at least one finished sample; it has none.")
         ordered = table.sort_values("sample", kind="stable")
-        skipped = {*FIXED, *factors}
+        skipped = {*FIXED, VERDICT, *factors}
         return Runs(
             design=known[design],
             axes=tuple(Axis.of(ordered[path], log=path in log) for path in factors),
@@ -138,11 +140,18 @@ class Runs:
                 for name in ordered.columns
                 if name not in skipped
             },
+            verdict=tuple(map(str, ordered[VERDICT])) if VERDICT in ordered else (),
             repeats=repeats,
         )
 
     def __len__(self) -> int:
         return len(self.number)
+
+    @property
+    def unbelievable(self) -> list[int]:
+        """The numbers of the samples that are not to be believed."""
+        found = zip(self.number.tolist(), self.verdict, strict=False)
+        return [number for number, verdict in found if verdict == "not to be believed"]
 
     @functools.cached_property
     def completed(self) -> NDArray[np.bool_]:

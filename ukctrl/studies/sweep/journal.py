@@ -36,6 +36,8 @@ class Row(NamedTuple):
     """Time of the last recorded sample since the start [s]; NaN where there is none."""
     metrics: Mapping[str, float]
     """By name; nothing where there was no run."""
+    verdict: str = ""
+    """Whether the run is to be believed; empty where there was none, or it was not asked."""
 
     @property
     def completed(self) -> bool:
@@ -67,6 +69,7 @@ class Row(NamedTuple):
             message=str(data["message"]),
             reached=_float(data["reached"]),
             metrics={name: _float(value) for name, value in data["metrics"].items()},
+            verdict=str(data.get("verdict", "")),
         )
 
 

@@ -174,7 +174,8 @@ class Sample:
             return self.failed(outcome.message)
         every = outcome.metrics.items()
         metrics = {name: value for name, value in every if name.partition(".")[0] in UNTIMED}
-        return self._made(outcome.status, outcome.message, outcome.reached, metrics)
+        made = self._made(outcome.status, outcome.message, outcome.reached, metrics)
+        return made._replace(verdict=outcome.belief.verdict)
 
     def failed(self, message: str) -> Row:
         """Return the row of a sample that could not be run."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FIXED = ("sample", SEED, "status", "message", "reached")
 """Columns that every study has, beside its factors and metrics."""
+VERDICT = "verdict"
+"""A column that studies of earlier versions lack."""
 UNTIMED = tuple(name for name, metric in METRICS.items() if metric.function is not None)
 """Metrics that do not depend on wall time."""
 CHUNK = 1000
@@ -44,7 +46,7 @@ def table_of(factors: Iterable[Factor], rows: Iterable[Row], count: int) -> pd.D
     columns: dict[str, Any] = {"sample": np.zeros(count, dtype=np.int64)}
     columns |= {path: np.zeros(count, dtype=TYPES[kind]) for path, kind in given.items()}
     columns |= {SEED: np.zeros(count, dtype=np.int64), "status": [], "message": []}
-    columns["reached"] = np.zeros(count)
+    columns |= {"reached": np.zeros(count), VERDICT: []}
     for k, row in enumerate(rows):
         for name in ("sample", SEED, "reached"):
             columns[name][k] = getattr(row, name)
@@ -53,6 +55,7 @@ def table_of(factors: Iterable[Factor], rows: Iterable[Row], count: int) -> pd.D
             columns[path][k] = _text(value) if kind == "text" else value
         columns["status"].append(row.status)
         columns["message"].append(row.message)
+        columns[VERDICT].append(row.verdict)
         for name, number in row.metrics.items():
             if name not in metrics:
                 metrics[name] = np.full(count, np.nan)
@@ -63,7 +66,7 @@ def table_of(factors: Iterable[Factor], rows: Iterable[Row], count: int) -> pd.D
 def rows_of(factors: Iterable[Factor], table: pd.DataFrame) -> Iterator[Row]:
     """Yield the rows of a table again."""
     paths = [factor.path for factor in factors if factor.path != SEED]
-    metrics = [name for name in table.columns if name not in (*FIXED, *paths)]
+    metrics = [name for name in table.columns if name not in (*FIXED, VERDICT, *paths)]
     for entry in table.to_dict("records"):
         yield Row(
             sample=int(entry["sample"]),
@@ -73,6 +76,7 @@ def rows_of(factors: Iterable[Factor], table: pd.DataFrame) -> Iterator[Row]:
             message=str(entry["message"]),
             reached=float(entry["reached"]),
             metrics={str(name): float(entry[name]) for name in metrics},
+            verdict=str(entry.get(VERDICT, "")),
         )
 
 
