@@ -114,8 +114,8 @@ def _disbelief(insight: Insight) -> Iterator[Verdict]:
     if numbers:
         text = (
             f"Not to be believed: {len(numbers)} of {len(insight.runs)} samples, though they are "
-            f"counted here; the first is sample {numbers[0]}. Run it by itself, with its values, to "
-            "see why."
+            f"counted here; the first is sample {numbers[0]}. Run it by itself, with its values, "
+            "to see why."
         )
         yield Verdict("bad", "belief", text)
 
