@@ -10,7 +10,26 @@ import gc
 import os
 import signal
 
+import pytest
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
+
+
+BLANK = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000" "1f15c489"
+    "0000000d49444154789c63000100000500010d0a2db4" "0000000049454e44ae426082"
+)  # fmt: skip
+"""A picture of one point."""
+
+
+@pytest.fixture(autouse=True)
+def _page_pictures_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a test's pages draw each picture once, as SVG, with a blank PNG file beside it.
+
+    Half of what a page takes is drawing it again; tests of painting are marked `painted`.
+    """
+    if request.node.get_closest_marker("painted") is None:
+        monkeypatch.setattr("ukctrl.reports.web_page.png", lambda figure: BLANK)
 
 
 def pytest_configure() -> None:

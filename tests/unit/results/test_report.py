@@ -157,6 +157,7 @@ def test_the_page_is_made_again_from_the_saved_files(text, helix, tmp_path):
     assert html(Result.load(tmp_path)) == text
 
 
+@pytest.mark.painted
 def test_the_files_beside_the_page_are_its_figures(helix, tmp_path):
     result = helix()
     target = run_page.write_report(result, tmp_path / "new" / "folder")
