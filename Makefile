@@ -23,7 +23,7 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test lint type fast slow portable truth fuzz kill mutants docs bench peers clean
+.PHONY: help demo test lint type fast pages slow portable truth fuzz kill mutants docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ demo: $(STAMP) ## run the SCARA helix and compare three controllers on it
 	@echo "The pages, for your browser:"
 	@for page in $(OUT)/scara-helix/report.html $(OUT)/compare/*.html; do echo "  $(CURDIR)/$$page"; done
 
-test: lint type fast ## lint, types, and every test that is not slow (the wheel and the docs included)
+test: lint type fast ## lint, types, and every test that is neither slow nor runs the documentation
 
 lint: $(STAMP) ## ruff: mistakes and layout
 	$(BIN)/ruff check $(CODE)
@@ -45,7 +45,10 @@ type: $(STAMP) ## mypy --strict on the library
 	$(BIN)/mypy
 
 fast: $(STAMP)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not pages"
+
+pages: $(STAMP) ## run what the documentation shows, check its numbers, and build it
+	$(PYTEST) -m "pages and not slow"
 
 slow: $(STAMP) ## the long tests
 	$(PYTEST) -m slow

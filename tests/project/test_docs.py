@@ -174,6 +174,7 @@ def _page(page: Path) -> object:
     return pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
 
 
+@pytest.mark.pages
 @pytest.mark.portable
 @pytest.mark.parametrize("page", [_page(page) for page in PAGES])
 def test_every_block_of_a_page_does_what_it_shows(page, tmp_path, monkeypatch):
@@ -284,6 +285,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.pages
 def test_the_site_fetches_nothing_from_elsewhere(site):
     found = []
     for page in site.rglob("*.html"):
@@ -296,6 +298,7 @@ def test_the_site_fetches_nothing_from_elsewhere(site):
     assert not found
 
 
+@pytest.mark.pages
 def test_every_formula_of_the_site_can_be_set(site):
     pages = [page for page in site.rglob("*.html") if "arithmatex" in page.read_text("utf-8")]
     assert pages

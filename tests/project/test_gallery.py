@@ -28,6 +28,7 @@ def make():
     return module
 
 
+@pytest.mark.pages
 @pytest.mark.portable
 @pytest.mark.parametrize("page", [_page(tables) for tables in TABLES])
 def test_the_numbers_of_a_page_are_up_to_date(make, page, capsys):
