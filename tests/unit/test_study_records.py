@@ -121,7 +121,7 @@ def test_of_a_long_list_the_first_two_hundred_values_are_tried():
 
 
 ROWS = [
-    Row(0, {"k": 1.5, "name": "x"}, 5, "completed", "", 0.5, {"rms_phi": 0.1 + 0.2}),
+    Row(0, {"k": 1.5, "name": "x"}, 5, "completed", "", 0.5, {"rms_phi": 0.1 + 0.2}, "ok"),
     Row(2, {"k": 2.5, "name": [1, 2]}, 7, "diverged", "left", math.nan,
         {"work": math.inf, "rms_phi.b": -math.inf, "rms_phi.a": math.nan, "peak_phi.a": 2.0}),
 ]  # fmt: skip
@@ -147,8 +147,8 @@ def test_a_row_survives_its_line():
 def test_a_table_has_a_column_for_everything_in_one_order(tmp_path):
     table = table_of(FACTORS, ROWS, 2)
     assert list(table.columns) == [
-        "sample", "k", "name", "seed", "status", "message", "reached", "rms_phi", "work",
-        "rms_phi.a", "peak_phi.a", "rms_phi.b",
+        "sample", "k", "name", "seed", "status", "message", "reached", "verdict",
+        "rms_phi", "work", "rms_phi.a", "peak_phi.a", "rms_phi.b",
     ]  # fmt: skip
     assert table["sample"].tolist() == [0, 2]
     assert table["name"].tolist() == ["x", "[1, 2]"]
@@ -163,7 +163,7 @@ def test_a_table_has_a_column_for_everything_in_one_order(tmp_path):
     assert second.values == {"k": 2.5, "name": "[1, 2]"}
     write_tables(tmp_path, table)
     lines = (tmp_path / "study.csv").read_text().splitlines()
-    assert lines[1].startswith("0,1.5,x,5,completed,,0.5,0.30000000000000004,")
+    assert lines[1].startswith("0,1.5,x,5,completed,,0.5,ok,0.30000000000000004,")
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "study.parquet"), table, check_dtype=False
     )

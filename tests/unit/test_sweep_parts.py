@@ -142,7 +142,7 @@ def test_what_is_recorded_of_a_sample(come):
     finished = Sample(base, 2)(lambda fraction: None)
     assert finished == Finished(Row(
         2, base.plan.values(2), base.plan.seed_of(2), "completed", "two lines", 0.5,
-        {"rms_phi": 2.0, "rms_phi.gap": 1.0},
+        {"rms_phi": 2.0, "rms_phi.gap": 1.0}, "ok",
     ))  # fmt: skip
     (run,) = asked
     assert run.scenario.controller.feedback.alpha == base.plan.values(2)[ALPHA]

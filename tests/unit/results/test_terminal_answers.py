@@ -30,6 +30,11 @@ from ukctrl.robot.audit import Finding
 NAN, INF = math.nan, math.inf
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
 def plain(lines):
     return [
         "".join(part if isinstance(part, str) else part.text for part in line).rstrip()

@@ -238,7 +238,7 @@ def made_study(count, planned, completed):
         about=SimpleNamespace(plan=SimpleNamespace(count=planned)), finished=count == planned,
         scenario={"name": "masses"}, factors=axis, repeats=1, seed=3, design="sobol",
     )  # fmt: skip
-    runs = Runs(completed=np.arange(count) < completed)
+    runs = Runs(completed=np.arange(count) < completed, unbelievable=[])
     return SimpleNamespace(study=study, runs=runs, strongest=axis)
 
 
