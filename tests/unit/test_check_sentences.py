@@ -11,7 +11,7 @@ import pytest
 from ukctrl import Scenario, check
 from ukctrl.analysis.check.control_period import Sampling
 from ukctrl.analysis.check.feasibility import Feasibility, Grounded
-from ukctrl.analysis.check.findings import AlongMotion, Cause, Judgement, Way
+from ukctrl.analysis.check.findings import AlongMotion, Cause, Judgement, RowCheck, Way
 from ukctrl.analysis.check.inverse_kinematics import Stop
 from ukctrl.analysis.check.judgement import MOVE_ON, SLOWER, WITHIN, judge
 from ukctrl.analysis.check.limit_use import Use, larger, shares, uses
@@ -509,3 +509,54 @@ def test_the_table_shows_the_laws_inputs_and_the_smallest_ones_where_these_are_t
 
 def use_of(name, share, value):
     return Use(name=name, unit="N", value=value, t=0.5, limit=8.0, share=share)
+
+
+# The rows at the start
+
+
+def told(name="a", unit="m", phi=0.0, beta=0.0, degree=2, least=2, integrable=True):
+    return RowCheck(
+        name=name, unit=unit, phi=phi, beta=beta, reach=1e-3, relative_degree=degree,
+        relative_degree_at_least=least, relative_degree_note="", integrable=integrable,
+    )  # fmt: skip
+
+
+def shown_rows(rows, dependent=()):
+    servo = SimpleNamespace(dependent=dependent)
+    found = SimpleNamespace(start=SimpleNamespace(rows=rows, servo=servo))
+    text = "\n".join(
+        "".join(part if isinstance(part, str) else part.text for part in line)
+        for line in check_text._rows(found)
+    )
+    return [line.split() for line in text.splitlines()]
+
+
+def test_a_row_at_the_start_has_its_errors_its_reach_and_its_degree():
+    _, head, *lines = shown_rows(
+        [
+            told(phi=0.25, beta=-2.0),
+            told("b", "", math.nan, 1e-3, None, 3, None),
+            told("c", "rad", math.nan, 0.0, 1, 1, False),
+            told("d", "m", math.nan, 0.0, None, 4, True),
+        ],
+        dependent=("d",),
+    )
+    assert head == ["row", "phi", "beta", "out", "of", "reach", "relative", "degree"]
+    assert lines == [
+        ["a", "2.5e-01", "m", "-2.0e+00", "m/s", "1.0e-03", "2"],
+        ["b", "undecided", "1.0e-03", "1/s", "1.0e-03", "at", "least", "3"],
+        ["c", "nonholonomic", "0.0e+00", "rad/s", "1.0e-03", "1"],
+        ["d", "integrable", "0.0e+00", "m/s", "1.0e-03", "-"],
+    ]
+    assert shown_rows([]) == []
+
+
+def test_of_many_rows_those_without_a_degree_and_those_furthest_off_are_shown_in_their_order():
+    many = [told(f"r{k:02d}", phi=0.01 * k, beta=-1.0 if k == 1 else 0.0) for k in range(24)]
+    many[0] = told("r00", phi=math.nan, degree=None)
+    _, _, *lines = shown_rows(many[:20])
+    assert [line[0] for line in lines] == [f"r{k:02d}" for k in range(20)]
+    _, _, *lines = shown_rows(many)
+    assert lines[-1][:3] == ["and", "4", "more"], lines[-1]
+    kept = [line[0] for line in lines if line[0] in {one.name for one in many}]
+    assert kept == ["r00", "r01", *(f"r{k:02d}" for k in range(6, 24))]

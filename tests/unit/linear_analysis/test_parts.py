@@ -12,14 +12,16 @@ import pytest
 from scipy.linalg import expm
 
 from ukctrl import Robot, Scenario
-from ukctrl.analysis.linear import linear_loop, linear_page
+from ukctrl.analysis.linear import analyze, linear_loop, linear_page
 from ukctrl.analysis.linear.delay_margin import Level, Piece, _Search, delay_margin, lag_of
 from ukctrl.analysis.linear.design import _rounded, _written, designed, largest_period
 from ukctrl.analysis.linear.equilibria import _Look, _step, equilibria, within_a_turn
+from ukctrl.analysis.linear.equilibria import _Search as _EquilibriumSearch
 from ukctrl.analysis.linear.margins import (
     Margins,
     _gain,
     _off,
+    _on_the_edge,
     balanced,
     bound,
     disk_gain,
@@ -522,3 +524,46 @@ def test_the_contents_of_a_page_are_what_it_has(monkeypatch, plants):
     assert (seen["stability"], seen["level"], seen["margins"]) == ("no loop", "note", None)
     assert "hold" not in dict(seen["facts"])
     assert dict(seen["facts"])["rows"] == "none"
+
+
+# What neither grows nor decays
+
+
+def test_a_loop_is_on_the_edge_where_another_gain_would_make_its_modes_decay():
+    # s^2 + s + k: with k = 0 a mode stays, with any other gain it decays
+    A, b, c = np.array([[0.0, 1.0], [0.0, -1.0]]), np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    loop = SimpleNamespace(
+        period=None, rates=lambda: np.array([0.0, -1.0 + 0j]), broken_at=lambda motor: (A, b, c)
+    )
+    assert _on_the_edge(loop, 0)
+    # a mode that the motor does not move stays whatever the gain
+    unmoved = SimpleNamespace(
+        period=None,
+        rates=lambda: np.array([0.0, -1.0 + 0j]),
+        broken_at=lambda motor: (np.diag([0.0, -1.0]), b, np.array([1.0, 1.0])),
+    )
+    assert not _on_the_edge(unmoved, 0)
+
+
+def test_a_search_for_rest_moves_nothing_that_is_held(plants):
+    start = {"q": {"x": 0.3, "angle": 0.2}}
+    search = _EquilibriumSearch(plants.scenario(plants.cart_pole(), start=start), ["x"], False)
+    first, *others = search.guesses(6, seed=3)
+    np.testing.assert_array_equal(first, [0.3, 0.2])
+    assert [guess[0] for guess in others] == [0.3] * 5
+    assert len({guess[1] for guess in others}) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "controller", "looped"),
+    [
+        ("scara-helix", "servo-baumgarte", True),
+        ("scara-helix", "pd-gravity", True),
+        ("five-bar-drift", None, False),
+    ],
+)
+def test_what_has_a_controller_has_a_loop(name, controller, looped):
+    changes = {} if controller is None else {"controller": {"use": controller}}
+    found = analyze(Scenario.load(name, changes))
+    assert (found.loop is not None) == looped
+    assert ("no loop: the scenario has no controller." in found.notes) != looped
