@@ -49,7 +49,9 @@ LOOKS = {
     "dpi", "figsize", "fontsize", "layout", "linewidth", "linewidths", "loc", "markeredgewidth",
     "markersize", "ncols", "zorder",
 }  # fmt: skip
-"""Arguments of drawings that the eye judges, and no test."""
+"""Arguments of drawings that the eye judges, and no test. Nor does a test see `strict`, which is
+there for faults that nobody has made.
+"""
 WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")
 
 
@@ -152,7 +154,7 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]
 def _sizes_on_paper(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield the numbers of functions that draw: widths and margins, which no test can judge."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg in LOOKS:
+        if isinstance(node, ast.keyword) and node.arg in ("strict", *LOOKS):
             yield from ast.walk(node.value)
         if isinstance(node, ast.FunctionDef):
             given = {ast.unparse(one.annotation) for one in node.args.args if one.annotation}
@@ -287,7 +289,7 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         yield "function", node
     elif isinstance(name, ast.Name) and name.id in ("abs", "sorted", "reversed") and node.args:
         yield "function", node.args[0]
-    elif node.keywords and node.keywords[-1].arg and node.keywords[-1].arg not in LOOKS:
+    elif node.keywords and node.keywords[-1].arg not in (None, "strict", *LOOKS):
         node.keywords = node.keywords[:-1]
         yield "argument dropped", node
     elif len(node.args) == 2 and not any(isinstance(one, ast.Starred) for one in node.args):

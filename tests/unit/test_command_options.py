@@ -167,6 +167,7 @@ def test_tune_hands_its_options_on(given_to):
         (["--ensemble", "3"], (3, 0.1, 3)),
         (["--ensemble", "3", "--vary", "seed=1,2"], (3, 0.0, 3)),
         (["--ensemble", "1"], (1, 0.0, 0)),
+        (["--ensemble", "2"], (2, 0.1, 2)),
         (["--mismatch", "0.2"], (1, 0.2, 8)),
         (["--vary", "seed=1,2"], (1, 0.0, 8)),
         (["--held-out", "2"], (1, 0.0, 2)),

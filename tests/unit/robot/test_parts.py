@@ -112,6 +112,15 @@ def test_the_first_part_floats_where_the_base_does(load):
             ModelError,
             "the first part is the base that floats",
         ),
+        *(
+            (
+                f'floating_base = true\n[[part]]\nmodel = "PANDA"\n{key} = {value}\n',
+                ModelError,
+                "the first part is the base that floats; leave out its parent, position and rpy",
+            )
+            for key in ("position", "rpy")
+            for value in ("[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]")
+        ),
         ('model = "PANDA"\n[[part]]\nmodel = "PANDA"\n', InputError, "got model and part"),
     ],
 )

@@ -302,6 +302,21 @@ def test_functions_make_a_robot():
     assert np.isnan(pendulum().snapshot([0.3]).energy().potential)
 
 
+def test_a_column_of_functions_turns_where_any_of_its_entries_does():
+    robot = Robot.build(
+        Functions(
+            coordinates=["a", "b"], M=lambda q: np.eye(2), nle=lambda q, v: 0.0 * v,
+            B=lambda q: [[1.0, 2.0], [np.cos(q[0]), 3.0]],
+        )
+    )  # fmt: skip
+    assert robot.actuation.varies
+    for a in (0.0, 1.3):
+        np.testing.assert_allclose(
+            robot.snapshot([a, 0.7]).B, [[1.0, 2.0], [np.cos(a), 3.0]], **EXACT
+        )
+    np.testing.assert_array_equal(robot.actuation.constant[:, 1], [2.0, 3.0])
+
+
 @pytest.mark.parametrize(
     ("changes", "answer"),
     [
