@@ -493,3 +493,48 @@ def test_smoothness_counts_the_continuous_derivatives():
         "stacked": math.inf,
     }
     assert {name: load(SPECS[name]).smoothness for name in counts} == counts
+
+
+# Breaks and series of what is put together from other paths
+
+RAMP = MinJerk(points=(0, 1, 3), duration=2.0)  # pieces meet at 0, 1 and 2 s
+SINGLE = ({}, {"rate": 2.0}, {"rate": -0.5}, {"delay": 0.3}, {"rate": 2.0, "delay": 0.3})
+
+
+@pytest.mark.parametrize("given", SINGLE, ids=str)
+def test_a_clock_that_runs_evenly_moves_breaks_and_stretches_series(given):
+    rate, delay = given.get("rate", 1.0), given.get("delay", 0.0)
+    path = TimeScaled(path=RAMP, **given)
+    meets = sorted(delay + k / rate for k in (0.0, 1.0, 2.0))
+    np.testing.assert_allclose(path.breaks(-9.0, 9.0), meets, **EXACT)
+    np.testing.assert_allclose(path.breaks(meets[0], meets[2]), meets[1:2], **EXACT)
+    t = delay + 0.4 / rate
+    powers = rate ** np.arange(4)
+    np.testing.assert_allclose(path.series(t, 3).T, RAMP.series(0.4, 3).T * powers, **EXACT)
+
+
+def test_a_clock_that_stands_or_is_a_path_has_the_breaks_of_the_clock():
+    assert TimeScaled(path=RAMP, rate=0.0).breaks(-9.0, 9.0) == []
+    clock = MinJerk(points=(0.0, 0.5), duration=4.0)
+    assert TimeScaled(path=RAMP, clock=clock).breaks(-9.0, 9.0) == clock.breaks(-9.0, 9.0)
+
+
+def test_a_repeated_path_breaks_at_every_seam_and_within_every_turn():
+    path = Repeated(path=RAMP, period=2.0, advance=True)
+    np.testing.assert_allclose(path.breaks(-1.5, 3.5), [-1.0, 0.0, 1.0, 2.0, 3.0], **EXACT)
+    np.testing.assert_allclose(path.breaks(0.0, 2.0), [1.0], **EXACT)
+    inside = RAMP.series(0.4, 2)
+    for turn in (-1, 0, 2):
+        found = path.series(0.4 + 2.0 * turn, 2)
+        np.testing.assert_allclose(found[0], inside[0] + 3.0 * turn, **EXACT)
+        np.testing.assert_allclose(found[1:], inside[1:], **EXACT)
+
+
+def test_stacked_paths_break_where_any_of_them_does_and_have_their_series_beside_each_other():
+    late = TimeScaled(path=RAMP, delay=0.5)
+    stacked = Stacked(parts=(RAMP, late, Constant(value=4.0)))
+    assert stacked.breaks(-9.0, 9.0) == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    np.testing.assert_array_equal(
+        stacked.series(0.7, 2),
+        np.hstack([RAMP.series(0.7, 2), late.series(0.7, 2), [[4.0], [0.0], [0.0]]]),
+    )
