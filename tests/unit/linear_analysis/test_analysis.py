@@ -96,6 +96,7 @@ def test_zeros_that_rounding_has_scattered_neither_grow_nor_decay():
     assert growth_of(np.array([0.005, -0.005, -1.0], dtype=complex)) == 0.005
 
 
+@pytest.mark.painted
 @pytest.mark.parametrize("name", ["scara-helix", "panda-elastic", "five-bar-drift"])
 def test_data_and_page_hold_what_was_found(name, tmp_path):
     found = analyze(Scenario.load(name))
