@@ -12,34 +12,18 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from studies import ALPHA, BASE, base_of, plan_of
 
 import ukctrl.studies.sweep.try_out as try_out
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import catalog
-from ukctrl.simulation.scenario import Scenario
-from ukctrl.studies.sweep import Factor, Levels, Plan, Study
+from ukctrl.studies.sweep import Factor, Levels, Study
 from ukctrl.studies.sweep.journal import Journal, Row, read_rows
-from ukctrl.studies.sweep.sample import Base
 from ukctrl.studies.sweep.study import About
 from ukctrl.studies.sweep.study_table import rows_of, table_of, write_tables
 from ukctrl.studies.sweep.sweep import open_folder
 
-ALPHA = "controller.feedback.alpha"
 SWEEP = importlib.import_module("ukctrl.studies.sweep.sweep")
-BASE = Scenario.load(
-    "two-mass-spring",
-    {"timing": {"duration": 0.5, "sample": 0.05}, "controller": {"use": "servo-baumgarte"}},
-)
-
-
-def plan_of(*texts, **options):
-    return Plan.of([Factor.parse(text) for text in texts], **{"seed": 1, **options})
-
-
-def base_of(*texts, **options):
-    given = {name: options.pop(name) for name in ("timeout", "keep_all", "keep_failed", "files")
-             if name in options}  # fmt: skip
-    return Base(scenario=BASE, plan=plan_of(*texts, **options), **given)
 
 
 # Before a study starts

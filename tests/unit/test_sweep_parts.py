@@ -11,14 +11,14 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import norm, qmc
+from studies import ALPHA, BASE, base_of, plan_of
 
 from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
-from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, sample_seed
 from ukctrl.studies.batch.task import Lost
-from ukctrl.studies.sweep import Factor, Keep, Levels, Log, Normal, Plan, Study, Uniform, Whole
+from ukctrl.studies.sweep import Keep, Levels, Log, Normal, Plan, Study, Uniform, Whole
 from ukctrl.studies.sweep import sweep as run_sweep
 from ukctrl.studies.sweep.journal import Row
 from ukctrl.studies.sweep.sample import Base, Finished, Sample, Samples
@@ -26,22 +26,7 @@ from ukctrl.studies.sweep.spread import TAIL, spread_from
 from ukctrl.studies.sweep.study import About, named_files, strayed
 from ukctrl.studies.sweep.sweep import Tally
 
-ALPHA = "controller.feedback.alpha"
 SWEEP = importlib.import_module("ukctrl.studies.sweep.sweep")
-BASE = Scenario.load(
-    "two-mass-spring",
-    {"timing": {"duration": 0.5, "sample": 0.05}, "controller": {"use": "servo-baumgarte"}},
-)
-
-
-def plan_of(*texts, **options):
-    return Plan.of([Factor.parse(text) for text in texts], **{"seed": 1, **options})
-
-
-def base_of(*texts, **options):
-    given = {name: options.pop(name) for name in ("timeout", "keep_all", "keep_failed", "files")
-             if name in options}  # fmt: skip
-    return Base(scenario=BASE, plan=plan_of(*texts, **options), **given)
 
 
 @pytest.mark.parametrize(

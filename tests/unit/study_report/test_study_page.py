@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from studies import ALPHA, SCENARIO, USE, insight_of, study_of
 
-from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.insight import Insight, study_page
 from ukctrl.studies.insight.sample_replay import Replay, command_of
 from ukctrl.studies.insight.study_page import html, write_study_report
@@ -19,36 +19,6 @@ from ukctrl.studies.sweep import Factor, Plan, Study
 from ukctrl.studies.sweep.study import About
 
 NAN, INF = math.nan, math.inf
-ALPHA, USE = "controller.feedback.alpha", "controller.use"
-SCENARIO = Scenario.load(
-    "two-mass-spring",
-    {"timing": {"duration": 0.4, "sample": 0.02}, "controller": {"use": "servo-baumgarte"}},
-)
-DONE = ["completed"] * 5 + ["diverged"]
-METRICS = {
-    "rms_phi": [1e-3, 2e-3, 3e-3, 4e-3, NAN, 9e-3],
-    "peak_u": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
-    "rms_phi.gap": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
-    "settling_time": [NAN] * 6,
-}
-
-
-def study_of(factors, metrics, status, scenario=SCENARIO, **design):
-    plan = Plan.of([Factor.parse(text) for text in factors], seed=1, **design)
-    values = [plan.values(k) for k in range(len(status))]
-    columns = {path: [each[path] for each in values] for path in values[0]}
-    done = [each == "completed" for each in status]
-    given = {
-        "sample": np.arange(len(status)), **columns, "seed": 0, "status": status,
-        "message": ["" if good else "it left at 0.25 s." for good in done],
-        "reached": np.where(done, 0.4, 0.25), **metrics,
-    }  # fmt: skip
-    return Study(about=About.of(scenario, plan), table=pd.DataFrame(given))
-
-
-def insight_of(**given):
-    factors = [f"{ALPHA}=1,2,4", f"{USE}=servo-baumgarte,servo-pid"]
-    return Insight.of(study_of(factors, METRICS, DONE), **given)
 
 
 @pytest.fixture(name="insight", scope="module")

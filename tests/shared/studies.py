@@ -1,0 +1,54 @@
+"""Made-up studies, and the plans and samples of a small one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from ukctrl.simulation.scenario import Scenario
+from ukctrl.studies.insight import Insight
+from ukctrl.studies.sweep import Factor, Plan, Study
+from ukctrl.studies.sweep.sample import Base
+from ukctrl.studies.sweep.study import About
+
+ALPHA, USE = "controller.feedback.alpha", "controller.use"
+MASSES = {"controller": {"use": "servo-baumgarte"}}
+SCENARIO = Scenario.load("two-mass-spring", {"timing": {"duration": 0.4, "sample": 0.02}} | MASSES)
+BASE = Scenario.load("two-mass-spring", {"timing": {"duration": 0.5, "sample": 0.05}} | MASSES)
+DONE = ["completed"] * 5 + ["diverged"]
+METRICS = {
+    "rms_phi": [1e-3, 2e-3, 3e-3, 4e-3, math.nan, 9e-3],
+    "peak_u": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    "rms_phi.gap": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    "settling_time": [math.nan] * 6,
+}
+
+
+def plan_of(*texts, **options):
+    return Plan.of([Factor.parse(text) for text in texts], **{"seed": 1, **options})
+
+
+def base_of(*texts, **options):
+    given = {name: options.pop(name) for name in ("timeout", "keep_all", "keep_failed", "files")
+             if name in options}  # fmt: skip
+    return Base(scenario=BASE, plan=plan_of(*texts, **options), **given)
+
+
+def study_of(factors, metrics, status, scenario=SCENARIO, **design):
+    plan = plan_of(*factors, **design)
+    values = [plan.values(k) for k in range(len(status))]
+    columns = {path: [each[path] for each in values] for path in values[0]}
+    done = [each == "completed" for each in status]
+    given = {
+        "sample": np.arange(len(status)), **columns, "seed": 0, "status": status,
+        "message": ["" if good else "it left at 0.25 s." for good in done],
+        "reached": np.where(done, 0.4, 0.25), **metrics,
+    }  # fmt: skip
+    return Study(about=About.of(scenario, plan), table=pd.DataFrame(given))
+
+
+def insight_of(**given):
+    factors = [f"{ALPHA}=1,2,4", f"{USE}=servo-baumgarte,servo-pid"]
+    return Insight.of(study_of(factors, METRICS, DONE), **given)
