@@ -10,7 +10,7 @@ from pydantic import Field
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.span import fitted
+from ukctrl.core.algebra.span import independent, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec
@@ -132,10 +132,9 @@ class _SelfMotion(NullSpace):
         a = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
         if self._any:  # every acceleration is within the motors' reach
             return self._motors.input(s, s.M @ a + s.nle - s.f)
-        # Of what the motors reach, the nearest in the plain sense and not in that of Gauss.
-        reached: Matrix = np.asarray(np.linalg.solve(dynamics.L.T, dynamics.reached()))
-        missing: Vector = a - dynamics.a_free
-        return dynamics.least_input(dynamics.a_free + reached @ fitted(reached, missing))
+        motors, lost = dynamics.lengths(np.zeros((0, len(a)))).motors, dynamics.rank.servo
+        rank = independent(dynamics.L.T @ dynamics.G, motors, lost)
+        return span(dynamics.G, motors, rank=rank).least(a - dynamics.a_free)  # G^+ (a - a_free)
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:
