@@ -1,0 +1,36 @@
+"""Every claim of every paper is still what it was: its number, its verdict, its explanation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.paper_claims import FIELDS, ROUNDING, kept, parts, place, row
+
+pytestmark = pytest.mark.portable
+
+NUMBERS = ("printed", "ours", "within")
+KEPT = list(kept())
+
+
+@pytest.mark.parametrize(
+    ("key", "part"), [pytest.param(key, part, id=place(part)) for key, part in parts()]
+)
+def test_every_claim_is_what_it_was(key, part):
+    found = [row(key, part, claim) for claim in part()]
+    expected = [one for one in KEPT if one["part"] == place(part)]
+    assert [one["what"] for one in found] == [one["what"] for one in expected]
+    for now, was in zip(found, expected, strict=True):
+        for field in FIELDS:
+            assert same(now[field], was[field]) if field in NUMBERS else now[field] == was[field]
+
+
+def test_the_table_has_every_part_and_no_other():
+    assert {one["part"] for one in KEPT} == {place(part) for _, part in parts()}
+
+
+def same(now, was):
+    """Return whether two values of the table are one: the same words, or near numbers."""
+    try:
+        return float(now) == pytest.approx(float(was), rel=1e-5, abs=ROUNDING, nan_ok=True)
+    except ValueError:
+        return now == was
