@@ -157,8 +157,8 @@ def _sizes_on_paper(tree: ast.Module) -> Iterator[ast.AST]:
         if isinstance(node, ast.keyword) and node.arg in ("strict", *LOOKS):
             yield from ast.walk(node.value)
         if isinstance(node, ast.FunctionDef):
-            given = {ast.unparse(one.annotation) for one in node.args.args if one.annotation}
-            if given & {"Axes", "Figure"}:
+            said = [one.annotation for one in node.args.args] + [node.returns]
+            if {ast.unparse(one) for one in said if one} & {"Axes", "Figure"}:
                 for part in ast.walk(node):
                     if isinstance(part, ast.Constant) and isinstance(part.value, float):
                         yield part

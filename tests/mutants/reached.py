@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import coverage
 
-from tests.mutants.recorder import LABEL, TIMES
+from tests.mutants.recorder import LABEL, SHARED, TIMES
 
 HERE = Path(__file__).parent
 SETTINGS = """
@@ -67,11 +67,26 @@ class Reached:
         self._of_file: dict[str, dict[int, set[str]]] = {}
         self._names = {Path(name).relative_to(root).as_posix(): name for name in self._measured}
         self.seconds: dict[str, float] = {}
-        """How long each test took [s]."""
-        for path in folder.glob("*.jsonl"):
-            for line in path.read_text(encoding="utf-8").splitlines():
-                test, seconds = json.loads(line)
-                self.seconds[test] = seconds
+        """How long each test takes alone [s]: with what it shares with others."""
+        self._users: dict[str, set[str]] = {}
+        self._read_times(folder)
+
+    def _read_times(self, folder: Path) -> None:
+        """Read what the tests took, and which of them use what is shared."""
+        paths = sorted(folder.glob("*.jsonl"))
+        rows = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+        shared = {name: seconds for name, seconds, _ in rows if name.startswith(SHARED)}
+        of_fixture: dict[str, list[str]] = {}
+        for name in shared:
+            of_fixture.setdefault(name.rpartition("::")[2], []).append(name)
+        for test, own, fixtures in rows:
+            if test in shared:
+                continue
+            used = [name for one in fixtures for name in of_fixture.get(one, ())]
+            used = [name for name in used if test.startswith(_base(name))]
+            self.seconds[test] = own + sum(shared[name] for name in used)
+            for name in [*used, SHARED + test.partition("::")[0]]:
+                self._users.setdefault(name, set()).add(test)
 
     @property
     def _measured(self) -> list[str]:
@@ -135,10 +150,15 @@ class Reached:
             name = self._names.get(file)
             told = self._lines.contexts_by_lineno(name) if name else {}
             self._of_file[file] = {
-                line: {test for context in contexts for test in context.split("|") if test}
+                line: {test for name in contexts for test in self._tests_of(name)}
                 for line, contexts in told.items()
             }
         return self._of_file[file]
+
+    def _tests_of(self, context: str) -> set[str]:
+        """Return the tests that stand behind what coverage was told."""
+        names = set(filter(None, context.split("|")))
+        return names.union(*(self._users.get(name, ()) for name in names))
 
     @cached_property
     def _trees(self) -> dict[str, ast.Module]:
@@ -161,6 +181,11 @@ class Reached:
                         )
                     )  # fmt: skip
         return found
+
+
+def _base(fixture: str) -> str:
+    """Return how the names of the tests begin that may use a shared fixture."""
+    return fixture.removeprefix(SHARED).rpartition("::")[0]
 
 
 def _body(function: Function) -> range:
