@@ -9,6 +9,7 @@ from ukctrl.core.extremes import (
     favouring_first,
     first_largest,
     first_smallest,
+    max_abs,
     places,
 )
 from ukctrl.uk import rank_report
@@ -47,6 +48,16 @@ def test_zeros_made_of_rounding_are_equal_below_the_floor(noise):
 def test_what_is_no_number_is_never_named():
     assert first_largest([np.nan, 1.0, np.inf, np.inf]) == 2
     assert first_smallest([np.nan, -np.inf, 1.0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "largest"),
+    [([], 0.0), (np.zeros((0, 3)), 0.0), ([0.2, -0.5], 0.5), ([[3.0, 1.0], [2.0, -4.0]], 4.0),
+     ([3.0 + 4.0j, 4.5], 5.0), ([-1.0, np.nan, 2.0], np.nan), ([1.0, -np.inf], np.inf)],
+)  # fmt: skip
+def test_the_largest_absolute_value_is_zero_of_none_and_nan_beside_nan(values, largest):
+    np.testing.assert_equal(max_abs(values), largest)
+    assert type(max_abs(values)) is float
 
 
 def test_a_place_in_a_matrix_is_that_in_its_flattened_array():

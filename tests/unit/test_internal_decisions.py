@@ -459,6 +459,15 @@ def test_a_path_that_does_not_come_again_has_no_period(asked):
     assert period_of(held(asked), Q) is None
 
 
+def test_only_lags_at_which_all_rows_come_near_are_looked_at_closely():
+    looks = []
+    path = held(lambda t: [np.sin(3.0 * np.pi * t), np.cos(np.pi * t), np.sin(2.0 * np.pi * t)])
+    table = path.asked
+    path.asked = lambda q, t: looks.append(len(t)) or table(q, t)
+    assert period_of(path, Q) == pytest.approx(2.0, rel=1e-7)
+    assert len(looks) < 20  # two tables, and one search for the place of one dip
+
+
 # Plain data
 
 

@@ -21,7 +21,7 @@ from ukctrl.core.algebra.answer_checks import (
     unit_rank,
     vector,
 )
-from ukctrl.core.algebra.differences import jacobian, rough_jacobian, state_jacobian
+from ukctrl.core.algebra.differences import jacobian, rough_jacobian, shortened, state_jacobian
 from ukctrl.core.algebra.rank_policy import RANK
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.errors import (
@@ -277,6 +277,14 @@ def test_a_formula_of_sixth_order_is_exact_for_polynomials_of_that_order():
         return np.array([5.0 * x[0] + x[0] ** 3 - 7.0 * x[0] ** 5 + x[0] ** 6])
 
     np.testing.assert_allclose(jacobian(sixth, 1, step=0.1), [[5.0]], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("step", "taken"),
+    [([0.5, -0.3], [0.5, -0.3]), ([1.0, -4.0], [0.125, -0.5]), ([0.0], [0.0]), ([], [])],
+)
+def test_a_step_is_taken_whole_or_scaled_to_the_longest(step, taken):
+    np.testing.assert_array_equal(shortened(np.array(step), 0.5), taken)
 
 
 def test_steps_along_a_state_grow_with_what_is_no_position_or_velocity():

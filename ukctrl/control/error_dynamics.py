@@ -21,6 +21,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.constraints import Rows, Stack
 
 SETTLED = 0.02
@@ -83,7 +84,7 @@ def _settles(damping: float, integral: bool) -> float:
     return float(brentq(outside, last * step, (last + 1) * step, xtol=1e-13))
 
 
-SIZES = (1.0, -0.3, 40.0)
+SIZES = (1.0, -40.0)
 """Errors at which a feedback is asked; a linear one gives the same gains at each."""
 ROUNDING = 1e-9
 """Gains that differ by more, relatively, are not those of a linear feedback."""
@@ -155,9 +156,9 @@ def measured_polynomials(
             if len(memory) and not np.allclose([rate for _, rate in each], expected):
                 return ()
         first = columns[0]
-        room = ROUNDING * (1.0 + float(np.abs(first).max(initial=0.0)))
+        room = ROUNDING * (1.0 + max_abs(first))
         alone = np.diag(np.diag(first))
-        if not all(np.abs(other - alone).max(initial=0.0) <= room for other in columns):
+        if not all(max_abs(other - alone) <= room for other in columns):
             return ()
         gains[level] = np.diag(first) + 0.0  # no zero with a sign
     return tuple(

@@ -1,4 +1,5 @@
-"""The first among equals: which moment, motor or row is named where several share an extreme.
+"""The largest, and the first among equals: which moment, motor or row is named where several share
+an extreme.
 
 A periodic motion has its maximum once a round, and equal motors carry equal loads. Rounding then
 decides which of them is largest, differently on every processor. What is said must not depend on
@@ -49,6 +50,11 @@ def places(values: Iterable[float], floor: float = 0.0) -> NDArray[np.intp]:
         tolerance = _equal(array[here], floor)
         place[here] = place[before] + (not array[here] - array[before] <= tolerance)
     return place
+
+
+def max_abs(values: ArrayLike) -> float:
+    """Return the largest absolute value of any array: zero of none, and NaN if one is NaN."""
+    return float(np.max(np.abs(values), initial=0.0))
 
 
 def favouring_first(count: int) -> NDArray[np.float64]:

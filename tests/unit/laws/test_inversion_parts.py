@@ -13,7 +13,7 @@ from scipy.linalg import eig
 from ukctrl import Robot, Task
 from ukctrl.control import Feedforward, Flat, ServoDae, StableInversion
 from ukctrl.control.planned.inversion.marching import differentiation, interpolation, radau
-from ukctrl.control.planned.inversion.rest import TAIL, Internal, Side, internal
+from ukctrl.control.planned.inversion.rest import TAIL, Internal, Side, about, internal
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.reference import RestToRest
@@ -125,6 +125,34 @@ def cart(falls=True, damper=DAMPER):
         Options(force=[JointDamper(joint="th", damping=damper)] if damper else []),
         name="cart",
     )
+
+
+def test_a_task_about_a_state_answers_as_the_robot_does_in_its_own_time():
+    """Of rows of both kinds, beside the transfer function of the robot written out."""
+    rows = (Expression(phi="x + 0.1*th", name="place"), Expression(psi="v.th + 3*x", name="turn"))
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "th": "rad"},
+            kinetic="1.3/2*v.x**2 + 0.8*v.x*v.th + 0.6/2*v.th**2",
+            potential=f"-{SWING}/2*th**2 + 20*x**2",
+            inputs={"F": {"x": PUSH}, "turn": {"th": 0.7}},
+        ),
+        Options(force=[JointDamper(joint="th", damping=DAMPER)]),
+    )
+    zero = np.zeros(2)
+    found = about(Task(robot=robot, servo=rows, q=zero, v=zero), 0.0, zero, zero, zero)
+    assert found.clock < 0.2  # quick modes, in which the scaling shows
+    M, D, K = np.array([[1.3, 0.8], [0.8, 0.6]]), np.diag([0.0, DAMPER]), np.diag([40.0, -SWING])
+    s = 1.7 + 2.9j
+    motion = np.linalg.solve(M * s**2 + D * s + K, np.diag([PUSH, 0.7]))
+    wanted = np.array([[1.0, 0.1], [3.0, s]]) @ motion
+    ours = found.C @ np.linalg.solve(s * found.clock * np.eye(4) - found.A, found.B)
+    ratio = ours / wanted  # what each row and column is scaled by
+    np.testing.assert_allclose(ratio, np.outer(ratio[:, 0], ratio[0]) / ratio[0, 0], rtol=1e-7)
+    phases = ratio / np.abs(ratio)
+    np.testing.assert_allclose(phases, 1.0, atol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(found.B, axis=0), 1.0, **CLOSED)
+    np.testing.assert_allclose(np.linalg.norm(found.C, axis=1), 1.0, **CLOSED)
 
 
 def started(robot, start=-2.5, duration=4.5, servo=ROW, **more):

@@ -8,7 +8,7 @@ from ukctrl.analysis.check.approach import CONSISTENT
 from ukctrl.analysis.check.findings import Actuation, RowCheck
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError, quoted
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrability.classify import Integrability, classify_parts
@@ -190,14 +190,14 @@ def falling(loop: Loop, q: Vector) -> list[str]:
     left = FreeDirections(truth.L, every, truth.rank.passive)
     free = left.tangent(left.chosen)
     idle = truth.reached().shape[1] > truth.servo_report(A, servo.names).rank
-    if not free.size or not idle or np.abs(gravity @ free).max() <= AT_REST:
+    if not free.size or not idle or max_abs(gravity @ free) <= AT_REST:
         return []
     try:
         command = loop.command(loop.t0, q, np.zeros(loop.robot.nv), loop.state.memory)
         a = truth.acceleration(command.u)
     except (UkctrlError, ArithmeticError):
         return []  # told elsewhere
-    if np.abs(a @ free).max() <= AT_REST:
+    if max_abs(a @ free) <= AT_REST:
         return []
     count = free.shape[1]
     return [

@@ -52,15 +52,14 @@ def _sigma(check: Check) -> Callable[[Axes, float], None]:
         for k in range(ranks.servo.highest - 1):
             axes.plot(curves.t, curves.servo[:, k], color=style.FAINT, linewidth=0.7)
             every.append(curves.servo[:, k])
-        for rank, values, name, width, color in (
-            (ranks.servo, curves.servo, "servo rows A", 3.5, style.PALETTE[5]),
-            (ranks.grip, curves.grip, "grip H = A G", 1.3, style.PALETTE[1]),
-            (ranks.passive, curves.passive[:, None], "passive rows", 1.3, style.PALETTE[2]),
+        for rank, values, name, width, alpha, color in (
+            (ranks.servo, curves.servo, "servo rows A", 3.5, 0.6, style.PALETTE[5]),
+            (ranks.grip, curves.grip, "grip H = A G", 1.3, 1.0, style.PALETTE[1]),
+            (ranks.passive, curves.passive[:, None], "passive rows", 1.3, 1.0, style.PALETTE[2]),
         ):
             if not rank.highest:
                 continue
             last = np.maximum(values[:, min(rank.highest, values.shape[1]) - 1], FLOOR)
-            alpha = 0.6 if width > 2.0 else 1.0
             axes.plot(curves.t, last, color=color, linewidth=width, alpha=alpha, label=name)
             at = max(rank.worst, FLOOR)
             axes.plot([rank.worst_at], [at], "o", color=style.INK, markersize=4, clip_on=False)

@@ -24,7 +24,7 @@ import numpy as np
 from ukctrl.analysis.linear.sampling import sampled_plant
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import first_smallest
+from ukctrl.core.extremes import first_smallest, max_abs
 from ukctrl.simulation.loop import Loop
 
 SLOWED = 0.5
@@ -129,7 +129,7 @@ def longest_period(error: ErrorPolynomial, late: float = 0.0, decay: float = 0.0
     """
 
     def kept(h: float) -> bool:
-        radius = float(np.abs(np.linalg.eigvals(held_matrix(error, h, late))).max())
+        radius = max_abs(np.linalg.eigvals(held_matrix(error, h, late)))
         bound = math.exp(-decay * h)
         return radius < bound if decay > 0.0 else radius < 1.0 - 1e-9
 

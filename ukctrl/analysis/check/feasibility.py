@@ -19,7 +19,7 @@ from ukctrl.analysis.check.needed_inputs import (
 )
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import first_largest, first_smallest
+from ukctrl.core.extremes import first_largest, first_smallest, max_abs
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.measures import ALONG_THE_GROUND
 
@@ -225,7 +225,7 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
         dynamics = loop.truth_at(t)
         dynamics.move(t, motion.q[k], motion.v[k])
         forces[k] = dynamics.reactions(dynamics.passive_force(dynamics.acceleration(u[k]), u[k]))
-    most = float(np.abs(forces[:, [row[f"{block}.height"] for block in blocks]]).max())
+    most = max_abs(forces[:, [row[f"{block}.height"] for block in blocks]])
     contacts = []
     for block in blocks:
         normal = forces[:, row[f"{block}.height"]]
@@ -233,7 +233,7 @@ def _ground(loop: Loop, motion: Motion, u: Matrix) -> tuple[Grounded, ...]:
         across = np.linalg.norm(forces[:, along], axis=1)
         pulls, pushes = normal < -PULLED * most, normal > PULLED * most
         k = first_smallest(normal)
-        needs = float((across[pushes] / normal[pushes]).max(initial=0.0))
+        needs = max_abs(across[pushes] / normal[pushes])
         first = float(motion.t[int(np.argmax(pulls))]) if pulls.any() else None
         least, t = float(normal[k]), float(motion.t[k])
         contacts.append(Grounded(name=block, least=least, t=t, lifts=first, friction=needs))

@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ukctrl.core.algebra.differences import shortened
 from ukctrl.core.algebra.rank_policy import RANK, RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError, quoted
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.start import least_change, met_elsewhere, solve_positions, solve_start
 
@@ -57,7 +58,7 @@ def walk(stack: Stack, q: Vector, times: Vector, rank: RankPolicy = RANK) -> Wal
             target = min(t + step, goal)
             try:
                 ahead = solve_positions(stack, snapshot, here, target, rank=rank)
-                leapt = float(np.abs(robot.difference(here, ahead)).max()) > LEAP
+                leapt = max_abs(robot.difference(here, ahead)) > LEAP
             except StartError:
                 leapt = True
             if not leapt:
@@ -131,6 +132,8 @@ class Clash(NamedTuple):
 
 
 MAX_TRIALS = 200
+STRIDE = 1.0
+"""The longest step of a search [rad or m]."""
 SHARE = 0.05
 """A row with less than this of the largest error has no part in a clash."""
 
@@ -155,8 +158,7 @@ def clash(stack: Stack, q: Vector, t: float) -> Clash:
         normal = A.T @ A
         scale = damping * (np.trace(normal) / len(normal) + 1e-12)
         step = np.linalg.solve(normal + scale * np.eye(len(normal)), A.T @ phi)
-        step /= max(1.0, float(np.abs(step).max()))
-        trial = robot.integrate(q, -step)
+        trial = robot.integrate(q, -shortened(step, STRIDE))
         trial_errors = errors(trial)
         if trial_errors[1] @ trial_errors[1] < phi @ phi:
             gained = 1.0 - (trial_errors[1] @ trial_errors[1]) / (phi @ phi)
@@ -169,7 +171,7 @@ def clash(stack: Stack, q: Vector, t: float) -> Clash:
             damping *= 10.0
     size = np.zeros(len(stack))
     size[stack.holonomic] = np.abs(phi)
-    order = [i for i in np.argsort(-size).tolist() if size[i] >= SHARE * size.max(initial=0.0)]
+    order = [i for i in np.argsort(-size).tolist() if size[i] >= SHARE * max_abs(size)]
     return Clash(
         rows=tuple(stack.names[i] for i in order),
         blocks=tuple(dict.fromkeys(stack.blocks[i] for i in order)),

@@ -25,7 +25,7 @@ from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
+from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
@@ -223,7 +223,7 @@ def _summary(
         worst=float(margins[at, 0]) if highest else 0.0,
         worst_at=float(t[at]),
         worst_row=row,
-        dropped=float(margins[ranks == highest, 1].max(initial=0.0)),
+        dropped=max_abs(margins[ranks == highest, 1]),
     )
 
 

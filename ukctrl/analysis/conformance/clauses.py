@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import max_abs
 
 T = TypeVar("T")
 
@@ -161,7 +162,7 @@ def require_equal(what: str, first: ArrayLike, second: ArrayLike) -> None:
     first, second = np.asarray(first), np.asarray(second)
     if first.shape != second.shape or first.tobytes() != second.tobytes():
         off = (
-            f"by up to {np.abs(first - second).max():.1e}"
+            f"by up to {max_abs(first - second):.1e}"
             if first.shape == second.shape and first.size
             else f"in shape, {first.shape} and {second.shape}"
         )

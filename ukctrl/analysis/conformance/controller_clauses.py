@@ -17,6 +17,7 @@ from ukctrl.analysis.conformance.clauses import (
 from ukctrl.analysis.conformance.situations import Situation, situation
 from ukctrl.control.controller import Controller, Law
 from ukctrl.core.errors import quoted
+from ukctrl.core.extremes import max_abs
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
@@ -182,7 +183,7 @@ def works_under_a_hold(trial: Trial) -> None:
 def _off(trial: Trial, period: float, ideal: Result) -> float:
     held = simulate(trial.run.replace({"timing.control": period}))
     require(held.status == "completed", f"held over {period:g} s, it {held.status}: {held.message}")
-    return float(np.abs(held["q"] - ideal["q"]).max())
+    return max_abs(held["q"] - ideal["q"])
 
 
 @CONTROLLER.clause

@@ -22,6 +22,7 @@ from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.task import Task
 from ukctrl.core.algebra.differences import WEIGHTS, jacobian
 from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import FreeDirections, Linearizer
@@ -162,7 +163,7 @@ class Held:
         rows = self.servo.write(self.dynamics.snapshot)
         if self.frozen is None:
             return rows
-        b, speed = np.zeros(len(rows.b)), float(np.abs(v).max(initial=0.0))
+        b, speed = np.zeros(len(rows.b)), max_abs(v)
         if speed > 0.0:
             q, s = self.dynamics.snapshot.q, ALONG / speed
             for times, weight in enumerate(WEIGHTS, start=1):

@@ -17,6 +17,7 @@ from ukctrl.analysis.linear import equilibria
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.relative_degree import relative_degrees
 from ukctrl.simulation.scenario import Scenario
 
@@ -176,8 +177,8 @@ def _alike(near: Near, other: Near) -> bool:
     ours, theirs = near.modes.poles, other.modes.poles
     if len(ours) != len(theirs) or near.modes.at_zero != other.modes.at_zero:
         return False
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    return bool(np.abs(ours - theirs).max(initial=0.0) <= ALIKE * scale)
+    scale = max(1.0, max_abs(theirs))
+    return bool(max_abs(ours - theirs) <= ALIKE * scale)
 
 
 def _along(

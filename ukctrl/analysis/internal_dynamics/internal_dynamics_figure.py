@@ -11,6 +11,7 @@ from ukctrl.analysis.internal_dynamics import InternalDynamics
 from ukctrl.analysis.internal_dynamics.internal_motion import PUSH, Motion
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.number_text import unit_text
 from ukctrl.reports.plot import panels, style
 
@@ -97,7 +98,7 @@ def _poles(found: InternalDynamics) -> list[panels.Panel]:
 def _plane(rests: list[Near]) -> Callable[[Axes, float], None]:
     def draw(axes: Axes, room: float) -> None:
         axes.axvline(0.0, color=style.INK, linewidth=0.8)
-        reach = max(float(np.abs(near.modes.poles).max()) for near in rests) or 1.0
+        reach = max(max_abs(near.modes.poles) for near in rests) or 1.0
         for k, near in enumerate(rests):
             poles = near.modes.poles
             color = style.PALETTE[k % len(style.PALETTE)]

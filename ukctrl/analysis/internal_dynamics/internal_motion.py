@@ -11,7 +11,7 @@ import numpy as np
 from ukctrl.analysis.internal_dynamics.held_rows import Coordinates, Held
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 
 PUSH = 1e-4
 """How far the start is moved beside the motion, in every internal coordinate [rad, m, per s]."""
@@ -168,7 +168,7 @@ def follow(held: Held, q: Vector, v: Vector, times: Vector) -> tuple[Matrix, str
                 if not robot.is_euclidean:
                     state[: robot.nq] = robot.normalize(state[: robot.nq])
                 states.append(state)
-            if np.abs(step.y[robot.nq :]).max(initial=0.0) > GONE:
+            if max_abs(step.y[robot.nq :]) > GONE:
                 return np.array(states), f"it has run away at t = {step.t:.4g} s"
             if step.nfev > MAX_EVALUATIONS:
                 return np.array(states), f"it was broken off at t = {step.t:.4g} s, for its cost"

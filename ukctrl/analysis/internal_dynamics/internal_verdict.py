@@ -13,7 +13,7 @@ from ukctrl.analysis.internal_dynamics.modes import Kind, time_constant
 from ukctrl.analysis.internal_dynamics.near_a_state import Near
 from ukctrl.analysis.internal_dynamics.periodic import Periodic
 from ukctrl.core.arrays import Vector
-from ukctrl.core.extremes import first_largest, places
+from ukctrl.core.extremes import first_largest, max_abs, places
 from ukctrl.mechanics.relative_degree.advice import PLANNED
 from ukctrl.robot import Robot
 
@@ -258,9 +258,9 @@ def _leaves(facts: Facts, near: Near) -> bool:
 def _steady(along: tuple[Near, ...]) -> bool:
     """Tell whether the linear system is one and the same along the motion."""
     first = along[0]
-    scale = max(float(np.abs(first.A).max(initial=0.0)), 1.0)
+    scale = max(max_abs(first.A), 1.0)
     return len(along) > 1 and all(
-        near.states == first.states and float(np.abs(near.A - first.A).max()) <= STEADY * scale
+        near.states == first.states and max_abs(near.A - first.A) <= STEADY * scale
         for near in along
     )
 

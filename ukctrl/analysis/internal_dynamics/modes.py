@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import first_largest, first_smallest, places
+from ukctrl.core.extremes import first_largest, first_smallest, max_abs, places
 
 Poles = NDArray[np.complex128]
 Kind = Literal["none", "settles", "stays", "swings", "drifts", "runs_away"]
@@ -91,8 +91,8 @@ def modes(A: Matrix, positions: int) -> Modes:
     at_zero, chain = sum(lengths), len(lengths)
     moving = np.linalg.eigvals(rest).astype(np.complex128)
     poles = np.concatenate([moving, np.zeros(at_zero)])
-    order = np.lexsort((-poles.imag, places(-poles.real, ZERO * np.abs(poles).max())))
-    margin = UNDAMPED * np.maximum(np.abs(moving), 1e-3 * np.abs(moving).max(initial=0.0))
+    order = np.lexsort((-poles.imag, places(-poles.real, ZERO * max_abs(poles))))
+    margin = UNDAMPED * np.maximum(np.abs(moving), 1e-3 * max_abs(moving))
     growing, lasting = moving.real > margin, np.abs(moving.real) <= margin
     pole: complex = 0.0
     if growing.any():

@@ -20,7 +20,7 @@ from ukctrl.analysis.internal_dynamics.held_rows import Held
 from ukctrl.analysis.internal_dynamics.modes import UNDAMPED, Modes, Poles, modes, scale
 from ukctrl.analysis.linear import invariant_zeros
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.extremes import favouring_first, first_largest
+from ukctrl.core.extremes import favouring_first, first_largest, max_abs
 from ukctrl.mechanics.linearise import Linearization, output_matrix
 
 PREFERRED = 1e3
@@ -69,7 +69,7 @@ class Near:
         """Whether the pole that decides is one that no choice of the input changes."""
         if not self.free:
             return True
-        scale = max(float(np.abs(self.modes.poles).max(initial=0.0)), 1e-300)
+        scale = max(max_abs(self.modes.poles), 1e-300)
         away = np.abs(self.zeros - self.modes.pole)
         return bool(away.min(initial=np.inf) <= CLOSE * scale)
 
@@ -129,7 +129,7 @@ def _telling(linear: Linearization, found: Unseen) -> tuple[str, ...]:
 def _most(held: Held, q: Vector, deviation: NDArray[np.complex128]) -> str:
     """Return the coordinate with most mass times motion in modes; of a rate, where no other."""
     robot, n = held.robot, held.robot.nv
-    if not deviation.size or not np.abs(deviation).max():
+    if not deviation.size or not max_abs(deviation):
         return ""
     s = robot.snapshot(q)
     size = np.sqrt(np.diag(s.M))
@@ -144,14 +144,14 @@ def apart(zeros: Poles, poles: Poles) -> float:
         return 0.0
     if not len(poles):
         return float("inf")
-    scale = max(1.0, float(np.abs(poles).max()))
+    scale = max(1.0, max_abs(poles))
     near = [float(np.abs(poles - zero).min()) for zero in cleaned(zeros)]
     return max(near) / scale
 
 
 def cleaned(zeros: Poles) -> Poles:
     """Return zeros from the right of the plane to the left, without what rounding scatters at 0."""
-    small = UNDAMPED * max(float(np.abs(zeros).max(initial=0.0)), 1e-3)
+    small = UNDAMPED * max(max_abs(zeros), 1e-3)
     z = np.where(np.abs(zeros) <= small, 0.0, zeros)
     ordered: Poles = z[np.lexsort((-z.imag, -z.real))]
     return ordered
@@ -212,7 +212,7 @@ def unseen(A: Matrix, B: Matrix, C: Matrix, positions: int) -> Unseen:
 
 def _of_unit_length(rows: Matrix) -> Matrix:
     length = np.linalg.norm(rows, axis=1, keepdims=True)
-    longest = float(length.max(initial=0.0))
+    longest = max_abs(length)
     return np.where(length > RANK_RTOL * longest, rows / np.where(length > 0.0, length, 1.0), 0.0)
 
 

@@ -19,6 +19,7 @@ from ukctrl.analysis.internal_dynamics.modes import Poles
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.extremes import max_abs
 
 LOOKS = 512
 """At how many times the path is looked at for its period."""
@@ -74,7 +75,7 @@ def period_of(held: Held, q: Vector) -> float | None:
     if not moving.any():
         return None
     lags = np.arange(1, int((1.0 - OVERLAP) * LOOKS))
-    off = np.array([np.abs((table[k:] - table[:-k]) / travel[moving]).max() for k in lags])
+    off = np.array([max_abs((table[k:] - table[:-k]) / travel[moving]) for k in lags])
     dips = [k for k in range(1, len(off) - 1) if off[k] <= off[k - 1] and off[k] <= off[k + 1]]
     few = times[: max(8, int(OVERLAP * LOOKS)) : 4]
     here, gap = held.asked(q, few)[:, moving], float(times[1] - times[0])
@@ -88,7 +89,7 @@ def period_of(held: Held, q: Vector) -> float | None:
             continue
         lag = gap * float(lags[k])
         best = least_squares(missed, [lag], bounds=(lag - gap, lag + gap), xtol=1e-14, ftol=1e-14)
-        if np.abs(best.fun).max() < SAME:
+        if max_abs(best.fun) < SAME:
             return float(best.x[0])
     return None
 
@@ -124,7 +125,7 @@ def periodic(held: Held, q: Vector, v: Vector, period: float) -> Periodic | None
             own = held.coordinates(t0, q, v)
             off = later(np.zeros(own.size))
             turned = jacobian(later, own.size, STEP)
-            if np.abs(off).max(initial=0.0) < CLOSED:
+            if max_abs(off) < CLOSED:
                 multipliers = np.linalg.eigvals(turned).astype(np.complex128)
                 order = np.argsort(-np.abs(multipliers), kind="stable")
                 return Periodic(

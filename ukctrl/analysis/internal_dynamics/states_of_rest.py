@@ -10,8 +10,10 @@ import numpy as np
 
 from ukctrl.analysis.internal_dynamics.held_rows import Held
 from ukctrl.analysis.linear.equilibria import within_a_turn
+from ukctrl.core.algebra.differences import shortened
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import UkctrlError
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.linearise import FreeDirections
 from ukctrl.mechanics.start import solve_positions
 
@@ -73,7 +75,7 @@ class Search:
         )
 
     def _same(self, q: Vector, other: Vector) -> bool:
-        return bool(np.abs(within_a_turn(self._robot, q, other)).max(initial=0.0) <= SAME)
+        return bool(max_abs(within_a_turn(self._robot, q, other)) <= SAME)
 
     def _starts(self, q: Vector) -> Iterator[Vector]:
         """Yield configurations that keep the rows: ``q``, then some spread evenly about it."""
@@ -112,15 +114,14 @@ class Search:
         except (UkctrlError, ArithmeticError):
             return None
         for _ in range(TRIALS):
-            if np.abs(f).max(initial=0.0) <= AT_REST * max(size, USUAL):
+            if max_abs(f) <= AT_REST * max(size, USUAL):
                 return Rest(q, self._held.input(self._t, q, self._still))
             if damping > MOST_DAMPING:
                 break
             try:
                 N, J = slopes or self._slopes(q, f)
                 slopes = N, J
-                step = _damped(J, f, damping)
-                step /= max(1.0, float(np.abs(step).max(initial=0.0)) / STRIDE)
+                step = shortened(_damped(J, f, damping), STRIDE)
                 trial = self._onto(self._robot.integrate(q, N @ step))
                 found, its_size = self._unrest(trial)
             except (UkctrlError, ArithmeticError, np.linalg.LinAlgError):
@@ -137,8 +138,7 @@ class Search:
         """Return what keeps a state from being one of rest, and what accelerations add up from."""
         held, dynamics = self._held, self._held.dynamics
         u = held.input(self._t, q, self._still)
-        a_free, G = np.abs(dynamics.a_free), np.abs(dynamics.G)
-        size = float(a_free.max(initial=0.0) + (G * np.abs(u)).max(initial=0.0))
+        size = max_abs(dynamics.a_free) + max_abs(dynamics.G * u)
         rows, passive = held.servo.rows, dynamics.passive
         slip = rows.beta[~held.servo.holonomic]  # rows on velocities may ask for some at rest
         slide = passive.rows.beta[~passive.holonomic]
@@ -180,7 +180,7 @@ def spread(k: int, size: int) -> Vector:
 
 def _damped(J: Matrix, f: Vector, damping: float) -> Vector:
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-    gain = sigma / (sigma**2 + damping * max(float(sigma.max(initial=0.0)) ** 2, 1e-300) * 1e-3)
-    gain[sigma <= 1e-9 * sigma.max(initial=0.0)] = 0.0
+    gain = sigma / (sigma**2 + damping * max(max_abs(sigma) ** 2, 1e-300) * 1e-3)
+    gain[sigma <= 1e-9 * max_abs(sigma)] = 0.0
     step: Vector = -(gain * (f @ U)) @ Vt
     return step

@@ -19,7 +19,7 @@ from ukctrl.control.controller import law_name
 from ukctrl.control.regulators.riccati import written_pole
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.extremes import first_largest, first_smallest
+from ukctrl.core.extremes import first_largest, first_smallest, max_abs
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.result.plain_files import finite_or_none
 from ukctrl.simulation.scenario import Scenario
@@ -125,8 +125,7 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
         InputError: The scenario does not fit its robot, its controller cannot serve the task, or it
             cannot be looked at there.
     """
-    controlled = scenario.controller.needs_servo or bool(scenario.servo)
-    ready = Loop(scenario) if controlled else None
+    ready = Loop(scenario) if scenario.controller.needs_servo else None
     point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at, ready=ready)
     loop: LinearLoop | None = None
     notes: list[str] = []
@@ -168,7 +167,7 @@ def analyze(scenario: Scenario, at: At | OperatingPoint = "start") -> LinearAnal
 
 def _at_rest(plant: LinearPlant) -> bool:
     v, a = plant.point.v, plant.linear.a
-    return bool(np.abs(v).max(initial=0.0) <= AT_REST and np.abs(a).max(initial=0.0) <= AT_REST)
+    return bool(max_abs(v) <= AT_REST and max_abs(a) <= AT_REST)
 
 
 def _motion(plant: LinearPlant) -> list[str]:
@@ -176,7 +175,7 @@ def _motion(plant: LinearPlant) -> list[str]:
     if _at_rest(plant):
         return []
     moment = "the poles are those of this moment and promise nothing for later"
-    if np.abs(plant.point.v).max(initial=0.0) > AT_REST:
+    if max_abs(plant.point.v) > AT_REST:
         return [f"the robot moves here: {moment}; those of an equilibrium do (--at equilibrium)."]
     return [f"the robot rests here, but its input moves it on: {moment}."]
 

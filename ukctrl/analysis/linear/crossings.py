@@ -24,6 +24,7 @@ import numpy as np
 
 from ukctrl.analysis.linear.response import Response
 from ukctrl.core.arrays import Complex, Matrix, Vector
+from ukctrl.core.extremes import max_abs
 
 MOST_STATES = 100
 """Of larger loops the grid is taken alone: eigenvalues of their pencils would take minutes."""
@@ -62,7 +63,7 @@ def pencil_frequencies(response: Response, form: Matrix) -> Vector:
         return np.zeros(0)
     A, (scale, _) = matrix_balance(response.A, permute=False, separate=True)
     b, c = response.B / scale[:, None], response.C * scale
-    size_b, size_c = (max(float(np.abs(each).max()), 1e-300) for each in (b, c))
+    size_b, size_c = (max(max_abs(each), 1e-300) for each in (b, c))
     even = 2.0 ** round(0.5 * math.log2(size_b / size_c))
     b, c = b / even, c * even
     M, N = np.zeros((2 * n + 1, 2 * n + 1)), np.zeros((2 * n + 1, 2 * n + 1))

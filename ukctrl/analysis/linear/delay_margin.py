@@ -33,6 +33,7 @@ from ukctrl.analysis.linear.crossings import UNIT_CIRCLE, crossings
 from ukctrl.analysis.linear.linear_loop import LinearLoop
 from ukctrl.analysis.linear.response import response_at
 from ukctrl.core.arrays import Vector
+from ukctrl.core.extremes import max_abs
 
 NODES, MOST_NODES = 4, 64
 """Parts of a period at which a loop is looked at, of a slow plant and of the quickest."""
@@ -167,7 +168,7 @@ class _Search:
                 step = np.linalg.solve(slopes, [here.real, here.imag])
             except np.linalg.LinAlgError:
                 return math.inf
-            size = float(np.abs(step).max())
+            size = max_abs(step)
             step /= max(1.0, size / LONGEST_STEP)
             delay, w = delay - float(step[0]) * T, w * (1.0 - float(step[1]))
             if not delay > -T or not 0.0 < w < 2.0 * math.pi / T:
@@ -195,7 +196,7 @@ class _Search:
     def _parts(self) -> list[float]:
         """Return where in a period to look: the plant's motion is resolved, and where it jumps."""
         T = self.period
-        quickest = float(np.abs(self.loop.plant.linear.poles()).max(initial=0.0))
+        quickest = max_abs(self.loop.plant.linear.poles())
         count = min(NODES + math.ceil(quickest * T), MOST_NODES)
         kink = T - self.loop.delays[self.motor] % T
         return sorted({*np.linspace(0.0, T, count + 1).tolist(), kink})

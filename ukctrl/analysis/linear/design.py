@@ -24,6 +24,7 @@ from ukctrl.control.error_dynamics import SETTLED, natural_frequency
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import max_abs
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 
@@ -193,7 +194,7 @@ def largest_period(
         return all(disk_at(loop, motor)[0] >= disk for motor in motors)
 
     rates = linear_loop(scenario, point).rates()
-    quickest = float(np.abs(rates[np.isfinite(rates)]).max(initial=0.0))
+    quickest = max_abs(rates[np.isfinite(rates)])
     period = FIRST / max(quickest, 1e-3)
     if not kept(period):
         what = f"a disk margin of {disk:g}" if disk else "stability"

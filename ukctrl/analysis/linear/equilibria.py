@@ -17,9 +17,10 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.analysis.linear.operating_point import OperatingPoint, plant_at
+from ukctrl.core.algebra.differences import shortened
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import first_largest, places
+from ukctrl.core.extremes import first_largest, max_abs, places
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
@@ -137,7 +138,7 @@ class _Look(NamedTuple):
 
     @property
     def left(self) -> float:
-        return float(np.abs(self.F).max(initial=0.0))
+        return max_abs(self.F)
 
 
 def _step(here: _Look) -> Vector:
@@ -146,8 +147,7 @@ def _step(here: _Look) -> Vector:
     if not R.size:
         return np.zeros(len(here.along))
     y = np.linalg.lstsq(np.linalg.solve(R.T, here.J.T).T, -here.F / here.unit, rcond=LOOSE)[0]
-    step: Vector = Q @ y
-    return step * (STRIDE / max(STRIDE, float(np.abs(step).max())))
+    return shortened(Q @ y, STRIDE)
 
 
 @final
@@ -183,7 +183,7 @@ class _Search:
         """Return whether two configurations are one, up to whole turns."""
         off = within_a_turn(self.robot, other.point.q, one.point.q)
         off = off - other.directions @ (other.directions.T @ off)
-        return bool(np.abs(off).max(initial=0.0) < DISTINCT)
+        return bool(max_abs(off) < DISTINCT)
 
     def run(self, q: Vector) -> Equilibrium | _Miss:
         """Search from a guess."""
@@ -225,7 +225,7 @@ class _Search:
         dynamics.move(self.t, q, np.zeros(n))
         s = dynamics.snapshot
         u = dynamics.least_input(np.zeros(n))
-        usual = 1.0 + float(np.abs(np.linalg.solve(s.M, s.nle - s.f)).max(initial=0.0))
+        usual = 1.0 + max_abs(np.linalg.solve(s.M, s.nle - s.f))
         a = dynamics.acceleration(u)
         phi = np.nan_to_num(self._servo.write(s).phi)
         linear = self._linearizer.at(self.t, q, np.zeros(n), u)
@@ -248,7 +248,7 @@ class _Search:
 
     def _solution(self, here: _Look) -> Equilibrium:
         _, sigma, Vt = np.linalg.svd(here.J)
-        rank = int(np.count_nonzero(sigma > LOOSE * max(1.0, sigma.max(initial=0.0))))
+        rank = int(np.count_nonzero(sigma > LOOSE * max(1.0, max_abs(sigma))))
         directions, _ = np.linalg.qr(here.along @ Vt[rank:].T)
         self.freedoms = here.J.shape[1]
         still, q = np.zeros(self.robot.nv), here.q
@@ -261,13 +261,13 @@ class _Search:
     def _miss(self, F: Vector) -> _Miss:
         m = len(self._servo)
         balance, phi = F[: len(F) - m], F[len(F) - m :]
-        worst = float(np.abs(F).max())
-        if m and np.abs(phi).max() >= np.abs(balance).max(initial=0.0):
+        worst = max_abs(F)
+        if m and max_abs(phi) >= max_abs(balance):
             row = first_largest(np.abs(phi))
             unit = self._servo.units[row]
             text = f"row '{self._servo.names[row]}' is off by {abs(phi[row]):.3g} {unit}".rstrip()
             return _Miss(worst, text)
-        return _Miss(worst, f"no input balances {np.abs(balance).max():.1%} of the accelerations")
+        return _Miss(worst, f"no input balances {max_abs(balance):.1%} of the accelerations")
 
     def refusal(self, best: _Miss | None, guesses: int) -> str:
         """Return why there is no equilibrium, in words."""

@@ -132,7 +132,7 @@ def _refuse(scenario: Scenario, loop: Loop) -> None:
             "a loop for python-control must have one plant; an effect changes this one along the "
             "way. Remove the effect."
         )
-    if not scenario.controller.needs_servo and not scenario.servo:
+    if not scenario.controller.needs_servo:
         raise InputError("a loop must have a controller; take plant_system for the plant alone.")
 
 

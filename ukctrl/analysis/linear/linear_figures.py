@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Array, Complex
+from ukctrl.core.extremes import max_abs
 from ukctrl.reports.plot import panels, style
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def root_locus(locus: Locus, period: float | None) -> Figure:
         axes.axvline(0.0, color=style.ALERT, linewidth=0.9)
         axes.set_xlim(-size, 0.4 * size)
         near = locus.poles[np.abs(locus.poles) < size]
-        high = max(1.2 * float(np.abs(near.imag).max(initial=0.0)), 0.15 * size)
+        high = max(1.2 * max_abs(near.imag), 0.15 * size)
         axes.set_ylim(-high, high)
         axes.set_xlabel("real part [1/s]")
         axes.set_ylabel("imaginary part [rad/s]")
@@ -206,8 +207,8 @@ def _half_plane(axes: Axes, values: Complex) -> None:
     """Mark the imaginary axis, and leave room around points that lie on one line."""
     axes.axvline(0.0, color=style.ALERT, linewidth=0.9)
     finite = values[np.isfinite(values)]
-    size = float(np.abs(finite).max(initial=0.0)) or 1.0
+    size = max_abs(finite) or 1.0
     real = np.concatenate([finite.real, [0.0]])
-    high = float(np.abs(finite.imag).max(initial=0.0))
+    high = max_abs(finite.imag)
     axes.set_xlim(float(real.min()) - 0.12 * size, float(real.max()) + 0.12 * size)
     axes.set_ylim(-max(high, 0.3 * size) * 1.15, max(high, 0.3 * size) * 1.15)

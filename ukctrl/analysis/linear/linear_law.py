@@ -11,6 +11,7 @@ from ukctrl.control.controller import Law
 from ukctrl.core.algebra.differences import STEP, jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 
 FINER = 0.1
@@ -66,8 +67,8 @@ def linear_law(law: Law, belief: Dynamics, point: OperatingPoint, directions: Ma
         raise InputError(
             f"the law must have a command at {point.source} to be looked at: {error}"
         ) from None
-    size = max(float(np.abs(slopes).max(initial=0.0)), 1e-12)
-    rough = float(np.abs(slopes - finer).max(initial=0.0)) / size
+    size = max(max_abs(slopes), 1e-12)
+    rough = max_abs(slopes - finer) / size
     nu = robot.nu
     return LinearLaw(
         u=here[:nu],

@@ -22,6 +22,7 @@ from ukctrl.analysis.linear.python_control import Named, signals, state_space
 from ukctrl.analysis.linear.sampling import Block, measured, readings, sampled_plant, series
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import max_abs
 from ukctrl.simulation.effects.effect import Bench, InputEffect, kind_of
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
@@ -203,7 +204,7 @@ def _still(rates: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], int, 
     """Return the finite rates by size, how many of them are zero, and the size of the largest."""
     finite = rates[np.isfinite(rates)]
     order = finite[np.argsort(np.abs(finite))]
-    scale = max(1.0, float(np.abs(finite).max(initial=0.0)))
+    scale = max(1.0, max_abs(finite))
     for k in range(len(order), 0, -1):
         radius = 3.0 * scale * NOISE ** (1.0 / min(k, LONGEST_CHAIN))
         if abs(order[k - 1]) < radius and abs(order[:k].mean()) < MIDDLE * scale:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ukctrl.analysis.linear.linear_loop import LinearLoop, as_rates
 from ukctrl.core.arrays import Complex, Matrix, Vector
+from ukctrl.core.extremes import max_abs
 
 DECADES = 3.0
 """How far the grid goes beyond the slowest and the quickest pole."""
@@ -87,7 +88,7 @@ def frequencies(loop: LinearLoop, motor: int | None = None) -> Vector:
     poles = np.concatenate([poles, loop.rates()])
     poles = poles[np.isfinite(poles)]
     sizes = np.abs(poles)
-    top = float(sizes.max(initial=0.0)) or 1.0
+    top = max_abs(sizes) or 1.0
     last = top * 10.0**DECADES if loop.period is None else math.pi / loop.period
     slow = sizes[sizes > SLOWEST * top]
     first = min(float(slow.min(initial=top)), last) * 10.0**-DECADES

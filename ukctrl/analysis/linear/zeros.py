@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ukctrl.control.regulators.riccati import UNREACHED, states_of_mode
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.extremes import places
+from ukctrl.core.extremes import max_abs, places
 
 SINGULAR = 1e-9
 """A singular value below this fraction of the system's norm counts as zero."""
@@ -97,7 +97,7 @@ def unreached_modes(A: Matrix, B: Matrix, states: Sequence[str]) -> tuple[Hidden
     """Return the modes that no input moves, the ones that grow most first."""
     n, m = B.shape
     poles = invariant_zeros(A, B, np.zeros((0, n)), np.zeros((0, m)))
-    size = max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
+    size = max(1.0, max_abs(np.linalg.eigvals(A)))
     poles = np.where(np.abs(poles) < SAME * size, 0.0, poles)
     modes = []
     left = list(poles[poles.imag >= 0.0])

@@ -11,6 +11,7 @@ import numpy as np
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, UkctrlError, quoted
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -164,7 +165,7 @@ class _Trial:
         low, high = self._task.robot.input_bounds(s.v @ s.B)
         limit = np.where(np.isfinite(high - low), np.maximum(np.abs(low), np.abs(high)), np.inf)
         _, sigma, Vt = np.linalg.svd(rows.A @ G)
-        strong = Vt[: int(np.sum(sigma > SINGULAR * sigma.max(initial=0.0)))]
+        strong = Vt[: int(np.sum(sigma > SINGULAR * max_abs(sigma)))]
         asked = False
         for u in strong:
             share = float(np.max(np.abs(u) / limit, initial=0.0))
@@ -182,7 +183,7 @@ class _Trial:
         """Return whether nothing is given for nothing, also off the start and in motion."""
         task, A_p = self._task, self._dynamics.passive.rows.A
         _, sigma, Vt = np.linalg.svd(A_p) if len(A_p) else (None, np.zeros(0), np.eye(A_p.shape[1]))
-        rank = int(np.sum(sigma > SINGULAR * sigma.max(initial=0.0)))
+        rank = int(np.sum(sigma > SINGULAR * max_abs(sigma)))
         along: Vector = AWAY * Vt[rank:].sum(axis=0)
         moved = np.ascontiguousarray(task.robot.integrate(task.q, along))
         for q, v in ((moved, task.v + along), (task.q, task.v + along), (task.q, task.v)):
@@ -191,6 +192,6 @@ class _Trial:
             except (UkctrlError, ArithmeticError):
                 continue  # closures that leave no room nearby
             u = self._input(rows)
-            load = float(np.abs(self._dynamics.snapshot.gravity).max(initial=0.0))
-            return u is not None and bool(np.abs(u).max(initial=0.0) <= ROUNDING * (1.0 + load))
+            load = max_abs(self._dynamics.snapshot.gravity)
+            return u is not None and bool(max_abs(u) <= ROUNDING * (1.0 + load))
         return False

@@ -22,7 +22,7 @@ from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.algebra.grip import Lengths, drop_lost
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Components, spec
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
@@ -191,5 +191,5 @@ def _null_space(H: Matrix, rtol: float) -> Matrix:
     """Return orthonormal columns that span what ``H`` does not feel, shape ``(nu, k)``."""
     lengths = np.linalg.norm(H, axis=1, keepdims=True)
     _, sigma, Vt = np.linalg.svd(H / np.where(lengths > 0.0, lengths, 1.0))
-    rank = int(np.sum(sigma > rtol * sigma.max(initial=0.0)))
+    rank = int(np.sum(sigma > rtol * max_abs(sigma)))
     return np.ascontiguousarray(Vt[rank:].T)

@@ -25,6 +25,7 @@ from ukctrl.core.algebra.priorities import hierarchy_input, row_lengths
 from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import Fraction, Listed, Positive, Text, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -84,7 +85,7 @@ def row_scale(stack: Stack, metric: InputMetric, task: Task) -> Vector:
     for group, length in zip(groups, lengths.tolist(), strict=True):
         longest[group] = max(longest[group], length)
     scale = np.array([longest[group] for group in groups])
-    scale[scale == 0.0] = scale.max(initial=0.0) or 1.0
+    scale[scale == 0.0] = max_abs(scale) or 1.0
     return scale
 
 
@@ -203,7 +204,7 @@ class _Damped(LevelAllocator):
 
     def signals(self) -> Mapping[str, Signal]:
         """Return the smallest singular value, how much it lets the rows be missed, and the miss."""
-        bound = float(self._bound[0] * self._scale.max(initial=0.0))
+        bound = float(self._bound[0] * max_abs(self._scale))
         words = "smallest singular value"
         return {
             "sigma": Signal(float(self._sigma[0]), "1", words),

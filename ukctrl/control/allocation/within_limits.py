@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import max_abs
 from ukctrl.mechanics.dynamics import Dynamics
 
 UNLIMITED = 1e30
@@ -51,7 +52,7 @@ def nearest(box: Box, q: Vector) -> Vector | None:
 def least_squares(X: Matrix, r: Vector, box: Box) -> Vector | None:
     r"""Return an ``x`` in the box with the least ``|X x - r|``; None where the box is empty."""
     P = X.T @ X
-    size = float(np.abs(P).max(initial=0.0)) or 1.0
+    size = max_abs(P) or 1.0
     return _solved(P / size, -(X.T @ r) / size, box, PROXIMAL)
 
 
@@ -212,7 +213,7 @@ def relaxed(
     for last in ends.tolist():
         X = rows[first:last] @ Z
         missing = (d[first:last] - H[first:last] @ (u0 + S @ w)) / scale[first:last]
-        size = np.linalg.norm(rows[first:last], axis=1).max(initial=0.0)
+        size = max_abs(np.linalg.norm(rows[first:last], axis=1))
         first = last
         if not Z.shape[1]:
             break

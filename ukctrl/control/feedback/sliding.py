@@ -28,7 +28,7 @@ from ukctrl.control.feedback.feedback import (
 from ukctrl.control.feedback.surface import require_grip
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Fraction, Instance, Positive, Quantity, Rate, spec
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -222,7 +222,7 @@ class BoundSliding(ModelFeedback):
         drive = spread(spec.uncertainty, stack, "uncertainty") / self._sigma
         worst = first_largest(drive)
         self._drive, self._mismatch = float(drive.max()), spec.mismatch
-        self._fastest = float(self._rate.max(initial=0.0))
+        self._fastest = float(self._rate.max())
         self.needed = (self._drive + 2.0 * spec.mismatch * self._fastest) / (1.0 - spec.mismatch)
         self.gain = self.needed if spec.gain is None else spec.gain
         if not self.gain >= (1.0 - NEARLY) * self.needed:
@@ -267,6 +267,6 @@ class BoundSliding(ModelFeedback):
     def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
         """Return the worst row's errors as fractions of its box."""
         _, e, e_dot = self._errors(t, rows, memory)
-        surface = float(np.abs((e_dot + self._rate * e) / self._sigma).max())
-        position = float(np.abs(e / self._box).max())
+        surface = max_abs((e_dot + self._rate * e) / self._sigma)
+        position = max_abs(e / self._box)
         return Promise(surface, self.promised, position, self.promised)

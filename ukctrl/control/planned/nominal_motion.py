@@ -14,7 +14,7 @@ from ukctrl.control.planned.joint_motion import configurations, joint_motion, re
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.relative_degree import explain
@@ -113,7 +113,7 @@ def by_joint_motion(task: Task, step: float) -> Nominal:
         u_k = dynamics.least_input(a[k])
         u.append(u_k)
         miss = np.abs(dynamics.acceleration(u_k) - a[k])
-        size = np.abs(a[k]).max() + np.abs(dynamics.a_free).max() + 1.0
+        size = max_abs(a[k]) + max_abs(dynamics.a_free) + 1.0
         if miss.max() > DRIVEN * size:
             worst = robot.dofs[first_largest(miss)]
             raise InputError(

@@ -26,6 +26,7 @@ from ukctrl.control.task import Signal, Task
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import Instance, Seconds, spec
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import Linearization, Linearizer
@@ -260,7 +261,7 @@ def riccati_backwards(
     for A, B_here, Q in reversed(systems):
         grip = np.linalg.solve(R, B_here.T)
         flow = np.block([[-A, B_here @ grip], [Q, A.T]])
-        quick = step * float(np.abs(np.linalg.eigvals(flow)).max(initial=0.0))
+        quick = step * max_abs(np.linalg.eigvals(flow))
         parts = max(1, int(np.ceil(quick / QUICKEST)))
         back = expm(step / parts * flow)
         for _ in range(parts):

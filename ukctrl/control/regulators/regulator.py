@@ -21,7 +21,7 @@ from ukctrl.control.regulators.riccati import (
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Number, Seconds, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -130,7 +130,7 @@ def _equilibrium(spec: Regulating, task: Task) -> Vector:
     q = robot.normalize(np.array(spec.q))
     stack = Stack(passive, robot, key=f"robot '{robot.name}': passive")
     open_by = np.abs(np.nan_to_num(stack.write(robot.snapshot(q)).phi))
-    if open_by.max(initial=0.0) > OPEN:
+    if max_abs(open_by) > OPEN:
         worst = first_largest(open_by)
         raise InputError(
             f"controller.q must keep the passive constraints; row '{stack.names[worst]}' is off by "

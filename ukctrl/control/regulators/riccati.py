@@ -17,6 +17,7 @@ from pydantic import BeforeValidator
 from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import Each, NumberRows, Quantity
 from ukctrl.mechanics.linearise import Linearization
 from ukctrl.robot.by_name import spread
@@ -95,9 +96,8 @@ def weight(
             f"{what} must be a number, a table, a list of {n} numbers or a matrix of {n} rows and "
             f"columns, for {', '.join(names)}; got shape {weights.shape}."
         )
-    if not np.array_equal(weights, weights.T) or np.linalg.eigvalsh(weights)[0] < -1e-12 * np.abs(
-        weights
-    ).max(initial=0.0):
+    rounding = 1e-12 * max_abs(weights)
+    if not np.array_equal(weights, weights.T) or np.linalg.eigvalsh(weights)[0] < -rounding:
         raise GainError(f"{what} must be symmetric positive semidefinite; it is not.")
     return weights
 
@@ -235,7 +235,7 @@ def _slow(A: Matrix) -> float:
 
 
 def _scale(A: Matrix) -> float:
-    return max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)))
+    return max(1.0, max_abs(np.linalg.eigvals(A)))
 
 
 def unreached_mode(A: Matrix, B: Matrix, pole: complex) -> Vector | None:
@@ -259,7 +259,7 @@ def balanced(A: Matrix, B: Matrix) -> tuple[Matrix, Matrix, Vector, Vector]:
     """
     from scipy.linalg import matrix_balance
 
-    clear = np.where(np.abs(A) > NOTHING * np.abs(A).max(initial=0.0), A, 0.0)  # not by rounding
+    clear = np.where(np.abs(A) > NOTHING * max_abs(A), A, 0.0)  # not by rounding
     _, (size, _) = matrix_balance(clear, permute=False, separate=True)
     A, B = A * size / size[:, None], B / size[:, None]
     length = np.linalg.norm(B, axis=0)

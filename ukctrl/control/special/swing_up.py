@@ -16,7 +16,7 @@ from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import Signal, Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Quantity, Rate, RateSquared, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
@@ -108,7 +108,7 @@ class _SwingUp(Law):
             if len(dynamics.passive):
                 q = self.goal
             dynamics.move(task.start, q, still)
-            self._size = max(self._size, float(np.abs(dynamics.a_free).max()))
+            self._size = max(self._size, max_abs(dynamics.a_free))
             missing = self.level - dynamics.snapshot.potential_energy()
             weight = missing / self._grip(dynamics)
             if weight > needed:
@@ -156,7 +156,7 @@ class _SwingUp(Law):
 
     def _require_motion(self, dynamics: Dynamics, u: Vector, energy: float) -> None:
         """Name the state that the law never leaves, instead of staying in it silently."""
-        if np.abs(dynamics.acceleration(u)).max() > BALANCED * self._size:
+        if max_abs(dynamics.acceleration(u)) > BALANCED * self._size:
             return
         raise InfeasibleConstraint(
             ("energy",),

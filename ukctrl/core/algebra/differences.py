@@ -1,4 +1,6 @@
-"""Derivatives by central differences of sixth order: as good as rounding allows."""
+"""Derivatives by central differences of sixth order, as good as rounding allows, and the length of
+the steps that they lead.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.extremes import max_abs
 
 STEP = 2e-4
 """Half the width of the innermost difference [rad or m, or their rates].
@@ -83,3 +86,8 @@ def jacobian(values: Callable[[Vector], Vector], size: int, step: float = STEP) 
         move[i] = 0.0
         columns.append(total / step)
     return np.ascontiguousarray(np.array(columns).T)
+
+
+def shortened(step: Vector, longest: float) -> Vector:
+    """Return a step, scaled down where an entry of it is longer than that."""
+    return step * (longest / max(longest, max_abs(step)))

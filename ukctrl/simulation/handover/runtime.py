@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InputError, NotFinite
+from ukctrl.core.extremes import max_abs
 from ukctrl.robot.snapshot import checked
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.spans import SAME
@@ -186,7 +187,7 @@ def replay(runtime: Runtime, motion: str | Path) -> Replay:
         answer = runtime.step(t, q, v)
         spent.append(time.perf_counter() - began)
         apart = np.abs(answer - u)
-        difference = float(np.where(np.isnan(apart), np.inf, apart).max(initial=0.0))
+        difference = max_abs(np.where(np.isnan(apart), np.inf, apart))
         if difference > worst:
             worst, at = difference, t
     return Replay(len(times), worst, at, 1e6 * float(np.mean(spent[1:] or spent or [0.0])))

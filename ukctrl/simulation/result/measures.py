@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import max_abs
 from ukctrl.simulation.result.quantities import reaction_unit
 from ukctrl.simulation.result.samples import Samples
 
@@ -149,7 +150,7 @@ def power_sampling_error(samples: Samples) -> float:
     if "supplied_energy" in samples or "power" not in samples or len(samples) < 5:
         return 0.0
     half = running_integral(samples.time[::2], samples["power"][::2])
-    return float(np.abs(running_integral(samples.time, samples["power"])[::2] - half).max())
+    return max_abs(running_integral(samples.time, samples["power"])[::2] - half)
 
 
 def at_limit(samples: Samples) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.planned.inversion.marching import Stages, radau
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.robot import Robot
 
 MAX_ITERATIONS = 15
@@ -85,14 +85,14 @@ class Horizon:
             if fresh:
                 solve, sizes = self._factored(ends)
             change = -solve(rest / sizes)
-            before, old = float(np.abs(rest / sizes).max()), (self._xi, self._v, self._u)
+            before, old = max_abs(rest / sizes), (self._xi, self._v, self._u)
             part = 1.0
             while True:
                 self._xi, self._v, self._u = self._moved(old, part * change)
                 after = np.inf
                 with contextlib.suppress(UkctrlError, np.linalg.LinAlgError):
                     rest = self._assembled(ends)
-                    after = float(np.abs(rest / sizes).max())
+                    after = max_abs(rest / sizes)
                 if after <= max(CONVERGED, GROWTH * before):
                     break
                 part *= 0.5
@@ -148,7 +148,7 @@ class Horizon:
         power of what the index is above 1.
         """
         states = change.reshape(self._count, -1)[:, : 2 * self._equations.n * (self._s + 1)]
-        return float(np.abs(states).max()) / (1.0 + float(np.abs(self._v).max()))
+        return max_abs(states) / (1.0 + max_abs(self._v))
 
     def _moved(
         self, old: tuple[Matrix, Matrix, Matrix], change: Vector

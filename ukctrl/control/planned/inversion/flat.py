@@ -14,6 +14,7 @@ from ukctrl.control.task import Task
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, StartError, UkctrlError
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import Seconds, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, check_smooth, dividing, jets_of
@@ -150,7 +151,7 @@ class _FlatOutputs:
             try:
                 values = self._kept(array.values(t, q, v, U, order))
                 if last is not None and part < 1.0:  # as straight on as was thought: go further
-                    fell = np.abs(values).max() <= (1.0 - 0.5 * part) * np.abs(last[0]).max()
+                    fell = max_abs(values) <= (1.0 - 0.5 * part) * max_abs(last[0])
                     stride = 4.0 * stride if fell else STRIDE
                     self._inverse = self._inverse if fell else None
                 if self._inverse is None:
@@ -162,12 +163,12 @@ class _FlatOutputs:
             z = -self._inverse @ values
             if not np.isfinite(z).all():
                 break
-            before, size = size, float(np.abs(z[: 2 * self.robot.nv + self.robot.nu]).max())
+            before, size = size, max_abs(z[: 2 * self.robot.nv + self.robot.nu])
             if part == 1.0 and size > QUICK * before and size > NEARLY and not fresh:
                 self._inverse = None  # that of a knot too far back
                 size, last = np.inf, None
                 continue
-            moved = float(np.abs(z[: 2 * self.robot.nv]).max())  # what is not affine
+            moved = max_abs(z[: 2 * self.robot.nv])  # what is not affine
             fresh, part = False, min(1.0, stride / max(moved, TINY))
             q, v, U = array.moved(q, v, U, part * z)
             last = values, part * z
@@ -219,7 +220,7 @@ class _FlatOutputs:
                     (nominal.input(t) - here.U[0]) / array.push,
                 ]
             )
-            worst = max(worst, float(np.abs(off).max()))
+            worst = max(worst, max_abs(off))
         return worst
 
 

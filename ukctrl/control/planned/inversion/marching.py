@@ -10,7 +10,7 @@ import numpy as np
 from ukctrl.control.planned.inversion.dae_equations import Equations, Terms
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 
 MAX_STAGES = 9
 """More stages than this gain nothing in double precision."""
@@ -201,8 +201,8 @@ class Marcher:
             w[1:] += change[:, n : 2 * n]
             u += change[:, 2 * n :]
             moved = max(
-                float(np.abs(change[:, :n]).max()) / (1.0 + float(np.abs(xi).max())),
-                float(np.abs(change[:, n : 2 * n]).max()) / (1.0 + float(np.abs(w).max())),
+                max_abs(change[:, :n]) / (1.0 + max_abs(xi)),
+                max_abs(change[:, n : 2 * n]) / (1.0 + max_abs(w)),
             )
             if not np.isfinite(moved):
                 break

@@ -25,7 +25,7 @@ from ukctrl.control.planned.inversion.dae_equations import Equations
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.linearise import Linearization, Linearizer, output_matrix
 
@@ -92,7 +92,7 @@ def _kernel(A: Matrix) -> Matrix:
     if not A.shape[0]:
         return np.eye(A.shape[1])
     _, sigma, Vt = np.linalg.svd(A)
-    rank = int(np.count_nonzero(sigma > RANK * max(1.0, sigma.max(initial=0.0))))
+    rank = int(np.count_nonzero(sigma > RANK * max(1.0, max_abs(sigma))))
     return np.ascontiguousarray(Vt[rank:].T)
 
 
@@ -117,7 +117,7 @@ def about(task: Task, t: float, q: Vector, v: Vector, u: Vector) -> About:
     linear = Linearizer(robot, task.rank).at(t, q, v, u)
     stack = Stack(task.servo, robot)
     C = output_matrix(stack, linear, t) @ linear.full
-    clock = 1.0 / max(1.0, float(np.abs(linear.poles()).max(initial=0.0)))
+    clock = 1.0 / max(1.0, max_abs(linear.poles()))
     count = len(linear.positions)
     scale = np.ones(len(linear.A))
     scale[count:] = 1.0 / clock
@@ -164,13 +164,13 @@ def rest(
         off = np.concatenate([terms.a, phi])
         if not np.isfinite(off).all():
             break
-        if np.abs(off).max() <= AT_REST * (1.0 + np.abs(u).max() * np.abs(dynamics.G).max()):
+        if max_abs(off) <= AT_REST * (1.0 + max_abs(u) * max_abs(dynamics.G)):
             return q, u
         whole = np.vstack([by[n : 2 * n], by[2 * n + m :]])[
             :, [*range(n), *range(2 * n, 2 * n + m)]
         ]
         step = np.asarray(-np.linalg.lstsq(whole, off, rcond=1e-12)[0], dtype=np.float64)
-        step /= max(1.0, float(np.abs(step[:n]).max()))
+        step /= max(1.0, max_abs(step[:n]))
         q, u = robot.integrate(q, step[:n]), u + step[n:]
     worst = first_largest(np.abs(np.nan_to_num(off, nan=np.inf)))
     names = (*(f"the acceleration of '{dof}'" for dof in robot.dofs), *equations.stack.names)
@@ -258,7 +258,7 @@ def stands(equations: Equations, q: Vector, t: float, span: float, where: str) -
         equations.dynamics.move(at, q, np.zeros(n))
         rows = stack.write(equations.dynamics.snapshot)
         off = np.maximum(np.abs(np.nan_to_num(rows.phi)), np.abs(rows.beta))
-        if off.max() > STILL * (1.0 + np.abs(q).max()):
+        if off.max() > STILL * (1.0 + max_abs(q)):
             row = stack.names[first_largest(off)]
             raise InputError(
                 f"the path must stand still at the {where} of the run and beyond it; row "

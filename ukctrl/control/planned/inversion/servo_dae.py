@@ -33,7 +33,7 @@ from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, StartError, UkctrlError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Count, Seconds, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, dividing
@@ -134,7 +134,7 @@ def _fitted(
     last = np.inf
     for _ in range(MAX_ITERATIONS):
         rest, whole, c = _linearised(equations, interval, xi, w, inputs)
-        left = float(np.abs(rest).max())
+        left = max_abs(rest)
         if left > 0.5 * last and left <= KEPT:
             break
         last = left
@@ -150,7 +150,7 @@ def _fitted(
         inputs += step[states:].reshape(-1, m)
     k = first_largest(np.abs(c).max(axis=0))
     row, unit = equations.stack.names[k], equations.stack.units[k]
-    worst = f"row '{row}' is off by {np.abs(c[:, k]).max():.1e} {unit}, the equations by {left:.1e}"
+    worst = f"row '{row}' is off by {max_abs(c[:, k]):.1e} {unit}, the equations by {left:.1e}"
     start = equations.robot.integrate(q, xi[0])
     return Begin(start, w[0].copy(), inputs[0].copy()), left, worst
 

@@ -18,7 +18,7 @@ from ukctrl.control.planned.nominal_motion import Nominal
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Positive, Seconds, Time, spec
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.derivatives import breaks, dividing
@@ -151,7 +151,7 @@ class StableInversion(Inversion):
         names = (*robot.dofs, *(f"v.{dof}" for dof in robot.dofs))
         units = (*(unit.removesuffix("/s") for unit in robot.dof_units), *robot.dof_units)
         worst = first_largest(here)
-        if np.abs(off(q_rest, np.zeros(robot.nv))).max() > self.settled:
+        if max_abs(off(q_rest, np.zeros(robot.nv))) > self.settled:
             raise InputError(
                 f"the run must begin on the motion, or at rest on the path before it; at t = "
                 f"{task.start:.4g} s '{names[worst]}' is {here[worst]:.2g} {units[worst]} off. "

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import max_abs
 from ukctrl.core.kinds import modules_of
 from ukctrl.simulation.result.measures import (
     energy_imbalance,
@@ -213,7 +214,7 @@ def friction_loss(samples: Samples, block: str | None) -> float:
 def energy_drift(samples: Samples, block: str | None) -> float:
     """Largest change of total energy that no input or force accounts for."""
     imbalance = energy_imbalance(samples)
-    return float(np.max(np.abs(imbalance))) if len(imbalance) else float("nan")
+    return max_abs(imbalance) if len(imbalance) else float("nan")
 
 
 @_metric("1", r"\frac{1}{T} \int_0^T [\exists k: \lvert u_k \rvert \ge u_k^{\max}] \, dt")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ukctrl.core.algebra.grip import said
-from ukctrl.core.extremes import first_largest, first_smallest
+from ukctrl.core.extremes import first_largest, first_smallest, max_abs
 from ukctrl.core.number_text import number, percent, quantity, sentence
 from ukctrl.core.verdict import Level, Verdict
 from ukctrl.simulation.result import measures
@@ -174,7 +174,7 @@ def ground(result: Record) -> Verdict | None:
 
 def _pull(result: Record, forces: tuple[measures.GroundForce, ...]) -> str:
     """Return which contacts would lift off and when; empty where all of them push."""
-    most = max(float(np.abs(force.normal).max()) for force in forces)
+    most = max(max_abs(force.normal) for force in forces)
     pulled = {force.block: force.normal < -PULLED * most for force in forces}
     lifts = {block: int(pulls.argmax()) for block, pulls in pulled.items() if pulls.any()}
     if not lifts:
