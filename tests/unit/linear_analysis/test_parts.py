@@ -221,6 +221,16 @@ def test_the_delay_of_a_continuous_loop_is_its_phase_over_its_frequency(plants):
     assert delay_margin(loop, 0, np.array([1.0]), []) == math.inf
 
 
+@pytest.mark.parametrize(("damping", "late"), [(0.07, True), (0.05, False)])
+def test_a_delay_that_lies_before_the_start_is_none(plants, damping, late):
+    """Its hold alone delays x'' = -6 x - d x' by half a period, which d = 0.06 makes up for."""
+    T, w = 0.02, math.sqrt(6.0)
+    loop = linear_loop(plants.held_mass(damping, 6.0, timing={"duration": 1.0, "control": T}))
+    found = _Search(loop, 0, np.ones(1))._refined(0.0, w)
+    wanted = damping / 6.0 - T / 2.0 if late else math.inf  # of the small phase atan(d w / 6)
+    assert found == pytest.approx(wanted, rel=0.02)
+
+
 def test_a_piece_turned_once_more_is_late_by_a_whole_turn():
     piece = Piece((0.0, 0.1), (2.0, 4.0), (0.5, 0.7))
     assert piece.after(0) == (0.5, 0.7)

@@ -155,14 +155,14 @@ class _Search:
         T = self.period
 
         def off(delay: float, w: float) -> complex:
-            whole = max(math.floor(delay / T), 0)
+            whole = math.floor(delay / T)
             later = response_at(self.loop.later(self.motor, delay - whole * T), self.motor)
             return later.value(w) * cmath.exp(-1j * w * whole * T) + 1.0
 
         for _ in range(STEPS):
-            here = off(max(delay, 0.0), w)
+            here = off(delay, w)
             by_delay = (off(delay + SMALL * T, w) - here) / SMALL
-            by_w = (off(max(delay, 0.0), w * (1.0 + SMALL)) - here) / SMALL
+            by_w = (off(delay, w * (1.0 + SMALL)) - here) / SMALL
             slopes = np.array([[by_delay.real, by_w.real], [by_delay.imag, by_w.imag]])
             try:
                 step = np.linalg.solve(slopes, [here.real, here.imag])
