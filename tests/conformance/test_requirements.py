@@ -17,19 +17,18 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.simulation.loop import Loop
 
-HELIX = Scenario.load("scara-helix")
-
-
 # Where parts are tried
 
 
-def test_the_states_of_a_situation_lie_about_its_start():
-    place = conformance.situation(HELIX, "here")
-    start = Loop(HELIX).state
+@pytest.mark.parametrize("name", ["scara-helix", "quadrotor-hover"])
+def test_the_states_of_a_situation_lie_about_its_start(name):
+    scenario = Scenario.load(name)
+    place, start = conformance.situation(scenario, "here"), Loop(scenario).state
+    robot = place.task.robot
     assert place.name == "here"
-    assert conformance.situation(HELIX).name == "scara-helix"
+    assert conformance.situation(scenario).name == name
     np.testing.assert_allclose([t for t, _, _ in place.points], [0.0, 0.1, 0.2, 0.3])
-    off = np.array([[q - start.q, v - start.v] for _, q, v in place.points])
+    off = np.array([[robot.difference(start.q, q), v - start.v] for _, q, v in place.points])
     assert 0.01 < np.abs(off).max() <= 0.05
     assert len({float(one) for one in off.ravel()}) == off.size
     for (t, q, v), dynamics in zip(place.points, place.states(), strict=True):

@@ -14,6 +14,7 @@ from ukctrl.analysis.check.robot_check import _bodies, _joints, _missing, _unlik
 from ukctrl.analysis.check.task_motion import Motion
 from ukctrl.analysis.check.weakest_grip import weakest_grip
 from ukctrl.control import Baumgarte, LeastNorm, Servo
+from ukctrl.core.errors import StartError
 from ukctrl.mechanics.constraints import Expression
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import RelativeDegree
@@ -163,6 +164,19 @@ def test_a_closed_chain_begins_where_its_loops_are_closed():
     np.testing.assert_allclose(dynamics.passive.rows.phi, 0.0, atol=1e-9)
     free = Robot.load("two_link")
     np.testing.assert_array_equal(closed(free, np.array([0.3, 0.4])), [0.3, 0.4])
+
+
+@pytest.mark.parametrize(("elsewhere", "begins"), [(None, [0.3, 0.4]), ([1.0, 2.0], [1.0, 2.0])])
+def test_a_chain_that_does_not_close_near_home_begins_elsewhere_or_open(
+    monkeypatch, elsewhere, begins
+):
+    def refused(*given):
+        raise StartError("no.")
+
+    module = sys.modules[closed.__module__]
+    monkeypatch.setattr(module, "solve_start", refused)
+    monkeypatch.setattr(module, "met_elsewhere", lambda stack: elsewhere)
+    assert list(closed(Robot.load("two_link"), np.array([0.3, 0.4]))) == begins
 
 
 def block(iq=0, iv=0, nq=1, name="j", nv=1):

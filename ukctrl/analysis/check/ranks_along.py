@@ -154,8 +154,15 @@ def _held(dynamics: Dynamics) -> tuple[Matrix, Vector]:
     rows, rank = dynamics.passive.rows.A, dynamics.passive_rank
     weighted, _ = mass_weighted(dynamics.L, rows, np.zeros((1, len(rows))))
     _, sigma, Vt = np.linalg.svd(weighted, full_matrices=False)
-    sigma = np.concatenate([sigma, [0.0]])
-    return Vt[:rank], np.array([sigma[rank - 1] if rank else 0.0, sigma[rank]])
+    return Vt[:rank], _margins(sigma, rank)
+
+
+def _margins(sigma: Matrix, rank: int) -> Matrix:
+    """Return the last singular value that counts and the first that does not, shape ``(..., 2)``;
+    zero where there is none.
+    """
+    none = np.zeros((*sigma.shape[:-1], 1))
+    return np.concatenate([none, sigma, none], axis=-1)[..., rank : rank + 2]
 
 
 @one_blas_thread()
@@ -197,8 +204,7 @@ def _rank(A: Matrix, t: Vector, names: tuple[str, ...], lost: float) -> tuple[Ra
     if highest:
         at = first_smallest(sigma[:, highest - 1], LOST)
         row = names[_weakest(U[at], sigma[at], highest)]
-    margins = np.pad(sigma, ((0, 0), (1, 1)))[:, highest : highest + 2]  # of rank 0 there is none
-    return _summary(A.shape[1], ranks, margins, t, at, row), sigma
+    return _summary(A.shape[1], ranks, _margins(sigma, highest), t, at, row), sigma
 
 
 def _summary(
@@ -220,7 +226,7 @@ def _summary(
         highest=highest,
         lowest=int(ranks[low]),
         lowest_at=float(t[low]),
-        worst=float(margins[at, 0]) if highest else 0.0,
+        worst=float(margins[at, 0]),
         worst_at=float(t[at]),
         worst_row=row,
         dropped=max_abs(margins[ranks == highest, 1]),
