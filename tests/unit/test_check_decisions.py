@@ -35,7 +35,7 @@ from ukctrl.uk import RankReport
 pytestmark = pytest.mark.portable
 
 
-def masses(count, *, motors=(), k=0.0):
+def masses(count, *, motors=(), k=0.0, passive=()):
     """Return masses of 1 kg on a line, each tied to the next, with motors at some of them."""
     names = [f"x{i}" for i in range(1, count + 1)]
     pulls = [f"k/2*({b} - {a})**2" for a, b in itertools.pairwise(names)]
@@ -46,7 +46,10 @@ def masses(count, *, motors=(), k=0.0):
             potential=" + ".join(pulls) or "0*x1",
             parameters={"k": k},
         ),
-        Options(actuator=[JointMotor(name=f"F{i}", joint=f"x{i}") for i in motors]),
+        Options(
+            actuator=[JointMotor(name=f"F{i}", joint=f"x{i}") for i in motors],
+            passive=list(passive),
+        ),
     )
 
 
@@ -444,6 +447,18 @@ def test_ranks_along_a_line_of_masses():
     np.testing.assert_allclose(curves.servo, [[1.0, 1.0, 0.0]] * 2)
     np.testing.assert_allclose(curves.grip, [[1.0, 0.0, 0.0]] * 2, atol=1e-12)
     assert (found.passive.count, found.passive.highest, found.passive.worst_row) == (0, 0, "")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_row_that_passive_ones_hold_is_unmoved_also_where_it_vanishes(order):
+    """It is x2 times what is held: rounding beside its length at one knot, nothing at the other."""
+    link = {"kind": "expression", "name": "link", "phi": "0.7*x1 + 0.3*x3", "unit": "m"}
+    loop = Loop(scenario_of(masses(3, motors=(1, 2), passive=[link]), "x2*(0.7*x1 + 0.3*x3)", "x2"))
+    q = np.array([[0.3, 0.0, -0.7], [0.3, 3.3, -0.7]])[::order]
+    found, _ = ranks_along(loop, Motion(kind="law", t=np.arange(2.0), q=q, v=0.0 * q, a=0.0 * q))
+    assert found.unmoved == ("r0",)
+    assert (found.servo.highest, found.mobility) == (1, (2, 2))
+    assert (found.passive.count, found.passive.highest, found.passive.worst_row) == (1, 1, "link")
 
 
 # The motion
