@@ -142,6 +142,7 @@ def test_a_task_about_a_state_answers_as_the_robot_does_in_its_own_time():
     zero = np.zeros(2)
     found = about(Task(robot=robot, servo=rows, q=zero, v=zero), 0.0, zero, zero, zero)
     assert found.clock < 0.2  # quick modes, in which the scaling shows
+    np.testing.assert_allclose(found.scale, np.repeat([1.0, 1.0 / found.clock], 2), **CLOSED)
     M, D, K = np.array([[1.3, 0.8], [0.8, 0.6]]), np.diag([0.0, DAMPER]), np.diag([40.0, -SWING])
     s = 1.7 + 2.9j
     motion = np.linalg.solve(M * s**2 + D * s + K, np.diag([PUSH, 0.7]))

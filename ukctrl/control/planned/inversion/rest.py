@@ -106,6 +106,8 @@ class About(NamedTuple):
     C: Matrix
     clock: float
     """Unit of time in which velocities and ``A`` are written [s]."""
+    scale: Vector
+    """The robot's states are so many times these, shape ``(n,)``."""
 
 
 def about(task: Task, t: float, q: Vector, v: Vector, u: Vector) -> About:
@@ -125,7 +127,8 @@ def about(task: Task, t: float, q: Vector, v: Vector, u: Vector) -> About:
     B = clock * linear.B / scale[:, None]
     B = B / np.maximum(np.linalg.norm(B, axis=0), 1e-300)
     C = C * scale
-    return About(linear, A, B, C / np.maximum(np.linalg.norm(C, axis=1), 1e-300)[:, None], clock)
+    C = C / np.maximum(np.linalg.norm(C, axis=1), 1e-300)[:, None]
+    return About(linear, A, B, C, clock, scale)
 
 
 TAIL = 1e-4
@@ -237,13 +240,11 @@ def side(task: Task, t: float, q: Vector, u: Vector, where: str) -> Side:
             "nor decays. Add damping there, move the point that the rows hold, or use kind = "
             '"servo_dae", which goes on from the given start.'
         )
-    scale = np.ones(len(system.A))
-    scale[len(system.linear.positions) :] = 1.0 / system.clock
-    unstable = system.linear.full @ (scale[:, None] * left.part(unstable=True))
+    unstable = system.linear.full @ (system.scale[:, None] * left.part(unstable=True))
     dual = internal(system.A.T, system.C.T, system.B.T).part(unstable=True)
     watched = np.zeros((dual.shape[1], 2 * n))
     chosen = np.concatenate([system.linear.positions, n + system.linear.velocities])
-    watched[:, chosen] = dual.T / scale
+    watched[:, chosen] = dual.T / system.scale
     return Side(values, unstable, watched)
 
 
