@@ -6,12 +6,12 @@ import pytest
 from ukctrl import Robot, Scenario
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.errors import InputError, ShapeError
-from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
 from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
 from ukctrl.mechanics.linearise.linearization import derivatives, parted
-from ukctrl.mechanics.start import solve_positions, solve_start
+from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
 from ukctrl.robot import DryFriction, JointSpring, Lagrangian, Options
 from ukctrl.simulation.loop import Loop
 
@@ -326,3 +326,21 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
     wanted = jacobian(force, 2 * robot.nv)
     scale = 1.0 + np.abs(wanted).max()
     np.testing.assert_allclose(np.hstack([by_q, by_v]) / scale, wanted / scale, **CLOSED)
+
+
+def test_where_no_time_is_given_it_is_zero():
+    """A spring that hardens from 2 N/m by 1 N/m a second, relaxed at 1 m, and a stop that leaves."""
+    plant = Lagrangian(
+        coordinates={"x": "m"}, kinetic="v.x**2/2", potential="(2 + t)/2*(x - 1)**2",
+        inputs={"F": {"x": 1.0}},
+    )  # fmt: skip
+    robot = Robot.build(plant)
+    stop, zero = Stack([Expression(phi="x - 0.5 - t")], robot), np.zeros(1)
+    for answer, now, later in (
+        (lambda *t: equilibrium(robot, zero, *t), -2.0, -5.0),
+        (lambda *t: linearize(robot, zero, *(t and (zero, zero, *t))).A[1, :1], -2.0, -5.0),
+        (lambda *t: solve_start(stop, zero, zero, *t).q, 0.5, 3.5),
+        (lambda *t: met_elsewhere(stop, *t), 0.5, 3.5),
+    ):
+        np.testing.assert_allclose(answer(), now, **CLOSED)
+        np.testing.assert_allclose(answer(3.0), later, **CLOSED)

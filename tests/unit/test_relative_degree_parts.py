@@ -289,6 +289,25 @@ def test_the_rank_of_rows_is_of_their_directions(rows, rank):
     assert _rank(np.array(rows), RANK) == rank
 
 
+@pytest.mark.parametrize("unit", [1e-11, 1e-3, 1.0, 1e9])
+def test_what_is_fixed_does_not_depend_on_the_units_of_rows(unit):
+    """Of each row, and of all: the array of x1 and x2 with the unit and its root."""
+    robot = masses(1.0, 2.0, springs=[50.0])
+    zero = np.zeros(2)
+    array = DerivativeArray(jets_of(stack(robot, "x1", "x2"), 3, Dynamics(robot).rank),
+                            Dynamics(robot), 0.0, zero, zero)  # fmt: skip
+    J = array.jacobian(0.0, zero, zero, np.zeros((2, 1)), 3)
+    for units in ([1.0, 1.0], [unit, unit], [unit, unit**0.5]):
+        assert array.ranks(np.tile(units, 4)[:, None] * J, 3) == (0, 4, 5)
+
+
+def test_a_state_that_all_coordinates_leave_alike_is_not_special():
+    """A cubic spring, relaxed: nearby it pushes, wherever it is stretched."""
+    robot = masses(1.0, 2.0, springs=[0.0], potential="(x2 - x1)**4")
+    found = together(Dynamics(robot), stack(robot, "x2"), 0.0, np.zeros(2), np.zeros(2), [4])
+    assert (found.fixed, found.orders) == (4, (4,))
+
+
 # decoupling
 
 

@@ -258,7 +258,7 @@ class Dynamics:
         Args:
             force: Shape ``(nv,)``, or ``(nv, k)`` for several of them.
         """
-        pushes: Matrix = np.asarray(np.linalg.solve(self.L, force), dtype=np.float64)
+        pushes: Matrix = np.asarray(np.linalg.solve(self.L, force))
         return self._reach().least(pushes)
 
     def servo_matrix(self, A: Matrix) -> Matrix:

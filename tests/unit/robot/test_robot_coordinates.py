@@ -155,4 +155,13 @@ def test_breaking_a_composite_joint_into_a_chain_changes_no_dynamics(robots, tex
     tau = pin.rnea(whole, whole.createData(), q, v, a)
     np.testing.assert_allclose(s.M @ a + s.nle, tau, rtol=0.0, atol=1e-11)
     np.testing.assert_array_equal(robot.q_upper[-2:], [np.pi / 2, np.inf])
-    assert {"base", "arm", "hand", "tip", "swing", "slide"} < set(robot.frames)
+    moved = whole.createData()
+    pin.framesForwardKinematics(whole, moved, q)
+    for name in ("base", "arm", "hand", "tip"):
+        place = moved.oMf[whole.getFrameId(name)]
+        np.testing.assert_allclose(s.frame(name).position, place.translation, **EXACT)
+        np.testing.assert_allclose(s.frame(name).rotation, place.rotation, **EXACT)
+    # Each part has the frame of its joint; that of the last is where the body is.
+    assert {"ball", "swing", "slide"} < set(robot.frames)
+    np.testing.assert_allclose(s.frame("slide").position, s.frame("hand").position, **EXACT)
+    np.testing.assert_allclose(s.frame("swing").rotation, s.frame("hand").rotation, **EXACT)
