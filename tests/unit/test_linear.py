@@ -329,7 +329,7 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
 
 
 def test_where_no_time_is_given_it_is_zero():
-    """A spring that hardens from 2 N/m by 1 N/m a second, relaxed at 1 m, and a stop that leaves."""
+    """A spring that hardens from 2 N/m by 1 N/m a second, relaxed at 1 m; a stop that leaves."""
     plant = Lagrangian(
         coordinates={"x": "m"}, kinetic="v.x**2/2", potential="(2 + t)/2*(x - 1)**2",
         inputs={"F": {"x": 1.0}},
