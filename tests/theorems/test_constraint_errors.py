@@ -84,7 +84,9 @@ def errors(robot, s, q):
         "relative pose": [*(Ra.T @ (b - a) - HELIX), *turned(seen * TURN, Rb)],
         "centre of mass": s.com().position[1:] - PLANE,
         "distance": [np.linalg.norm(b - a) - SCALAR],
-        "surface": [b[0] ** 2 + 2 * b[1] ** 2 - math.sin(b[2]) * b[0] + 0.3 * T * b[1] - 1],
+        "surface": [
+            b[0] ** 2 - math.sin(b[2]) * b[0] + (b[0] - T) * (2 * b[1] + b[2]) + b[2] * T**2
+        ],
         "point closure": Rb.T @ (a - b),
         "planar point closure": b[:2],
         "revolute closure": [*(Ra.T @ (b - a)), *(Ra.T @ Rb[:, 2])[:2]],
