@@ -8,7 +8,7 @@ import pytest
 from ukctrl import Robot, motion
 from ukctrl.core.errors import StartError, UkctrlError
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
-from ukctrl.mechanics.motion import FORMS, Hierarchy, Level
+from ukctrl.mechanics.motion import FORMS, Hierarchy, Level, stabilised
 from ukctrl.mechanics.motion.forms import MASSLESS, pivoted, triangular
 from ukctrl.mechanics.motion.level import enforced, row_size, softened
 from ukctrl.mechanics.reference import Constant
@@ -91,6 +91,28 @@ REFUSED = {
         solved(np.eye(2), coordinates=["x"]), "coordinates must name 2 columns; got 1 names.",
     ),
     "shape of others": (solved(np.eye(3)), "M must have shape (2, 2); got (3, 3)."),
+    "rows of others": (
+        solved(np.eye(2), A=np.eye(3), b=np.zeros(3)), "A must have shape (3, 2); got (3, 3).",
+    ),
+    "rates of others": (
+        lambda: stabilised(np.zeros(2), [0.0], np.zeros(2), 1.0, 1.0),
+        "beta must have shape (2,); got (1,).",
+    ),
+    "errors of others": (
+        lambda: stabilised(np.zeros(2), np.zeros(2), [0.0], 1.0, 1.0),
+        "phi must have shape (2,); got (1,).",
+    ),
+    "level of others": (
+        lambda: Level("p", np.eye(3), np.zeros(2)), "A must have shape (2, 3); got (3, 3).",
+    ),
+    "clearance of others": (
+        lambda: Level("p", np.eye(2), np.zeros(2), np.eye(3)),
+        "R must have shape (2, 2); got (3, 3).",
+    ),
+    "level on others": (
+        lambda: MODULE.enforce(Level("p", np.ones((1, 3)), np.zeros(1))),
+        "A must have shape (1, 2); got (1, 3).",
+    ),
     "no module": (
         lambda: Hierarchy.assemble({}), "an assembly must have at least one part; got none.",
     ),

@@ -237,6 +237,10 @@ def test_sizes_are_checked():
         linearize(cart_pole(), [0.0])
     with pytest.raises(ShapeError, match=r"u must have shape \(1,\)"):
         linearize(cart_pole(), [0.0, 0.0], u=[0.0, 0.0])
+    with pytest.raises(ShapeError, match=r"v must have shape \(2,\)"):
+        linearize(cart_pole(), [0.0, 0.0], v=[0.0])
+    with pytest.raises(ShapeError, match=r"q must have shape \(2,\)"):
+        equilibrium(cart_pole(), [0.0])
 
 
 def test_a_linear_system_measures_deviations_on_the_manifold():

@@ -9,7 +9,7 @@ from ukctrl import Robot
 from ukctrl.core.errors import SingularMass
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.derivatives import jets_of
-from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.mechanics.projection import MOST_PER_ERROR, Projector, _beyond
 from ukctrl.robot import Lagrangian, Options
 
@@ -42,6 +42,11 @@ def test_a_change_far_beyond_its_error_is_none():
     assert not _beyond(np.zeros(0), np.zeros(0))
 
 
+def test_errors_of_passive_rows_decay_critically_damped_within_a_fifth_of_a_second():
+    alpha, beta = Gains()
+    assert (alpha**2, alpha) == (4.0 * beta, 40.0)
+
+
 @pytest.mark.parametrize("passive", [[], ["y - 0.5"], ["y - 0.5", "2*y - 1"]])
 def test_where_the_mass_vanishes_it_is_refused_with_the_coordinate(passive):
     robot = masses("x**2*v.x**2/2 + v.y**2/2", passive)
@@ -63,3 +68,28 @@ def test_where_the_mass_vanishes_it_is_refused_with_the_coordinate(passive):
             "mass matrix must be symmetric positive definite; it fails at coordinate 0. Give every "
             "moving link a mass and an inertia."
         )
+
+
+@pytest.mark.parametrize(
+    ("passive", "independent", "dependent"),
+    [
+        ([], "", ""),
+        (["x", "10*x + y"], "ab", ""),
+        (["x", "10*x + y", "z"], "abc", ""),
+        (["x", "10*x + y", "x - 3*y"], "ac", "b"),
+        (["x", "2*x", "10*x + y", "x + 10*y"], "ad", "bc"),
+    ],
+)
+def test_a_report_on_passive_rows_names_them_in_their_order(passive, independent, dependent):
+    tables = [
+        {"kind": "expression", "name": name, "phi": phi}
+        for name, phi in zip("abcd", passive, strict=False)
+    ]
+    plant = Lagrangian(coordinates={"x": "m", "y": "m", "z": "m"}, kinetic=["v.x**2", "v.y**2",
+                       "v.z**2"])  # fmt: skip
+    robot = Robot.build(plant, Options(passive=tables))
+    dynamics = Dynamics(robot)
+    dynamics.move(0.0, np.zeros(3), np.zeros(3))
+    report = dynamics.passive_report()
+    assert (report.independent, report.dependent) == (tuple(independent), tuple(dependent))
+    assert report.rank == len(independent)

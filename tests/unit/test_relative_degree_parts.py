@@ -525,6 +525,20 @@ def test_rows_that_share_a_channel_are_explained_together():
     )
 
 
+def test_passive_rows_take_states_also_where_inputs_must_be_differentiated():
+    """The same, with a fourth mass tied to the first: two states more, and taken."""
+    plant = Lagrangian(
+        coordinates=dict.fromkeys(("x1", "x2", "x3", "y"), "m"),
+        kinetic="(v.x1**2 + v.x2**2 + v.x3**2 + v.y**2)/2",
+        potential="5/2*(x2 - x1)**2 + 7/2*(x3 - x2)**2",
+        inputs={"F": {"x1": 1.0}, "G": {"x3": 1.0}},
+    )
+    robot = Robot.build(plant, Options(passive=[{"kind": "expression", "phi": "y - 2*x1"}]))
+    zero, servo = np.zeros(4), stack(robot, "x1 + 0*x2", "x1 + x2")
+    found = together(Dynamics(robot), servo, 0.0, zero, zero, [2, 2])
+    assert (found.orders, found.fixed, found.states, found.internal) == ((4, 4), 6, 6, 0)
+
+
 def test_how_rows_reach_the_inputs_together_is_no_question():
     """With grip on each, with more rows than inputs, with dependent rows; else it is answered."""
     robot = masses(1.0, 2.0, springs=[50.0], more=["x2"])

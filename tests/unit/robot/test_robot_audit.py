@@ -1,5 +1,6 @@
 """What loading says of a model: findings by code, errors in one line."""
 
+import os
 import re
 
 import numpy as np
@@ -448,3 +449,9 @@ def test_a_floating_base_is_refused_for_mjcf():
 def test_sdf_is_read_or_refused_in_one_line():
     with pytest.raises(ModelError, match="cannot read SDF; convert the model to URDF"):
         Robot.build('<sdf version="1.7"><model name="m"/></sdf>')
+
+
+def test_what_is_printed_after_a_model_was_read_appears(load, capfd):
+    load()
+    os.write(2, b"still here")
+    assert capfd.readouterr().err == "still here"
