@@ -8,7 +8,7 @@ import pytest
 
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.symbolic import Vocabulary, parse
-from ukctrl.robot import Robot
+from ukctrl.robot import Lagrangian, Robot
 from ukctrl.robot.layout import identifier
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
@@ -104,6 +104,29 @@ def test_random_configurations_keep_to_the_limits_and_the_manifold(robot, rng):
         assert (q >= robot.q_lower).all()
         assert (q <= robot.q_upper).all()
         np.testing.assert_allclose(robot.normalize(q), q, **EXACT)
+
+
+class AtShare:
+    """Draws what lies at one share of every range."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def uniform(self, low, high, size):
+        return np.full(size, low + self.share * (high - low))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_draw_reaches_from_limit_to_limit_or_half_a_turn_or_a_metre_around_neutral(share):
+    plant = Lagrangian(
+        coordinates={"x": "m", "angle": "rad", "slide": "m", "turn": "rad"},
+        kinetic="v.x**2 + v.angle**2 + v.slide**2 + v.turn**2",
+        neutral={"x": 5.0, "angle": -3.0, "slide": 0.5},
+        limits={"slide": (-2.0, 2.0), "turn": (-1.0, 7.0)},
+    )
+    low, wide = np.array([4.0, -3.0 - np.pi, -2.0, -1.0]), np.array([2.0, 2.0 * np.pi, 4.0, 8.0])
+    drawn = Robot.build(plant).random(AtShare(share))
+    np.testing.assert_allclose(drawn, low + share * wide, **EXACT)
 
 
 def test_equal_seeds_draw_equal_configurations(robot):
