@@ -264,8 +264,8 @@ def _free(n: str) -> _Made:
     )
 
 
-# Universal, translation and ZYX joints are left out: no model file gives them, and Pinocchio's dJ is
-# wrong for joints whose axes move inside the joint.
+# Universal, translation and ZYX joints are left out: no model file gives them, and Pinocchio's dJ
+# is wrong for joints whose axes move inside the joint.
 _MAKERS: dict[str, Callable[[str], _Made]] = {
     **dict.fromkeys(
         ("RX", "RY", "RZ", "RevoluteUnaligned", "HX", "HY", "HZ", "HelicalUnaligned"),
