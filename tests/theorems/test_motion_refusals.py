@@ -357,3 +357,19 @@ def test_a_velocity_that_a_row_asks_for_is_met_by_the_least_change():
     row = LinearVelocity(coefficients={"x": 3.0, "y": 4.0}, path=Constant(value=(10.0,)))
     found = solve_start(Stack([row], robot), np.zeros(2), np.zeros(2))
     np.testing.assert_allclose(found.v, [1.2, 1.6], **CLOSE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_card_of_a_form_says_whether_it_takes_a_pseudoinverse(form):
+    asked = []
+
+    def inverse(A, rtol):
+        asked.append(A)
+        return np.linalg.pinv(A)
+
+    card = FORMS[form]
+    found = card.equation(
+        np.eye(2), np.array([1.0, 3.0]), np.array([[1.0, -1.0]]), np.zeros(1), inverse, 1e-10
+    )
+    np.testing.assert_allclose(found, [2.0, 2.0], rtol=1e-12)
+    assert bool(asked) == card.inverts

@@ -11,8 +11,15 @@ from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
 from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
 from ukctrl.mechanics.linearise.linearization import derivatives, parted
+from ukctrl.mechanics.linearise.plant_slopes import power_slopes
 from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
-from ukctrl.robot import DryFriction, JointSpring, Lagrangian, Options
+from ukctrl.robot import (
+    DryFriction,
+    JointDamper,
+    JointSpring,
+    Lagrangian,
+    Options,
+)
 from ukctrl.simulation.loop import Loop
 
 pytestmark = pytest.mark.portable
@@ -348,3 +355,24 @@ def test_where_no_time_is_given_it_is_zero():
     ):
         np.testing.assert_allclose(answer(), now, **CLOSED)
         np.testing.assert_allclose(answer(3.0), later, **CLOSED)
+
+
+def test_power_changes_with_the_velocity_as_its_differences_do():
+    """Of motors, dry and viscous friction, springs and gravity."""
+    robot = cart_pole(
+        force=[
+            DryFriction(joint="x", level=2.0, velocity_scale=0.5),
+            JointDamper(joint="angle", damping=0.3),
+            JointSpring(joint="angle", stiffness=4.0, damping=0.2),
+        ]
+    )
+    dynamics, q, u = Dynamics(robot), np.array([0.2, 0.4]), np.array([3.0])
+    v, still = np.array([0.3, -0.7]), np.zeros(2)
+
+    def power(v):
+        dynamics.move(0.0, q, v)
+        return np.array([dynamics.power(still, u)])
+
+    differences = jacobian(lambda dv: power(v + dv), 2)[0]
+    dynamics.move(0.0, q, v)
+    np.testing.assert_allclose(power_slopes(dynamics, u), differences, **ONCE)

@@ -67,9 +67,9 @@ def test_a_path_of_ones_own_says_that_it_has_no_third_derivative():
         size = 1
 
         def compile(self):
-            return lambda t: (t, 1.0, 0.0)
+            return lambda t: (t, 1.0, 6.0)
 
-    np.testing.assert_allclose(Own().derivatives(0.3, 2), [[0.3], [1.0], [0.0]])
+    np.testing.assert_allclose(Own().derivatives(0.3, 2), [[0.3], [1.0], [6.0]])
     with pytest.raises(InputError, match="class 'Own' must give 4 derivatives; it gives two"):
         Own().derivatives(0.0, 4)
 

@@ -15,6 +15,7 @@ from ukctrl.mechanics.derivatives import jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import (
     ELASTIC_KINDS,
+    Decoupling,
     DerivativeArray,
     RelativeDegree,
     Together,
@@ -351,6 +352,8 @@ def test_rows_of_a_unit_of_their_own_are_told_apart_down_to_a_threshold():
     assert decoupled(np.array([[1.0, 0.0], [1.0, 1e-7]])) == 1
     assert decoupled(np.array([[1.0, 0.0], [1.0, 1e-5]])) == 2
     assert decoupled(np.zeros((2, 2))) == 0
+    E, push = np.array([[1.0, 0.0], [1.0, 1e-9]]), np.array([1.0, 1e9])
+    assert (Decoupling(E, E[0], E, push).rank, Decoupling(E, E[0], E, push**0).rank) == (2, 1)
 
 
 # sentences
@@ -480,6 +483,11 @@ NOTES = {
     "by grip": (lambda: degrees(masses(1.0, 2.0, springs=[3.0]), "x1", q=[0, 0.1]), (2, 2, "")),
     "another nearby": (
         lambda: degrees(masses(1.0, 1.0, springs=[0.0], potential="x1**2*x2"), "x2", q=[0, 0]),
+        (None, 3, "it differs between this state and others nearby, or could not be told"),
+    ),
+    "moved nearby alone": (
+        lambda: degrees(masses(1.0, 1.0, 1.0, springs=[0.0, 0.0], potential="x1*x2*x3"), "x2",
+                        q=[0, 0, 0]),
         (None, 3, "it differs between this state and others nearby, or could not be told"),
     ),
 }  # fmt: skip
