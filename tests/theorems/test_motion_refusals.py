@@ -82,6 +82,11 @@ REFUSED = {
         "passive rows 'p', 'q' contradict the others (worst miss 5.0e-01); no acceleration "
         "satisfies them all. Remove or correct one of them.",
     ),
+    "conflicting but for rounding": (
+        solved(np.eye(2), A=[[1.0, 0.0], [1.0, 1e-9]], b=(0.0, 1.0), rows=["p", "q"]),
+        "passive rows 'p', 'q' contradict the others (worst miss 5.0e-01); no acceleration "
+        "satisfies them all. Remove or correct one of them.",
+    ),
     "no such form": (
         solved(np.eye(2), form="ktt"),
         "no form named 'ktt'; did you mean 'kkt'? Known: kkt, multiplier, null_space, partitioned, "
