@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports import run_page, web_page
@@ -150,6 +151,15 @@ def test_texts_in_a_script_cannot_end_it():
 )  # fmt: skip
 def test_toml_is_marked_part_by_part(text, marked):
     assert web_page.highlight_toml(text) == marked
+
+
+def test_a_page_escapes_what_it_is_given_and_misses_nothing():
+    """A block takes no line of its own, also where lines are shown as they are."""
+    pages = web_page._environment()
+    template = pages.from_string("<pre>{% if text %}\n{{ text }}\n{% endif %}\n</pre>")
+    assert template.render(text="<i>&") == "<pre>&lt;i&gt;&amp;\n</pre>"
+    with pytest.raises(UndefinedError, match="'text' is undefined"):
+        pages.from_string("{{ text }}").render()
 
 
 @pytest.mark.parametrize("script", ["", "replay.js"])

@@ -109,6 +109,7 @@ def test_a_legend_names_what_fits_and_counts_the_rest(axes, names, room, hidden,
         ([0.0, 0.0], [], 1.0, -0.56, 0.56),
         ([5.0, 5.0], [], 1.0, 5.0 - 0.0056, 5.0 + 0.0056),
         ([-5.0, -5.0], [], 1.0, -5.0 - 0.0056, -5.0 + 0.0056),
+        ([4.999, 5.001], [], 1.0, 5.0 - 0.0056, 5.0 + 0.0056),
         ([1e-15, 0.0], [], 1.0, 5e-16 - 0.56e-12, 5e-16 + 0.56e-12),
         ([NAN], [], 1.0, -0.56, 0.56),
     ],
@@ -226,8 +227,9 @@ def test_corners_are_of_points_that_are_somewhere():
     assert panels.corners([points[1:3]]) is None
     low, high = panels.corners([points], most=4.0)
     np.testing.assert_array_equal([low, high], [[1.0, 2.0, 3.0]] * 2)
-    many = np.linspace(0.0, 1.0, 30_003)[:, None, None] * np.ones((1, 1, 3))
-    np.testing.assert_array_equal(panels.corners([many]), [[0.0] * 3, [1.0] * 3])
+    for ends in ((0.0, 1.0), (1.0, 0.0)):  # more than are looked at together
+        many = np.linspace(*ends, 30_003)[:, None, None] * np.ones((1, 1, 3))
+        np.testing.assert_array_equal(panels.corners([many]), [[0.0] * 3, [1.0] * 3])
 
 
 # A grid

@@ -18,10 +18,19 @@ def drawn(*columns, height=1.95, keys=()):
     return figure, [axes.get_position().bounds * np.tile([width, total], 2) for axes in figure.axes]
 
 
-@pytest.mark.parametrize("columns", [(1,), (2,), (1, 1), (1, 2), (2, 1, 1), (1, 2, 1), (1, 1, 1)])
-def test_panels_lie_in_two_columns_row_by_row_without_touching(columns):
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [((1,), [0]), ((2,), [0]), ((1, 1), [0, 0]), ((1, 2), [0, 1]), ((2, 1, 1), [0, 1, 1]),
+     ((1, 2, 1), [0, 1, 2]), ((1, 1, 1), [0, 0, 1])],
+)  # fmt: skip
+def test_panels_lie_in_two_columns_row_by_row_without_touching(columns, rows):
     figure, boxes = drawn(*columns)
     width, total = figure.get_size_inches()
+    pitch = 1.95 + 0.76
+    assert total == pytest.approx(0.42 + (rows[-1] + 1) * pitch - 0.76 + 0.46)
+    np.testing.assert_allclose(
+        [total - 0.42 - y - h for _, y, _, h in boxes], pitch * np.array(rows), atol=1e-9
+    )
     for (x, y, w, h), (u, v, r, s) in itertools.combinations(boxes, 2):
         assert x + w + 0.5 < u or u + r + 0.5 < x or y + h + 0.5 < v or v + s + 0.5 < y
     for (x, y, w, h), n in zip(boxes, columns, strict=True):

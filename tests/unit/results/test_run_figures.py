@@ -18,7 +18,7 @@ from pictures import (
 
 from ukctrl import plot
 from ukctrl.reports.plot import marks as run_marks
-from ukctrl.reports.plot import panels
+from ukctrl.reports.plot import panels, series
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 
@@ -159,6 +159,15 @@ def test_inputs_show_commands_limits_switches_and_the_time_at_a_limit():
     assert legend(torques) == [("u1", 0, "-"), ("u2", 1, "-")]
     limits(torques, x=(0.0, 2.0), y=around(-0.5, 2.0))
     assert wide(plot.inputs(made)) == [False, False]
+
+
+def test_columns_side_by_side_are_not_copied(motors):
+    """A run may be longer than memory."""
+    made = motors(np.arange(3.0), np.arange(12.0).reshape(3, 4))
+    for columns, shared in (([0, 1], True), ([1, 2, 3], True), ([3], True), ([1, 3], False)):
+        chosen = series._columns(made, "u", columns)
+        np.testing.assert_array_equal(chosen, made["u"][:, columns])
+        assert np.shares_memory(chosen, made["u"]) is shared
 
 
 def test_of_an_odd_number_of_units_the_first_takes_both_columns():

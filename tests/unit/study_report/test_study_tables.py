@@ -227,8 +227,17 @@ def test_the_numbers_at_the_top_of_the_page(insight):
         ("completed", "100", "%", f"95 % confidence: {low:.3g} to {high:.3g} %"),
         ("median", "1", "m", "rms_phi"),
     ]
-    lost = study_of([f"{ALPHA}=1:9"], {}, ["diverged"], design="random", n=1)
-    assert [tile.name for tile in study_page._tiles(Insight.of(lost))] == ["completed"]
+    one = ["completed", "median"]
+    three = [*one, "95 % have at most", "worst that completed"]
+    for merit, status, names in (
+        ([NAN], ["diverged"], one[:1]),
+        ([1.0, 2.0], ["completed", "completed"], three),
+        ([1.0, NAN], ["completed", "diverged"], three),
+        ([1.0, NAN], ["completed", "completed"], three),
+    ):
+        options = {"design": "random", "n": len(status)}
+        few = study_of([f"{ALPHA}=1:9"], {"rms_phi": merit}, status, **options)
+        assert [tile.name for tile in study_page._tiles(Insight.of(few))] == names
 
 
 def test_the_record_holds_everything_that_the_study_shows(insight):

@@ -233,10 +233,10 @@ def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 
     """
     extremes = [scale * end for end in extent(values)]
     low, high = min((*extremes, *beside)), max((*extremes, *beside))
-    span = max(high - low, 2e-3 * max(abs(low), abs(high)), 1e-12)
+    middle = 0.5 * (low + high)
+    span = max(high - low, 2e-3 * abs(middle), 1e-12)
     if low == high == 0.0:
         span = 1.0  # else the axis would count in 1e-13
-    middle = 0.5 * (low + high)
     axes.set_ylim(middle - 0.56 * span, middle + 0.56 * span)
 
 
@@ -303,7 +303,8 @@ def corners(points: Iterable[Array], most: float = LARGEST) -> tuple[Array, Arra
     """
     ends = []
     for array in points:
-        for part in np.array_split(array, 1 + len(array) // 10_000):
+        for start in range(0, len(array), MOST_POINTS):  # there may be more than memory holds
+            part = array[start : start + MOST_POINTS]
             drawn = part[(np.abs(part) < most).all(axis=2)]
             ends += [drawn.min(axis=0), drawn.max(axis=0)] if len(drawn) else []
     return (np.min(ends, axis=0), np.max(ends, axis=0)) if ends else None
