@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import places
 from ukctrl.core.number_text import number
 from ukctrl.reports.plot import style
 
@@ -73,11 +74,11 @@ def grid(
     """
     from matplotlib.figure import Figure
 
-    places, row, column = [], 0, 0
+    cells, row, column = [], 0, 0
     for panel in panels:
         if column + panel.columns > 2:
             row, column = row + 1, 0
-        places.append((row, column))
+        cells.append((row, column))
         column += panel.columns
     left, right, bottom, gap_x, gap_y = 0.72, 0.12, 0.46, 0.78, 0.76
     columns = int(8.5 // (0.55 + 0.07 * max((len(_label(key)) for key in keys), default=1)))
@@ -88,7 +89,7 @@ def grid(
     if keys:
         _common_legend(figure, keys, columns, left / style.WIDTH)
     single = (style.WIDTH - left - right - gap_x) / 2
-    for panel, (i, j) in zip(panels, places, strict=True):
+    for panel, (i, j) in zip(panels, cells, strict=True):
         width = single if panel.columns == 1 else style.WIDTH - left - right
         x, y = left + j * (single + gap_x), bottom + (rows - 1 - i) * (height + gap_y)
         axes = figure.add_axes((x / style.WIDTH, y / total, width / style.WIDTH, height / total))
@@ -159,10 +160,8 @@ def lines(
     count = values.shape[1]
     chosen = list(range(count))
     if count > FULL_LEGEND:
-        with np.errstate(all="ignore"):
-            spans = [np.ptp(drawable(each)) if len(values) else 0.0 for each in values.T]
-            span = np.nan_to_num(np.array(spans))
-        chosen = sorted(np.argsort(-span, kind="stable")[:HIGHLIGHTED].tolist())
+        lively = places(high - low for low, high in map(extent, values.T))
+        chosen = sorted(sorted(chosen, key=lambda k: -lively[k])[:HIGHLIGHTED])
     marker = "o" if len(time) == 1 else None
     most = min(MOST_POINTS, max(400, PANEL_POINTS // max(count, 1)))
     for k in range(count):
