@@ -418,6 +418,50 @@ def test_signals_have_panels_of_their_own_and_an_error_stands_with_its_bound():
     assert legend(arm) == [("error", 0, "-"), ("bound", 1, "-")]
 
 
+def test_a_long_name_of_a_signal_is_cut_and_its_unit_is_not():
+    signals = {"n" * 30: Signal(values=T, units="rad", long_name="t" * 40)}
+    ((title, label, _),) = said(plot.signals(run({}, signals=signals)))
+    assert (title, label) == ("t" * 33 + "…", "n" * 21 + "… [rad]")
+
+
+def whole_run(gap=slice(0)):
+    """Return a run that has everything, unknown in a gap, and what it is of."""
+    t, rng = np.arange(4.0), np.random.default_rng(1)
+    sizes = {
+        "q": 2, "v": 2, "q_measured": 2, "v_measured": 2, "u": 2, "u_commanded": 2, "phi": 2,
+        "beta": 2, "passive_phi": 1, "passive_beta": 1, "passive_force": 2, "energy": 0,
+        "supplied_energy": 0, "rank": 0, "sigma_min": 0, "reach": 0,
+    }  # fmt: skip
+    samples = {
+        name: rng.uniform(0.1, 1.0, (4, size) if size else 4) for name, size in sizes.items()
+    }
+    samples |= {
+        name: rng.uniform(0.1, 1.0, (4, 1, 3)) for name in ("frame_position", "frame_reference")
+    }
+    samples = {name: np.sort(each, axis=0) for name, each in samples.items()}
+    signal = rng.uniform(0.1, 1.0, 4)
+    for each in (*samples.values(), signal):
+        each[gap] = NAN
+    return run(
+        samples, time=t, signals={"hat": Signal(values=signal, units="1")}, frames=("tool",),
+        coordinates=("a", "b"), coordinate_units=("rad", "m"), dofs=("va", "vb"),
+        dof_units=("rad/s", "m/s"), actuators=("u1", "u2"), actuator_units=("N m", "N"),
+        rows=("x", "y"), row_units=("m", "rad"), row_blocks=("one", "two"),
+        passive_rows=("loop",), passive_row_units=("m",),
+    )  # fmt: skip
+
+
+def test_what_is_unknown_for_a_moment_is_drawn_all_the_same():
+    """Every figure has its panels, sharp enough for a page, wherever some of it is known."""
+    known, gap = whole_run(), whole_run(slice(1, 2))
+    assert plot.available(gap) == plot.available(known) == tuple(plot.FIGURES)
+    for name in plot.FIGURES:
+        figure, other = plot.draw(known, name), plot.draw(gap, name)
+        assert said(other) == said(figure), name
+        assert [len(axes.lines) for axes in other.axes] == [len(axes.lines) for axes in figure.axes]
+        assert figure.get_size_inches()[0] * figure.get_dpi() >= 1200.0
+
+
 def test_a_measurement_is_drawn_by_how_much_it_is_off_without_the_end_of_the_run():
     off = np.array([[1e-3, 0.5, 0.0, 2e-3], [2e-3, 1.0, 0.25, 0.0], [9.0, 9.0, 9.0, 9.0]])
     samples = {"q": Q, "v": V, "q_measured": Q + off, "v_measured": V + 0.5}

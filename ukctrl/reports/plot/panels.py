@@ -22,7 +22,7 @@ FULL_LEGEND = 8
 """With more lines than this in a panel, only the liveliest are coloured and named."""
 HIGHLIGHTED = 5
 LEGEND_NAME = 34
-"""Longest name in a legend above all panels."""
+"""Longest name in a legend above all panels, and of a panel."""
 MANY_DECADES = 20.0
 """Values further apart than by this factor go on a log scale."""
 QUANTILE_POINTS = 200_000
