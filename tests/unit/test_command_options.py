@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import runpy
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 from ukctrl.cli.analyze import _write_card, time_of
+from ukctrl.cli.arguments import scenario_of
 from ukctrl.cli.main import app, main
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.scenario import Scenario
@@ -364,3 +368,42 @@ def test_progress_is_shown_where_people_read(command, monkeypatch, tmp_path):
     if more is not None:
         assert {given[0] for given in asked} == {Scenario.load(MASSES).title}
     assert not list(tmp_path.iterdir())  # a command that comes to nothing leaves no folder
+
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_all_that_may_stand_after_it_is_explained(command):
+    """A value that is wanted has a name that says what it is, and not only its type."""
+    assert COMMANDS[command].help
+    for given in COMMANDS[command].params:
+        assert given.help, given.name
+        if given.name != "help" and not getattr(given, "is_flag", False):
+            assert given.metavar, given.name
+            assert given.metavar not in {"TEXT", "INTEGER", "FLOAT", "PATH"}
+
+
+def test_the_module_is_the_command_where_it_is_run_and_not_where_it_is_imported(
+    capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", ["ukctrl", "--version"])
+    monkeypatch.setattr("signal.signal", lambda *given: None)
+    runpy.run_module("ukctrl.cli", run_name="imported")
+    runpy.run_module("ukctrl.cli.__main__", run_name="imported")
+    assert capsys.readouterr().out == ""
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("ukctrl.cli", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("ukctrl ")
+
+
+@pytest.mark.parametrize("name", ["no-such-scenario", "broken.toml"])
+def test_a_name_or_a_file_that_cannot_be_read_is_told_before_what_takes_long(
+    name, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.toml").write_text("x = \n", encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "ukctrl.simulation.scenario", None)  # an import would fail
+    with pytest.raises(InputError, match=name):
+        scenario_of(name, None, None, False)

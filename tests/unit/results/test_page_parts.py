@@ -62,19 +62,24 @@ def test_a_path_is_thinned_to_so_many_points_with_both_ends(n, points, helix):
     assert (view["time"][0], view["time"][-1]) == (0.0, 20.0)
 
 
-def test_the_space_around_a_path_is_no_thinner_than_a_third_of_its_length():
+@pytest.mark.parametrize("far", [0.0, -20.0, 300.0])
+def test_the_space_around_a_path_is_no_thinner_than_a_third_of_its_length(far):
     t = np.linspace(0.0, 1.0, 11)
-    position = np.stack([10.0 * t, 0.0 * t, 4.0 * t], axis=1)[:, None]
+    position = far + np.stack([10.0 * t, 0.0 * t, 4.0 * t], axis=1)[:, None]
+    position[3, 0, 1], position[4, 0, 2], position[5, 0, 0] = NAN, 1.5e6, -math.inf
     labels = Labels(frames=("tool",))
     run = Result.build(
         time=t, samples={"frame_position": position}, labels=labels, status="completed"
     )
     view = run_page._replay(run)
     # 0.3 of 10 is 3: a flat side gets half of it beyond each end, others a millimetre.
-    np.testing.assert_allclose(view["low"], [-0.001, -1.5, -0.001], rtol=1e-5)
-    np.testing.assert_allclose(view["high"], [10.001, 1.5, 4.001], rtol=1e-5)
+    exact = {"rtol": 1e-5, "atol": 1e-9}
+    np.testing.assert_allclose(view["low"], far + np.array([-0.001, -1.5, -0.001]), **exact)
+    np.testing.assert_allclose(view["high"], far + np.array([10.001, 1.5, 4.001]), **exact)
     assert view["frames"][0]["reference"] == [None] * 11
-    assert view["frames"][0]["position"][-1] == [10.0, 0.0, 4.0]
+    points = view["frames"][0]["position"]
+    assert [k for k, point in enumerate(points) if point is None] == [3, 4, 5]
+    assert points[-1] == [far + 10.0, far, far + 4.0]
 
 
 def test_metrics_of_a_run_have_units_and_say_what_they_are(helix):
@@ -143,6 +148,7 @@ def test_texts_in_a_script_cannot_end_it():
                         '<span class="comment"># &lt;b&gt;</span>'),
         ("x = { b = inf }", '<span class="key">x</span> = {<span class="key"> b</span> = '
                             '<span class="number">inf</span> }'),
+        ("\n= 1\n", '\n= <span class="number">1</span>\n'),
         ("[t]\n", '<span class="table">[t]</span>\n'),
         ("n = a1", '<span class="key">n</span> = a1'),
         ("s = '<i>'", '<span class="key">s</span> = '
