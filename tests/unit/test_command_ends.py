@@ -103,8 +103,10 @@ def test_how_a_search_ends(ok, stopped, ends, monkeypatch):
     words = [SimpleNamespace(text="first"), SimpleNamespace(text="stopped early")]
     tuned = SimpleNamespace(ok=ok, stopped=stopped, verdicts=words, to_dict=lambda: {"ok": ok})
     monkeypatch.setattr(TUNE.replace(":", "."), lambda *given, **named: tuned)
-    monkeypatch.setattr("ukctrl.studies.tuning.tuning_page.write_tuned", lambda *given: None)
+    written, page = [], "ukctrl.studies.tuning.tuning_page.write_tuned"
+    monkeypatch.setattr(page, lambda *given: written.append(given))
     code, said = ends("tune", MASSES, "--json")
+    assert written == [(tuned, Path("out") / f"{MASSES}-tune")]
     assert (code, json.loads(said.out), said.err) == (0 if ok else 1, {"ok": ok}, "")
     code, said = ends("tune", MASSES, "--quiet")
     assert said.err == ("ukctrl: stopped early\n" if stopped else "")

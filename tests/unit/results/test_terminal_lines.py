@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ukctrl.cli.terminal.lines import (
+    LEVELS,
     Part,
     answer,
     clean,
@@ -212,7 +213,7 @@ def test_a_run_that_is_not_to_be_believed_says_so_beside_its_status(tmp_path):
     lines = result_lines(run, tmp_path)
     assert plain(lines)[0] == f"run: completed, {run.belief.verdict}"
     for reason in run.belief.reasons:
-        assert any(line.startswith(f"  {reason.subject}: ") for line in plain(lines))
+        assert styles(lines)[f"{reason.subject}: {reason.text}"] == LEVELS[reason.level]
 
 
 def test_reactions_of_the_passive_constraints_are_printed_up_to_a_dozen(tmp_path, monkeypatch):
