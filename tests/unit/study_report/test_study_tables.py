@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from studies import ALPHA, SCENARIO, USE, insight_of, study_of
+from tables import sound
 
 from ukctrl.core.statistics import Estimate, wilson
 from ukctrl.reports.table import Cell
@@ -100,6 +101,17 @@ def test_an_interval_is_open_where_nothing_bounds_it(at, text, aside):
     )  # fmt: skip
     cell = tables.metric_table(insight).rows[0][4]
     assert cell == Cell(text, "faint" if text == "failed" else "", aside)
+
+
+def test_every_table_of_a_study_is_sound(insight):
+    made = (
+        tables.metric_table, tables.reason_table, tables.factor_table, tables.dependence_table,
+        tables.worst_table, tables.failed_table,
+    )  # fmt: skip
+    kinds = dict(pair for make in made for pair in sound(make(insight)))
+    kinds |= dict(sound(tables.short_metric_table(insight, ("rms_phi",))))
+    assert kinds["why"] == kinds["why, of the first"] == "meaning"
+    assert kinds["metric"] == kinds["factor"] == "name"
 
 
 def test_why_samples_failed(insight):
