@@ -6,6 +6,7 @@ import dataclasses as dc
 import importlib
 import json
 import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -224,7 +225,11 @@ def test_only_the_same_study_is_gone_on_with(change, says, tmp_path):
 def test_a_journal_of_other_work_is_left_alone(tmp_path):
     (tmp_path / "journal.jsonl").touch()
     about = About(scenario={}, plan=plan_of("k=1:3", n=4), versions={})
-    with pytest.raises(InputError, match=r"holds a journal\.jsonl of other work"):
+    told = (
+        f"'{tmp_path}' holds a journal.jsonl of other work, for there is no study.json beside it; "
+        "give another folder."
+    )
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
         open_folder(tmp_path, about, resume=True)
 
 

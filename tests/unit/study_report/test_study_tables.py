@@ -225,6 +225,8 @@ def test_what_a_factor_has_to_do_with_cost_and_failing(clear, split, words, desi
 
 
 def test_the_numbers_at_the_top_of_the_page(insight):
+    for share in (insight.completed, insight.succeeded):  # the points of a grid are chosen
+        assert all(map(math.isnan, share[1:]))
     assert study_page._tiles(insight) == [
         ("completed", "83.3", "%", ""),
         ("as required", "50", "%", "peak_u ≤ 3.5"),
