@@ -6,6 +6,7 @@ What would simulate is replaced by an answer made by hand.
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -281,3 +282,61 @@ def test_how_an_analysis_ends(stability, code, ends, monkeypatch):
     data = [f"({rest}, 'far')", "None", "('here', 0.0)", "None"]
     assert json.loads(said.out) == data
     assert asked == ["at rest", (found, data, Path("here"))]
+
+
+# What is written when a signal comes
+
+
+SIGNALLED = ("run", "compare", "compare-tuned", "sweep", "tune", "export", "reproduce")
+
+
+@pytest.mark.parametrize("command", SIGNALLED)
+def test_nothing_stops_what_is_written_at_the_end(command, ends, monkeypatch):
+    """A user insists while results are written: two signals, the second of which ends a loop."""
+    monkeypatch.setattr("ukctrl.cli.terminal.stop.INSIST_SECONDS", -1.0)
+    written = []
+
+    def write(*given, **named):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        written.append("whole")
+        return SimpleNamespace(replay=SimpleNamespace(identical=True))
+
+    def stands_for(place, value):
+        monkeypatch.setattr(place, lambda *given, **named: value)
+
+    def stopped(*given, journal, **named):
+        monkeypatch.setattr(type(journal), "__len__", lambda self: 3)
+        raise KeyboardInterrupt
+
+    result = SimpleNamespace(status="completed", save=write, summary=lambda: {})
+    stands_for("ukctrl.simulation.simulate.simulate", result)
+    stands_for("ukctrl.reports.run_page.write_report", None)
+    stands_for("ukctrl.papers.recompute", SimpleNamespace(ok=True, to_dict=lambda: {}))
+    stands_for(TUNE.replace(":", "."), SimpleNamespace(ok=True, stopped=False, to_dict=lambda: {}))
+    stands_for(SWEEP.replace(":", "."), study(4, 4))
+    stands_for("ukctrl.studies.insight.write_study_report", (None, "insight", "replays"))
+    stands_for(COMPARE.replace(":", "."), compared())
+    for place in (
+        "ukctrl.papers.write_reproduction",
+        "ukctrl.simulation.handover.hand_over.hand_over",
+        "ukctrl.studies.comparison.comparison_page.write_comparison",
+        "ukctrl.studies.tuning.tuning_page.write_tuned",
+    ):
+        monkeypatch.setattr(place, write)
+    monkeypatch.setattr("ukctrl.cli.sweep.study_data", lambda *given: write() and {})
+    if command == "compare-tuned":
+        monkeypatch.setattr(COMPARE.replace(":", "."), stopped)
+        monkeypatch.setattr("ukctrl.cli.compare._tell", write)
+    arguments = {
+        "run": ("run", MASSES, "-q"),
+        "compare": ("compare", MASSES, "-c", "own", "-q"),
+        "compare-tuned": ("compare", MASSES, "-c", "own", "--tune", "20", "-q"),
+        "sweep": ("sweep", MASSES, "-n", "4", "--json"),
+        "tune": ("tune", MASSES, "-q"),
+        "export": ("export", MASSES, "--period", "0.01", "-q"),
+        "reproduce": ("reproduce", "scara", "-q"),
+    }[command]
+    code, said = ends(*arguments)
+    assert written == ["whole"]
+    assert (code, said.err) == (int(command == "compare-tuned"), "")

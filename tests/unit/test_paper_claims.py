@@ -28,6 +28,11 @@ def test_the_table_has_every_part_and_no_other():
     assert {one["part"] for one in KEPT} == {place(part) for _, part in parts()}
 
 
+def test_every_difference_is_explained():
+    assert [one["what"] for one in KEPT if one["verdict"] == "differs"] == []
+    assert [one["what"] for one in KEPT if one["verdict"] != "agrees" and not one["note"]] == []
+
+
 def same(now, was):
     """Return whether two values of the table are one: the same words, or near numbers."""
     try:

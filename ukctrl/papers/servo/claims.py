@@ -231,6 +231,7 @@ def performance() -> Iterator[Claim]:
         ours=f"wrong by up to {wrong[0]:.1f} (x) and {wrong[1]:.1f} (y)",
         unit="m/s^2",
         otherwise="differs: claim does not hold",
+        note="the reaction is computed before the inputs that it answers",
     )
     left = [literal.contraction(t) for t in np.linspace(0.0, arms.PERIOD, 181)]
     yield Claim(

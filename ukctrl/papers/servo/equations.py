@@ -178,6 +178,7 @@ def theory() -> Iterator[Claim]:
         ours=f"p, the number of inputs: {free} for 3 rows",
         holds=free == 3,
         otherwise="differs: misprint",
+        note="in (35) I - (C B_bar)^+ C B_bar, p by p, takes s to inputs",
     )
     off = {"start.q": (0.1, 1.15), "timing.duration": 4.0}
     gains = {"use": "servo-baumgarte", "feedback": {"alpha": 10.0, "beta": 25.0}}
