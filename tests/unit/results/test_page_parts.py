@@ -117,8 +117,9 @@ def test_the_largest_input_is_told_with_its_motor(motors):
 
 
 def test_a_motion_lasts_from_its_first_sample_to_its_last():
-    run = Result.build(time=[2.0, 3.5], samples={}, labels=Labels(), status="completed")
-    assert run_page._motion_tile(run) == ("motion", "1.5", "s", "")
+    for end, told in ((3.5, "1.5"), (3.234567, "1.235")):
+        run = Result.build(time=[2.0, end], samples={}, labels=Labels(), status="completed")
+        assert run_page._motion_tile(run) == ("motion", told, "s", "")
 
 
 def test_what_is_known_of_the_origin_is_listed_flat():

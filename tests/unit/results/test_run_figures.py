@@ -266,6 +266,15 @@ def test_errors_have_norms_by_block_on_decades_and_rows_in_a_readable_unit(rows)
     limits(radians, y=around(0.1, 0.4))
 
 
+@pytest.mark.parametrize("units", [["m"], ["m", "rad"], ["m", "rad", "s"], ["m", "rad", "s", "A"]])
+def test_of_an_odd_number_of_units_of_rows_the_last_takes_both_columns(rows, units):
+    figure = plot.errors(rows(T, np.ones((3, len(units))), units=units))
+    norms = wide(figure)[: -len(units)]
+    assert norms == [False, False]
+    last = bool(len(units) % 2)
+    assert wide(figure)[len(norms) :] == [False] * (len(units) - 1) + [last]
+
+
 def test_rows_without_positions_show_their_velocities(rows):
     made = rows(T, np.full((3, 1), NAN), beta=np.array([[2e-5], [1e-5], [1e-5]]), units=["rad"])
     figure = plot.errors(made)

@@ -194,7 +194,6 @@ def legend(axes: Axes, room: float, hidden: int = 0) -> None:
         labels,
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
-        ncols=columns,
         borderaxespad=0.1,
         borderpad=0.2,
         columnspacing=1.0,
@@ -202,6 +201,7 @@ def legend(axes: Axes, room: float, hidden: int = 0) -> None:
         handletextpad=0.45,
         labelspacing=0.25,
         labelcolor=style.MUTED,
+        ncols=columns,
     )
 
 
