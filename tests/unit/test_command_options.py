@@ -17,13 +17,14 @@ import pytest
 import typer
 
 from ukctrl.cli.analyze import _write_card, time_of
-from ukctrl.cli.arguments import scenario_of
+from ukctrl.cli.arguments import folder_of, scenario_of
 from ukctrl.cli.main import app, main
 from ukctrl.core.errors import InputError
+from ukctrl.reports.web_page import write_page
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep import Factor, Plan
 from ukctrl.studies.sweep.study import About
-from ukctrl.studies.tuning import read_range
+from ukctrl.studies.tuning import Journal, read_range
 
 MASSES = "two-mass-spring"
 ALPHA = "controller.feedback.alpha"
@@ -292,6 +293,25 @@ def test_gains_of_a_design_are_written_as_a_card(given, title, source, tmp_path)
     table = tomllib.loads((tmp_path / "new" / "mine.toml").read_text())
     wanted = f"{title if given['title'] else kind}, settling in 0.25 s with damping 0.7"
     assert (table["title"], table["source"]) == (wanted, source)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: _write_card(
+            path / "a.toml", Scenario.load(MASSES), SimpleNamespace(settling=1.0, damping=1.0)
+        ),
+        folder_of,
+        lambda path: Journal(path / "journal.jsonl").close(),
+        lambda path: write_page("it", folder_of(path), {"cards/a.toml": "x = 1"}, []),
+    ],
+)
+def test_what_is_written_makes_the_folders_that_it_needs_and_takes_those_that_there_are(
+    write, tmp_path
+):
+    for _ in range(2):
+        write(tmp_path / "new" / "deep")
+    assert (tmp_path / "new" / "deep").is_dir()
 
 
 def test_a_card_is_a_toml_file_that_can_be_written(tmp_path):

@@ -16,7 +16,7 @@ from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
 from ukctrl.cli.terminal.reproduce_text import reproduction_lines
 from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop
-from ukctrl.cli.terminal.studies_text import _design, _tunings, unstarted_lines
+from ukctrl.cli.terminal.studies_text import _design, _tunings, fuzzy_lines, unstarted_lines
 from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
     export_data,
@@ -140,6 +140,29 @@ def test_what_a_search_found_is_one_line_a_controller():
         "  many: cost failed -> 1 with k0 1, k1 2, k2 3, k3 4, k4 5, k5 6, and 2 more",
     ]
     assert _tunings(SimpleNamespace(tunings={"none": tuning()})) == []
+
+
+def test_a_gain_in_closed_form_stands_beside_those_of_other_prices():
+    heads = ("price", "kappa", "cost", "transient", "steady", "effort")
+    prices = [dict(zip(heads, (k / 8.0, 2.0, 3.0, 4.0, 5.0, 6.0), strict=True)) for k in (1, 2)]
+    choice = SimpleNamespace(
+        before=0.5, kappa=2.0, scenario=SimpleNamespace(title="A study"), given="price=0.25",
+        found=SimpleNamespace(price=0.25), to_dict=lambda: {"prices": prices}, name="law-fuzzy",
+    )  # fmt: skip
+    lines = fuzzy_lines(choice, Path("out"))
+    text = plain(lines)
+    assert text[:3] == [
+        "A study", "  kappa   2 1/s in closed form; the card's is 0.5", "  for     price=0.25",
+    ]  # fmt: skip
+    assert [line.split() for line in text[3:6]] == [
+        list(heads), ["0.125", "2", "3", "4", "5", "6"], ["0.25", "2", "3", "4", "5", "6"],
+    ]  # fmt: skip
+    assert text[6:] == [
+        "curve   out/fuzzy_gain.csv", "figure  out/fuzzy_gain.png", "card    out/law-fuzzy.toml",
+    ]  # fmt: skip
+    assert {part.style for part in lines[0]} == {"", "bold"}
+    assert {part.style for part in lines[4]} == {""}
+    assert {part.style for part in lines[5]} == {"bold"}  # the price that was asked for
 
 
 def design(strongest=(), factors=(), repeats=1):

@@ -374,6 +374,8 @@ def test_what_a_bar_says_is_no_markup(make, arguments, bar):
     _, made = bar()
     with make(*arguments):
         pass
+    assert made[0][1]["transient"] is True  # nothing of it is left, and none of it in a pipe
+    assert made[0][1]["console"].stderr is True
     words = "[red]arm[/red] [/] \\[b]"
     task = SimpleNamespace(description=words, completed=1.0, total=2.0, fields={"told": words})
     columns = [column for column in made[0][0] if isinstance(column, TextColumn)]
