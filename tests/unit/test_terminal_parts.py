@@ -61,6 +61,13 @@ def test_the_speed_leaves_out_the_longest_pause():
     assert _Speed().told(0.0, fresh) == "0 of 10"
 
 
+@pytest.mark.parametrize(("step", "speed"), [(1e-5, 1e5), (3600.0, 1.0 / 3600.0), (0.0, 1e9)])
+def test_a_speed_is_told_however_fast_or_slow_work_is(step, speed):
+    seen = _Speed()
+    assert [seen.at(k * step, float(k)) for k in range(2)] == [None, None]
+    assert seen.at(2.0 * step, 2.0) == pytest.approx(speed)
+
+
 def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
     clock = iter([0.0, 29.0, 30.0, 31.0, 61.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
