@@ -65,6 +65,8 @@ def test_a_text_goes_on_below_itself(columns):
         "x" * 35 + "one two three four", " " * 35 + "five",
     ]  # fmt: skip
     assert plain(hanging("a ", "")) == ["a"]
+    name = "computed-torque-with-integral"  # names are not broken where they have a hyphen
+    assert plain(hanging("", f"one two three {name}")) == ["one two three", name]
 
 
 def test_control_characters_are_shown_instead_of_obeyed():
