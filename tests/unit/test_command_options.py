@@ -427,3 +427,10 @@ def test_a_name_or_a_file_that_cannot_be_read_is_told_before_what_takes_long(
     monkeypatch.setitem(sys.modules, "ukctrl.simulation.scenario", None)  # an import would fail
     with pytest.raises(InputError, match=name):
         scenario_of(name, None, None, False)
+
+
+@pytest.mark.parametrize("arguments", [["run", MASSES], ["export", MASSES, "--period", "0.1"]])
+def test_a_run_tells_how_far_it_is_and_how_far_its_plan_is(arguments, given_to):
+    given = given_to("ukctrl.simulation.simulate:simulate", arguments)
+    assert callable(given["progress"])
+    assert callable(given["planning"])
