@@ -123,7 +123,7 @@ def _late_bar(
     named = _words("{task.description}", "bold")
     bar = Progress(named, *columns, console=Console(stderr=True), transient=True, expand=expand)
     short = textwrap.shorten(title, width, placeholder=" ...")
-    task = bar.add_task(short, total=1.0, told="")
+    task = bar.add_task(short)
     began, drawn = time.perf_counter(), 0.0
 
     def draw(done: float, total: float, tell: Callable[[float], str]) -> None:
