@@ -49,9 +49,10 @@ LOOKS = {
     "dpi", "figsize", "fontsize", "layout", "linewidth", "linewidths", "loc", "markeredgewidth",
     "markersize", "ncols", "zorder",
 }  # fmt: skip
-"""Arguments of drawings that the eye judges, and no test. Nor does a test see `strict`, which is
-there for faults that nobody has made.
-"""
+"""Arguments of drawings that the eye judges, and no test."""
+FOR_OTHERS = {"strict", "check", "repr", "bound", "lwork"}
+"""Arguments that no test sees: for faults that nobody has made, for debuggers, for type checkers,
+and for room to work in."""
 WORD = re.compile(rf"\b({'|'.join(WORDS)})\b")
 
 
@@ -154,7 +155,7 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]
 def _sizes_on_paper(tree: ast.Module) -> Iterator[ast.AST]:
     """Yield the numbers of functions that draw: widths and margins, which no test can judge."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg in ("strict", *LOOKS):
+        if isinstance(node, ast.keyword) and node.arg in LOOKS | FOR_OTHERS:
             yield from ast.walk(node.value)
         if isinstance(node, ast.FunctionDef):
             said = [one.annotation for one in node.args.args] + [node.returns]
@@ -289,7 +290,7 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         yield "function", node
     elif isinstance(name, ast.Name) and name.id in ("abs", "sorted", "reversed") and node.args:
         yield "function", node.args[0]
-    elif node.keywords and node.keywords[-1].arg not in (None, "strict", *LOOKS):
+    elif node.keywords and node.keywords[-1].arg not in {None} | LOOKS | FOR_OTHERS:
         node.keywords = node.keywords[:-1]
         yield "argument dropped", node
     elif len(node.args) == 2 and not any(isinstance(one, ast.Starred) for one in node.args):

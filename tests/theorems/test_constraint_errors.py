@@ -29,6 +29,7 @@ from ukctrl.mechanics.constraints import (
     Stack,
 )
 from ukctrl.mechanics.constraints.energy import EnergyFollows
+from ukctrl.mechanics.constraints.kinematics import quaternion
 from ukctrl.mechanics.reference import Constant
 from ukctrl.robot import Lagrangian
 
@@ -84,7 +85,9 @@ def errors(robot, s, q):
         "relative pose": [*(Ra.T @ (b - a) - HELIX), *turned(seen * TURN, Rb)],
         "centre of mass": s.com().position[1:] - PLANE,
         "distance": [np.linalg.norm(b - a) - SCALAR],
-        "surface": [b[0] ** 2 + 2 * b[1] ** 2 - math.sin(b[2]) * b[0] + 0.3 * T * b[1] - 1],
+        "surface": [
+            b[0] ** 2 - math.sin(b[2]) * b[0] + (b[0] - T) * (2 * b[1] + b[2]) + b[2] * T**2
+        ],
         "point closure": Rb.T @ (a - b),
         "planar point closure": b[:2],
         "revolute closure": [*(Ra.T @ (b - a)), *(Ra.T @ Rb[:, 2])[:2]],
@@ -421,3 +424,19 @@ def test_what_does_not_fit_a_robot_is_refused_whole(case):
     with pytest.raises((UkctrlError, ValueError)) as caught:
         call()
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1.0, 3.0, math.pi, 3.5, 6.0])
+@pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), [0.6, -0.8, 0.0], [-0.5, 0.5, 0.5**0.5]])
+def test_a_rotation_has_a_unit_quaternion_with_no_negative_real_part(axis, angle):
+    E = Rotation.from_rotvec(angle * np.asarray(axis)).as_matrix()
+    eta, e = quaternion(E)
+    assert eta >= 0.0
+    np.testing.assert_allclose(eta**2 + e @ e, 1.0, rtol=1e-13)
+    np.testing.assert_allclose(Rotation.from_quat([*e, eta]).as_matrix(), E, rtol=0.0, atol=1e-13)
+
+
+def test_a_half_turn_about_an_axis_is_that_axis():
+    for axis in np.eye(3):
+        eta, e = quaternion(2.0 * np.outer(axis, axis) - np.eye(3))
+        np.testing.assert_array_equal([eta, *e], [0.0, *axis])

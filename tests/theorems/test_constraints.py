@@ -61,7 +61,7 @@ def of(robot: Robot, kind: str):
         "relative pose": RelativePoseFollows(frames=(first, last), path=HELIX, orientation=TURN),
         "centre of mass": ComFollows(path=PLANE, axes="yz"),
         "distance": Distance(frames=(first, last), path=SCALAR),
-        "surface": OnSurface(frame=last, surface="x**2 + 2*y**2 - sin(z)*x + 0.3*t*y - 1"),
+        "surface": OnSurface(frame=last, surface="x**2 - sin(z)*x + (x - t)*(2*y + z) + z*t**2"),
         "point closure": Closure(frames=(first, last), type="point"),
         "planar point closure": Closure(frames=(last, "world"), type="planar_point"),
         "revolute closure": Closure(frames=(last, first), type="revolute"),

@@ -8,7 +8,7 @@ import pytest
 from ukctrl import Robot, motion
 from ukctrl.core.errors import StartError, UkctrlError
 from ukctrl.mechanics.constraints import Expression, LinearVelocity, Stack
-from ukctrl.mechanics.motion import FORMS, Hierarchy, Level
+from ukctrl.mechanics.motion import FORMS, Hierarchy, Level, stabilised
 from ukctrl.mechanics.motion.forms import MASSLESS, pivoted, triangular
 from ukctrl.mechanics.motion.level import enforced, row_size, softened
 from ukctrl.mechanics.reference import Constant
@@ -82,6 +82,11 @@ REFUSED = {
         "passive rows 'p', 'q' contradict the others (worst miss 5.0e-01); no acceleration "
         "satisfies them all. Remove or correct one of them.",
     ),
+    "conflicting but for rounding": (
+        solved(np.eye(2), A=[[1.0, 0.0], [1.0, 1e-9]], b=(0.0, 1.0), rows=["p", "q"]),
+        "passive rows 'p', 'q' contradict the others (worst miss 5.0e-01); no acceleration "
+        "satisfies them all. Remove or correct one of them.",
+    ),
     "no such form": (
         solved(np.eye(2), form="ktt"),
         "no form named 'ktt'; did you mean 'kkt'? Known: kkt, multiplier, null_space, partitioned, "
@@ -91,6 +96,28 @@ REFUSED = {
         solved(np.eye(2), coordinates=["x"]), "coordinates must name 2 columns; got 1 names.",
     ),
     "shape of others": (solved(np.eye(3)), "M must have shape (2, 2); got (3, 3)."),
+    "rows of others": (
+        solved(np.eye(2), A=np.eye(3), b=np.zeros(3)), "A must have shape (3, 2); got (3, 3).",
+    ),
+    "rates of others": (
+        lambda: stabilised(np.zeros(2), [0.0], np.zeros(2), 1.0, 1.0),
+        "beta must have shape (2,); got (1,).",
+    ),
+    "errors of others": (
+        lambda: stabilised(np.zeros(2), np.zeros(2), [0.0], 1.0, 1.0),
+        "phi must have shape (2,); got (1,).",
+    ),
+    "level of others": (
+        lambda: Level("p", np.eye(3), np.zeros(2)), "A must have shape (2, 3); got (3, 3).",
+    ),
+    "clearance of others": (
+        lambda: Level("p", np.eye(2), np.zeros(2), np.eye(3)),
+        "R must have shape (2, 2); got (3, 3).",
+    ),
+    "level on others": (
+        lambda: MODULE.enforce(Level("p", np.ones((1, 3)), np.zeros(1))),
+        "A must have shape (1, 2); got (1, 3).",
+    ),
     "no module": (
         lambda: Hierarchy.assemble({}), "an assembly must have at least one part; got none.",
     ),
@@ -335,3 +362,19 @@ def test_a_velocity_that_a_row_asks_for_is_met_by_the_least_change():
     row = LinearVelocity(coefficients={"x": 3.0, "y": 4.0}, path=Constant(value=(10.0,)))
     found = solve_start(Stack([row], robot), np.zeros(2), np.zeros(2))
     np.testing.assert_allclose(found.v, [1.2, 1.6], **CLOSE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_card_of_a_form_says_whether_it_takes_a_pseudoinverse(form):
+    asked = []
+
+    def inverse(A, rtol):
+        asked.append(A)
+        return np.linalg.pinv(A)
+
+    card = FORMS[form]
+    found = card.equation(
+        np.eye(2), np.array([1.0, 3.0]), np.array([[1.0, -1.0]]), np.zeros(1), inverse, 1e-10
+    )
+    np.testing.assert_allclose(found, [2.0, 2.0], rtol=1e-12)
+    assert bool(asked) == card.inverts

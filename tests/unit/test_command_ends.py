@@ -104,12 +104,28 @@ def test_how_a_search_ends(ok, stopped, ends, monkeypatch):
     words = [SimpleNamespace(text="first"), SimpleNamespace(text="stopped early")]
     tuned = SimpleNamespace(ok=ok, stopped=stopped, verdicts=words, to_dict=lambda: {"ok": ok})
     monkeypatch.setattr(TUNE.replace(":", "."), lambda *given, **named: tuned)
-    monkeypatch.setattr("ukctrl.studies.tuning.tuning_page.write_tuned", lambda *given: None)
+    written, page = [], "ukctrl.studies.tuning.tuning_page.write_tuned"
+    monkeypatch.setattr(page, lambda *given: written.append(given))
     code, said = ends("tune", MASSES, "--json")
+    assert written == [(tuned, Path("out") / f"{MASSES}-tune")]
     assert (code, json.loads(said.out), said.err) == (0 if ok else 1, {"ok": ok}, "")
     code, said = ends("tune", MASSES, "--quiet")
     assert said.err == ("ukctrl: stopped early\n" if stopped else "")
     assert said.out == ""
+
+
+def test_how_a_gain_in_closed_form_is_chosen(ends, monkeypatch):
+    saved, asked = [], []
+    choice = SimpleNamespace(save=saved.append, to_dict=lambda: {"kappa": 2.0})
+    of = "ukctrl.studies.tuning.fuzzy_choice.FuzzyChoice.of"
+    monkeypatch.setattr(of, lambda *given: asked.append(given[1]) or choice)
+    code, said = ends("tune", MASSES, "--fuzzy", "price=1", "--json")
+    assert (code, json.loads(said.out), said.err) == (0, {"kappa": 2.0}, "")
+    assert asked == ["price=1"]
+    assert saved == [Path("out") / f"{MASSES}-tune"]
+    assert saved[0].is_dir()
+    assert ends("tune", MASSES, "--fuzzy", "price=1", "--quiet", "-o", "here")[1].out == ""
+    assert saved[1] == Path("here")
 
 
 def study(count, finished):

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import runpy
+import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 from ukctrl.cli.analyze import _write_card, time_of
+from ukctrl.cli.arguments import folder_of, scenario_of
 from ukctrl.cli.main import app, main
 from ukctrl.core.errors import InputError
+from ukctrl.reports.web_page import write_page
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep import Factor, Plan
 from ukctrl.studies.sweep.study import About
-from ukctrl.studies.tuning import read_range
+from ukctrl.studies.tuning import Journal, read_range
 
 MASSES = "two-mass-spring"
 ALPHA = "controller.feedback.alpha"
@@ -290,6 +295,25 @@ def test_gains_of_a_design_are_written_as_a_card(given, title, source, tmp_path)
     assert (table["title"], table["source"]) == (wanted, source)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: _write_card(
+            path / "a.toml", Scenario.load(MASSES), SimpleNamespace(settling=1.0, damping=1.0)
+        ),
+        folder_of,
+        lambda path: Journal(path / "journal.jsonl").close(),
+        lambda path: write_page("it", folder_of(path), {"cards/a.toml": "x = 1"}, []),
+    ],
+)
+def test_what_is_written_makes_the_folders_that_it_needs_and_takes_those_that_there_are(
+    write, tmp_path
+):
+    for _ in range(2):
+        write(tmp_path / "new" / "deep")
+    assert (tmp_path / "new" / "deep").is_dir()
+
+
 def test_a_card_is_a_toml_file_that_can_be_written(tmp_path):
     scenario, design = Scenario.load(MASSES), SimpleNamespace(settling=1.0, damping=1.0)
     with pytest.raises(InputError, match=r"--card must name a .toml file; got"):
@@ -364,3 +388,49 @@ def test_progress_is_shown_where_people_read(command, monkeypatch, tmp_path):
     if more is not None:
         assert {given[0] for given in asked} == {Scenario.load(MASSES).title}
     assert not list(tmp_path.iterdir())  # a command that comes to nothing leaves no folder
+
+
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_all_that_may_stand_after_it_is_explained(command):
+    """A value that is wanted has a name that says what it is, and not only its type."""
+    assert COMMANDS[command].help
+    for given in COMMANDS[command].params:
+        assert given.help, given.name
+        if given.name != "help" and not getattr(given, "is_flag", False):
+            assert given.metavar, given.name
+            assert given.metavar not in {"TEXT", "INTEGER", "FLOAT", "PATH"}
+
+
+def test_the_module_is_the_command_where_it_is_run_and_not_where_it_is_imported(
+    capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", ["ukctrl", "--version"])
+    monkeypatch.setattr("signal.signal", lambda *given: None)
+    runpy.run_module("ukctrl.cli", run_name="imported")
+    runpy.run_module("ukctrl.cli.__main__", run_name="imported")
+    assert capsys.readouterr().out == ""
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("ukctrl.cli", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("ukctrl ")
+
+
+@pytest.mark.parametrize("name", ["no-such-scenario", "broken.toml"])
+def test_a_name_or_a_file_that_cannot_be_read_is_told_before_what_takes_long(
+    name, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.toml").write_text("x = \n", encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "ukctrl.simulation.scenario", None)  # an import would fail
+    with pytest.raises(InputError, match=name):
+        scenario_of(name, None, None, False)
+
+
+@pytest.mark.parametrize("arguments", [["run", MASSES], ["export", MASSES, "--period", "0.1"]])
+def test_a_run_tells_how_far_it_is_and_how_far_its_plan_is(arguments, given_to):
+    given = given_to("ukctrl.simulation.simulate:simulate", arguments)
+    assert callable(given["progress"])
+    assert callable(given["planning"])

@@ -58,7 +58,7 @@ def test_without_controllers_own_is_compared_with_cards_that_suit(name):
     assert own == "own"
     assert set(cards) <= set(CARDS)
     for card in cards:
-        assert check(scenario.replace({"controller": {"use": card}})).start.inputs
+        assert check(scenario.replace({"controller": {"use": card}, **SHORT})).start.inputs
 
 
 def test_the_page_and_the_terminal_tell_what_was_dropped(tmp_path, capsys):

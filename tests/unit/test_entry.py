@@ -1,13 +1,17 @@
-"""How the controllers of a comparison are written."""
+"""How the controllers of a comparison are written, and what came of their runs is gathered."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import pytest
 
 from ukctrl import Scenario
 from ukctrl.control import PdGravity
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, MachineFailure
+from ukctrl.studies.batch.task import Lost
 from ukctrl.studies.comparison import Entry
+from ukctrl.studies.comparison.compare import _made
 
 
 @pytest.mark.parametrize(
@@ -81,3 +85,66 @@ def test_a_misspelt_gain_is_refused_with_the_near_miss():
     entry = Entry.parse("servo-pid{controller.feedback.kdd=40}")
     with pytest.raises(InputError, match="unknown key; did you mean 'kd'"):
         entry.apply(Scenario.load("scara-helix"))
+
+
+class Crew:
+    """A crew that hands over outcomes in an order of its own, and then ends as it is told."""
+
+    def __init__(self, *outcomes, error=None, going=True):
+        self.outcomes, self.error, self.going = outcomes, error, going
+
+    def gather(self, runs, take, progress):
+        for k, outcome in self.outcomes:
+            take(k, outcome)
+        if self.error is not None:
+            raise self.error
+        return self.going
+
+
+def ran(name, stopped=False):
+    return SimpleNamespace(name=name, stopped=stopped)
+
+
+def runs(*strict):
+    def one(strict):
+        return SimpleNamespace(
+            strict=strict, failed=lambda *told: SimpleNamespace(name=told, stopped=False)
+        )
+
+    return [one(each) for each in strict]
+
+
+FULL = MachineFailure("no disk.")
+
+
+@pytest.mark.parametrize(
+    ("crew", "names", "stopped", "failure"),
+    [
+        (Crew((2, ran("c")), (0, ran("a")), (1, ran("b"))), ["a", "b", "c"], False, ""),
+        (Crew((1, Lost("killed.")), (0, ran("a"))), ["a", ("interrupted", "killed.")], False, ""),
+        (Crew((1, ran("b")), going=False), ["b"], True, ""),
+        (Crew((1, ran("b")), error=FULL), ["b"], False, "no disk."),
+    ],
+)
+def test_runs_come_in_their_order_whichever_is_done_first(crew, names, stopped, failure):
+    outcomes, *rest = _made(runs(True, False, False), crew, None)
+    assert [outcome.name for outcome in outcomes] == names
+    assert rest == [stopped, failure]
+
+
+def test_without_a_single_first_run_there_is_nothing_to_compare():
+    with pytest.raises(MachineFailure, match="no disk"):
+        _made(runs(True, True), Crew(error=FULL), None)
+    assert _made(runs(False, True), Crew(error=FULL), None) == ([], False, "no disk.")
+
+
+@pytest.mark.parametrize(("strict", "kept"), [(True, 1), (False, 0)])
+def test_of_a_stopped_run_the_first_is_kept_and_half_a_repeat_is_none(strict, kept):
+    class Stopped(Crew):
+        def gather(self, runs, take, progress):
+            with pytest.raises(KeyboardInterrupt):
+                take(0, ran("half", stopped=True))
+            return False
+
+    outcomes, stopped, _ = _made(runs(strict), Stopped(), None)
+    assert (len(outcomes), stopped) == (kept, True)

@@ -143,6 +143,10 @@ def test_a_text_may_be_as_deep_and_long_as_its_limits_and_no_more(text, count, s
     assert str(caught.value).endswith(f": {sentence}")
 
 
+def test_parentheses_side_by_side_are_not_deep():
+    assert check("+".join(["sin((x))"] * 100), Vocabulary(("x",), ("x",))) == {"x"}
+
+
 def test_a_name_that_means_two_things_is_refused_only_where_it_is_used():
     robot = Vocabulary(plain=("t", "q1"))
     assert check("q1", robot) == {"q1"}

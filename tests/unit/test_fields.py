@@ -131,6 +131,39 @@ def test_a_field_says_what_must_hold_and_what_came(kind, value, message):
     assert refusal(kind, value) == message
 
 
+ANY, ZERO, POSITIVE, SHARE = (-2.0, 0.0, 2.0), (0.0, 2.0), (1e-9, 2.0), (0.0, 1.0)
+REFUSED = {ANY: (), ZERO: (-1e-9,), POSITIVE: (0.0, -1e-9), SHARE: (-1e-9, 1.0 + 1e-9)}
+QUANTITIES = {
+    "Number": (ANY, ""), "Plain": (ANY, "1"), "Positive": (POSITIVE, ""), "NonNegative": (ZERO, ""),
+    "Fraction": (SHARE, "1"), "Seconds": (POSITIVE, "s"), "Time": (ANY, "s"), "Rate": (ZERO, "1/s"),
+    "RateSquared": (ZERO, "1/s^2"), "Hertz": (POSITIVE, "Hz"), "Meters": (ANY, "m"),
+    "Length": (POSITIVE, "m"), "Radians": (ANY, "rad"), "Speed": (ANY, "m/s"),
+    "Kilograms": (ZERO, "kg"), "JointEffort": (ZERO, "N m or N"),
+    "JointStiffness": (ZERO, "N m/rad or N/m"), "JointDamping": (ZERO, "N m s/rad or N s/m"),
+    "JointPosition": (ANY, "rad or m"), "JointSpeed": (POSITIVE, "rad/s or m/s"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_quantity_has_its_unit_and_is_taken_on_one_side_of_its_border_alone(name):
+    (border, unit), kind = QUANTITIES[name], getattr(fields, name)
+    assert kind.__metadata__[0].unit == unit
+    assert [read(kind, value) for value in border] == list(border)
+    for value in REFUSED[border]:
+        assert f"; got {value}." in refusal(kind, value)
+    schema = TypeAdapter(kind).json_schema()["anyOf"][0]
+    least = {ANY: {}, ZERO: {"minimum": 0.0}, POSITIVE: {"exclusiveMinimum": 0.0}}
+    assert schema == {"type": "number"} | least.get(border, {"minimum": 0.0, "maximum": 1.0})
+
+
+def test_every_quantity_is_in_that_table():
+    found = {
+        name for name, kind in vars(fields).items()
+        if isinstance(getattr(kind, "__metadata__", (None,))[0], Quantity)
+    }  # fmt: skip
+    assert found == set(QUANTITIES)
+
+
 def test_an_error_inside_a_list_names_the_place():
     with pytest.raises(ValidationError) as caught:
         read(fields.Vec3, [0.0, "1*foo", 2.0])

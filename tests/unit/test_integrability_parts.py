@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses as dc
 import time
 from fractions import Fraction
+from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -354,3 +356,26 @@ def test_parts_of_a_robot_are_classified_with_their_own_names():
     assert (by_numbers.evidence, by_numbers.rows[0].kind) == ("floating point", "holonomic")
     level = Expression(phi="x - 1")
     assert classify_parts(attached(robot, level), robot) is None
+
+
+@pytest.mark.parametrize(
+    ("reached", "best", "asked"),
+    [([1, 3, 2], 1, 2), ([1, 2, 1], 1, 3), ([None, 1, 2], 2, 3), ([None, 3, None], 1, 2)],
+)
+def test_states_are_drawn_until_one_reaches_everything(monkeypatch, reached, best, asked):
+    """Of three velocities; None stands for a state at which no velocity meets the rows."""
+    drawn = []
+
+    def growth(space, state, scheme, deadline):
+        drawn.append(state)
+        dim = reached[state]
+        if dim is None:
+            raise Contradiction("none")
+        return SimpleNamespace(rank=1, dims=[1, dim], closed=True, state=state)
+
+    module = import_module("ukctrl.mechanics.integrability.classify")
+    monkeypatch.setattr(module, "growth", growth)
+    states = iter(range(3))
+    space = SimpleNamespace(states=3, size=3, draw=lambda rng: next(states))
+    assert module._best(space, None, 0.0).state == best
+    assert drawn == list(range(asked))

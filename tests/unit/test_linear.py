@@ -6,13 +6,20 @@ import pytest
 from ukctrl import Robot, Scenario
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.errors import InputError, ShapeError
-from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
 from ukctrl.mechanics.linearise import Linearizer, equilibrium, linearize
 from ukctrl.mechanics.linearise.linearization import derivatives, parted
-from ukctrl.mechanics.start import solve_positions, solve_start
-from ukctrl.robot import DryFriction, JointSpring, Lagrangian, Options
+from ukctrl.mechanics.linearise.plant_slopes import power_slopes
+from ukctrl.mechanics.start import met_elsewhere, solve_positions, solve_start
+from ukctrl.robot import (
+    DryFriction,
+    JointDamper,
+    JointSpring,
+    Lagrangian,
+    Options,
+)
 from ukctrl.simulation.loop import Loop
 
 pytestmark = pytest.mark.portable
@@ -237,6 +244,10 @@ def test_sizes_are_checked():
         linearize(cart_pole(), [0.0])
     with pytest.raises(ShapeError, match=r"u must have shape \(1,\)"):
         linearize(cart_pole(), [0.0, 0.0], u=[0.0, 0.0])
+    with pytest.raises(ShapeError, match=r"v must have shape \(2,\)"):
+        linearize(cart_pole(), [0.0, 0.0], v=[0.0])
+    with pytest.raises(ShapeError, match=r"q must have shape \(2,\)"):
+        equilibrium(cart_pole(), [0.0])
 
 
 def test_a_linear_system_measures_deviations_on_the_manifold():
@@ -326,3 +337,42 @@ def test_forces_in_joints_change_as_their_closed_forms_say(name):
     wanted = jacobian(force, 2 * robot.nv)
     scale = 1.0 + np.abs(wanted).max()
     np.testing.assert_allclose(np.hstack([by_q, by_v]) / scale, wanted / scale, **CLOSED)
+
+
+def test_where_no_time_is_given_it_is_zero():
+    """A spring that hardens from 2 N/m by 1 N/m a second, relaxed at 1 m; a stop that leaves."""
+    plant = Lagrangian(
+        coordinates={"x": "m"}, kinetic="v.x**2/2", potential="(2 + t)/2*(x - 1)**2",
+        inputs={"F": {"x": 1.0}},
+    )  # fmt: skip
+    robot = Robot.build(plant)
+    stop, zero = Stack([Expression(phi="x - 0.5 - t")], robot), np.zeros(1)
+    for answer, now, later in (
+        (lambda *t: equilibrium(robot, zero, *t), -2.0, -5.0),
+        (lambda *t: linearize(robot, zero, *(t and (zero, zero, *t))).A[1, :1], -2.0, -5.0),
+        (lambda *t: solve_start(stop, zero, zero, *t).q, 0.5, 3.5),
+        (lambda *t: met_elsewhere(stop, *t), 0.5, 3.5),
+    ):
+        np.testing.assert_allclose(answer(), now, **CLOSED)
+        np.testing.assert_allclose(answer(3.0), later, **CLOSED)
+
+
+def test_power_changes_with_the_velocity_as_its_differences_do():
+    """Of motors, dry and viscous friction, springs and gravity."""
+    robot = cart_pole(
+        force=[
+            DryFriction(joint="x", level=2.0, velocity_scale=0.5),
+            JointDamper(joint="angle", damping=0.3),
+            JointSpring(joint="angle", stiffness=4.0, damping=0.2),
+        ]
+    )
+    dynamics, q, u = Dynamics(robot), np.array([0.2, 0.4]), np.array([3.0])
+    v, still = np.array([0.3, -0.7]), np.zeros(2)
+
+    def power(v):
+        dynamics.move(0.0, q, v)
+        return np.array([dynamics.power(still, u)])
+
+    differences = jacobian(lambda dv: power(v + dv), 2)[0]
+    dynamics.move(0.0, q, v)
+    np.testing.assert_allclose(power_slopes(dynamics, u), differences, **ONCE)

@@ -13,6 +13,7 @@ from ukctrl.mechanics.reference import (
     Spline,
     Stacked,
 )
+from ukctrl.mechanics.reference.compiled_paths import Pieces
 
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
 
@@ -66,8 +67,26 @@ def test_a_path_of_ones_own_says_that_it_has_no_third_derivative():
         size = 1
 
         def compile(self):
-            return lambda t: (t, 1.0, 0.0)
+            return lambda t: (t, 1.0, 6.0)
 
-    np.testing.assert_allclose(Own().derivatives(0.3, 2), [[0.3], [1.0], [0.0]])
+    np.testing.assert_allclose(Own().derivatives(0.3, 2), [[0.3], [1.0], [6.0]])
     with pytest.raises(InputError, match="class 'Own' must give 4 derivatives; it gives two"):
         Own().derivatives(0.0, 4)
+
+
+@pytest.mark.parametrize("repeat", [False, True])
+def test_pieces_and_their_series_agree_wherever_they_begin(repeat):
+    """On [3, 4] and [4, 6] the parabolas s (1 - s) and -s (1 - s/2): closed, and kinked at 3."""
+    pieces = Pieces(
+        np.array([3.0, 4.0, 6.0]),
+        np.array([[[0.0], [1.0], [-1.0]], [[0.0], [-1.0], [0.5]]]),
+        repeat,
+    )
+    path = pieces.compile()
+    for turn in (-2, 0, 1, 5):
+        for s, expected in ((0.25, (0.1875, 0.5, -1.0)), (1.5, (-0.375, -0.5, 0.5))):
+            t = 3.0 + 3.0 * turn + s
+            if not repeat and turn:
+                expected = (0.0, 0.0, 0.0)
+            np.testing.assert_allclose(pieces.series(t, 2).ravel(), expected, **EXACT)
+            np.testing.assert_allclose(path(t), np.multiply(expected, [1, 1, 2]), **EXACT)

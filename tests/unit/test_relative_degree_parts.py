@@ -15,6 +15,7 @@ from ukctrl.mechanics.derivatives import jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import (
     ELASTIC_KINDS,
+    Decoupling,
     DerivativeArray,
     RelativeDegree,
     Together,
@@ -289,6 +290,25 @@ def test_the_rank_of_rows_is_of_their_directions(rows, rank):
     assert _rank(np.array(rows), RANK) == rank
 
 
+@pytest.mark.parametrize("unit", [1e-11, 1e-3, 1.0, 1e9])
+def test_what_is_fixed_does_not_depend_on_the_units_of_rows(unit):
+    """Of each row, and of all: the array of x1 and x2 with the unit and its root."""
+    robot = masses(1.0, 2.0, springs=[50.0])
+    zero = np.zeros(2)
+    array = DerivativeArray(jets_of(stack(robot, "x1", "x2"), 3, Dynamics(robot).rank),
+                            Dynamics(robot), 0.0, zero, zero)  # fmt: skip
+    J = array.jacobian(0.0, zero, zero, np.zeros((2, 1)), 3)
+    for units in ([1.0, 1.0], [unit, unit], [unit, unit**0.5]):
+        assert array.ranks(np.tile(units, 4)[:, None] * J, 3) == (0, 4, 5)
+
+
+def test_a_state_that_all_coordinates_leave_alike_is_not_special():
+    """A cubic spring, relaxed: nearby it pushes, wherever it is stretched."""
+    robot = masses(1.0, 2.0, springs=[0.0], potential="(x2 - x1)**4")
+    found = together(Dynamics(robot), stack(robot, "x2"), 0.0, np.zeros(2), np.zeros(2), [4])
+    assert (found.fixed, found.orders) == (4, (4,))
+
+
 # decoupling
 
 
@@ -332,6 +352,8 @@ def test_rows_of_a_unit_of_their_own_are_told_apart_down_to_a_threshold():
     assert decoupled(np.array([[1.0, 0.0], [1.0, 1e-7]])) == 1
     assert decoupled(np.array([[1.0, 0.0], [1.0, 1e-5]])) == 2
     assert decoupled(np.zeros((2, 2))) == 0
+    E, push = np.array([[1.0, 0.0], [1.0, 1e-9]]), np.array([1.0, 1e9])
+    assert (Decoupling(E, E[0], E, push).rank, Decoupling(E, E[0], E, push**0).rank) == (2, 1)
 
 
 # sentences
@@ -463,6 +485,11 @@ NOTES = {
         lambda: degrees(masses(1.0, 1.0, springs=[0.0], potential="x1**2*x2"), "x2", q=[0, 0]),
         (None, 3, "it differs between this state and others nearby, or could not be told"),
     ),
+    "moved nearby alone": (
+        lambda: degrees(masses(1.0, 1.0, 1.0, springs=[0.0, 0.0], potential="x1*x2*x3"), "x2",
+                        q=[0, 0, 0]),
+        (None, 3, "it differs between this state and others nearby, or could not be told"),
+    ),
 }  # fmt: skip
 
 
@@ -504,6 +531,20 @@ def test_rows_that_share_a_channel_are_explained_together():
         "degree is 4, 4, after dynamic extension; 6 of 6 states are fixed by the rows. "
         f"{WAYS['no static feedback'][1]}"
     )
+
+
+def test_passive_rows_take_states_also_where_inputs_must_be_differentiated():
+    """The same, with a fourth mass tied to the first: two states more, and taken."""
+    plant = Lagrangian(
+        coordinates=dict.fromkeys(("x1", "x2", "x3", "y"), "m"),
+        kinetic="(v.x1**2 + v.x2**2 + v.x3**2 + v.y**2)/2",
+        potential="5/2*(x2 - x1)**2 + 7/2*(x3 - x2)**2",
+        inputs={"F": {"x1": 1.0}, "G": {"x3": 1.0}},
+    )
+    robot = Robot.build(plant, Options(passive=[{"kind": "expression", "phi": "y - 2*x1"}]))
+    zero, servo = np.zeros(4), stack(robot, "x1 + 0*x2", "x1 + x2")
+    found = together(Dynamics(robot), servo, 0.0, zero, zero, [2, 2])
+    assert (found.orders, found.fixed, found.states, found.internal) == ((4, 4), 6, 6, 0)
 
 
 def test_how_rows_reach_the_inputs_together_is_no_question():

@@ -6,6 +6,7 @@ import dataclasses as dc
 import importlib
 import json
 import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from studies import ALPHA, BASE, base_of, plan_of
 import ukctrl.studies.sweep.try_out as try_out
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import catalog
+from ukctrl.studies.journal_file import SYNC_SECONDS, JournalFile
 from ukctrl.studies.sweep import Factor, Levels, Study
 from ukctrl.studies.sweep.journal import Journal, Row, read_rows
 from ukctrl.studies.sweep.study import About
@@ -223,7 +225,11 @@ def test_only_the_same_study_is_gone_on_with(change, says, tmp_path):
 def test_a_journal_of_other_work_is_left_alone(tmp_path):
     (tmp_path / "journal.jsonl").touch()
     about = About(scenario={}, plan=plan_of("k=1:3", n=4), versions={})
-    with pytest.raises(InputError, match=r"holds a journal\.jsonl of other work"):
+    told = (
+        f"'{tmp_path}' holds a journal.jsonl of other work, for there is no study.json beside it; "
+        "give another folder."
+    )
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
         open_folder(tmp_path, about, resume=True)
 
 
@@ -245,3 +251,21 @@ def test_what_a_study_says_of_itself():
     alone = Study(about=About.of(BASE, plan_of(n=3)), table=pd.DataFrame({"sample": range(3)}))
     assert repr(alone) == "<Study of the seed: 3 of 3 samples>"
     assert alone.finished
+
+
+class Lines(JournalFile):
+    def _note(self, at, line):
+        pass
+
+
+def test_a_journal_survives_a_power_failure_but_for_its_last_moments(tmp_path, monkeypatch):
+    """It is forced to the disk every two seconds of writing, and at its end; a copy is not."""
+    clock, synced = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("os.fsync", lambda number: synced.append(clock[0]))
+    with Lines(tmp_path / "journal.jsonl", "test") as journal:
+        for clock[0] in (0.0, SYNC_SECONDS, SYNC_SECONDS + 0.1, 3.0, 2.0 * SYNC_SECONDS + 0.2):
+            journal.append("{}")
+    assert synced == [SYNC_SECONDS + 0.1, 2.0 * SYNC_SECONDS + 0.2, 2.0 * SYNC_SECONDS + 0.2]
+    journal.close()  # a second time: nothing is left to do
+    assert len(synced) == 3

@@ -16,7 +16,7 @@ from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
 from ukctrl.cli.terminal.reproduce_text import reproduction_lines
 from ukctrl.cli.terminal.stop import INSIST_SECONDS, Stop
-from ukctrl.cli.terminal.studies_text import _design, _tunings, unstarted_lines
+from ukctrl.cli.terminal.studies_text import _design, _tunings, fuzzy_lines, unstarted_lines
 from ukctrl.cli.terminal.summaries import (
     catalogue_lines,
     export_data,
@@ -59,6 +59,13 @@ def test_the_speed_leaves_out_the_longest_pause():
     assert speed.told(14.0, tally) == "3 of 10, 2 failed, 0.5/s, 14 s left"
     fresh = SimpleNamespace(finished=0, total=10, failed=0, done=0.0)
     assert _Speed().told(0.0, fresh) == "0 of 10"
+
+
+@pytest.mark.parametrize(("step", "speed"), [(1e-5, 1e5), (3600.0, 1.0 / 3600.0), (0.0, 1e9)])
+def test_a_speed_is_told_however_fast_or_slow_work_is(step, speed):
+    seen = _Speed()
+    assert [seen.at(k * step, float(k)) for k in range(2)] == [None, None]
+    assert seen.at(2.0 * step, 2.0) == pytest.approx(speed)
 
 
 def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys):
@@ -140,6 +147,29 @@ def test_what_a_search_found_is_one_line_a_controller():
         "  many: cost failed -> 1 with k0 1, k1 2, k2 3, k3 4, k4 5, k5 6, and 2 more",
     ]
     assert _tunings(SimpleNamespace(tunings={"none": tuning()})) == []
+
+
+def test_a_gain_in_closed_form_stands_beside_those_of_other_prices():
+    heads = ("price", "kappa", "cost", "transient", "steady", "effort")
+    prices = [dict(zip(heads, (k / 8.0, 2.0, 3.0, 4.0, 5.0, 6.0), strict=True)) for k in (1, 2)]
+    choice = SimpleNamespace(
+        before=0.5, kappa=2.0, scenario=SimpleNamespace(title="A study"), given="price=0.25",
+        found=SimpleNamespace(price=0.25), to_dict=lambda: {"prices": prices}, name="law-fuzzy",
+    )  # fmt: skip
+    lines = fuzzy_lines(choice, Path("out"))
+    text = plain(lines)
+    assert text[:3] == [
+        "A study", "  kappa   2 1/s in closed form; the card's is 0.5", "  for     price=0.25",
+    ]  # fmt: skip
+    assert [line.split() for line in text[3:6]] == [
+        list(heads), ["0.125", "2", "3", "4", "5", "6"], ["0.25", "2", "3", "4", "5", "6"],
+    ]  # fmt: skip
+    assert text[6:] == [
+        "curve   out/fuzzy_gain.csv", "figure  out/fuzzy_gain.png", "card    out/law-fuzzy.toml",
+    ]  # fmt: skip
+    assert {part.style for part in lines[0]} == {"", "bold"}
+    assert {part.style for part in lines[4]} == {""}
+    assert {part.style for part in lines[5]} == {"bold"}  # the price that was asked for
 
 
 def design(strongest=(), factors=(), repeats=1):
@@ -322,8 +352,14 @@ def test_published_numbers_stand_beside_ours_in_a_terminal_and_in_a_pipe(monkeyp
         monkeypatch.setenv("COLUMNS", str(columns))
         made = Reproduction(outcomes=papers, interrupted=interrupted, provenance={})
         lines = reproduction_lines(made, Path("out"))
-        styles = {part.style for line in lines for part in line if not isinstance(part, str)}
-        assert {"bold green", "cyan", "bold red", "dim"} <= styles
+        parts = [part for line in lines for part in line if not isinstance(part, str)]
+        look = {part.text.strip(): part.style for part in parts}
+        assert look.items() >= {
+            TOLD: "dim", "verdict": "dim", "agrees": "bold green", "failed:": "bold red",
+            papers[0].citation: "bold", "a-2020:": "bold green", "b-2021:": "bold red",
+        }.items()  # fmt: skip
+        stopped = "stopped by the user; what was computed until then is kept"
+        assert look.get(stopped, "yellow") == "yellow"
         return "\n".join(line.rstrip() for line in plain(lines))
 
     assert shown(80, True) == IN_A_TERMINAL

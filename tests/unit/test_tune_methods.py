@@ -39,7 +39,7 @@ def explored(judge, method, *, candidates=200, seed=3, gains=GAINS):
 
 def bowl(gains):
     """A valley that is narrow, oblique, and lowest at a = 2, b = -3."""
-    x, y = math.log(gains["a"] / 2.0), (gains["b"] + 3.0) / 5.0
+    x, y = math.log(gains["a"] / 2.0), (gains.get("b", 5.0) + 3.0) / 5.0
     return Trial({}, 1.0 + (x + y) ** 2 + 10.0 * (x - y) ** 2, 1.0, "completed", "card")
 
 
@@ -66,6 +66,24 @@ def test_every_method_keeps_to_the_ranges_and_its_budget_and_repeats_itself(meth
     assert space.best.gains["b"] < -8.0
     assert explored(slope, method, candidates=117).trials == space.trials
     assert explored(slope, method, candidates=117, seed=4).trials != space.trials
+
+
+@pytest.mark.parametrize(
+    ("candidates", "gains", "count"), [(40, 1, 5), (80, 1, 8), (400, 1, 10), (400, 2, 20)]
+)
+def test_a_population_is_a_tenth_of_the_budget_but_neither_too_small_nor_too_large(
+    candidates, gains, count, monkeypatch
+):
+    populations = []
+
+    def evolve(height, bounds, init, **given):
+        populations.append(init)
+        raise Ended
+
+    monkeypatch.setattr("scipy.optimize.differential_evolution", evolve)
+    space = explored(bowl, "evolution", candidates=candidates, gains=GAINS[:gains])
+    assert [len(population) for population in populations] == [count]
+    np.testing.assert_allclose(populations[0][0], space.place(space.best.gains))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ukctrl import Robot, Scenario
-from ukctrl.cli.workspace import FILES, create, json_schema
+from ukctrl.cli.workspace import FILES, _only_used, create, json_schema
 from ukctrl.core.errors import InputError, UnknownName
 from ukctrl.core.files import catalog
 from ukctrl.mechanics import reference
@@ -143,3 +143,16 @@ def test_every_key_of_scenarios_and_cards_is_on_its_page():
                 if not any(f"`{shown}`" in text for shown in (key, f"[{key}]", f"[[{key}]]")):
                     missing.append(f"{name}.{key}")
     assert not missing
+
+
+def test_a_schema_holds_the_definitions_that_something_in_it_leads_to_and_no_other():
+    def leading(*names):
+        return {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
+
+    definitions = {"d": leading("a"), "c": leading("b", "d"), "b": leading("c"), "a": {}}
+    for names, used in ((("a",), "a"), (("d", "a"), "ad"), (("b",), "abcd"), ((), "")):
+        found = _only_used({"title": "t", **leading(*names), "$defs": definitions})
+        assert list(found["$defs"]) == list(used)
+        assert found == {
+            "title": "t", **leading(*names), "$defs": {name: definitions[name] for name in used}
+        }  # fmt: skip

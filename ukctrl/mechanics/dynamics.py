@@ -126,9 +126,7 @@ class Dynamics:
         if self._count:
             self._move_constrained()
             return
-        code = self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G)
-        if code < 0:
-            raise_if_singular(code)
+        raise_if_singular(self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G))
 
     def _move_constrained(self) -> None:
         s, rank, gains = self.snapshot, self.rank, self.gains
@@ -149,8 +147,7 @@ class Dynamics:
             self._a_0,
             self.margins,
         )
-        if rank_or_failure < 0:
-            raise_if_singular(rank_or_failure)
+        raise_if_singular(rank_or_failure)
         self.passive_rank = rank_or_failure
         self._regular = max(self._regular, rank_or_failure)
         if rank_or_failure == self._count:
@@ -258,7 +255,7 @@ class Dynamics:
         Args:
             force: Shape ``(nv,)``, or ``(nv, k)`` for several of them.
         """
-        pushes: Matrix = np.asarray(np.linalg.solve(self.L, force), dtype=np.float64)
+        pushes: Matrix = np.asarray(np.linalg.solve(self.L, force))
         return self._reach().least(pushes)
 
     def servo_matrix(self, A: Matrix) -> Matrix:

@@ -62,8 +62,7 @@ class Projector:
         rank_or_failure = stabilisation.least_change(
             dynamics.snapshot.M, A, d, dynamics.rank.passive, dynamics.L, self._step
         )
-        if rank_or_failure < 0:
-            raise_if_singular(rank_or_failure)
+        raise_if_singular(rank_or_failure)
         return self._step
 
 

@@ -27,6 +27,8 @@ from ukctrl.simulation.result.verdicts import headline
 
 REPLAY_POINTS = 600
 """Points of each path in the view that can be turned by hand."""
+FARTHEST = 1e6
+"""It leaves out what is further away [m]."""
 
 _AUDIT_LEVELS: Mapping[str, Level] = {"error": "bad", "warning": "warning"}
 
@@ -224,7 +226,7 @@ def _replay(result: Result) -> dict[str, Any] | None:
     has_reference = "frame_reference" in result.samples
     absent = np.broadcast_to(np.nan, position.shape)
     reference = result["frame_reference"] if has_reference else absent
-    corners = panels.corners((position, reference), 1e6)
+    corners = panels.corners((position, reference), FARTHEST)
     if corners is None:
         return None
     low, high = corners
@@ -247,7 +249,7 @@ def _replay(result: Result) -> dict[str, Any] | None:
 
 
 def _points(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[list[float] | None]:
-    drawable = np.isfinite(values).all(axis=1) & (np.abs(values) < 1e6).all(axis=1)
+    drawable = (np.abs(values) < FARTHEST).all(axis=1)
     return [
         _rounded(point) if shown else None for point, shown in zip(values, drawable, strict=True)
     ]

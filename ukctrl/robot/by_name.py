@@ -82,11 +82,7 @@ def by_freedom(structure: Structure, given: float | Mapping[str, float]) -> Vect
     """
     if not isinstance(given, Mapping):
         return np.full(structure.nv, given)
-    whole = {
-        block.name: slice(block.iv, block.iv + block.nv)
-        for block in structure.blocks
-        if block.nv > 1
-    }
+    whole = {block.name: slice(block.iv, block.iv + block.nv) for block in structure.blocks}
     values = np.zeros(structure.nv)
     for name, value in given.items():
         values[whole[name] if name in whole else structure.dof(name)] = value

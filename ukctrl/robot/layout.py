@@ -204,12 +204,6 @@ def _scalar(q_unit: str) -> Callable[[str], _Made]:
     return make
 
 
-def _translation(n: str) -> _Made:
-    dofs = tuple(f"{n}_v{s}" for s in "xyz")
-    rates = tuple(f"v.{dof}" for dof in dofs)
-    return "line", tuple(f"{n}_{s}" for s in "xyz"), dofs, rates, ("m",) * 3, ("m/s",) * 3
-
-
 def _circle(n: str) -> _Made:
     rates = (f"-{n}_sin*v.{n}", f"{n}_cos*v.{n}")
     return "circle", (f"{n}_cos", f"{n}_sin"), (n,), rates, ("1", "1"), ("rad/s",)
@@ -270,8 +264,8 @@ def _free(n: str) -> _Made:
     )
 
 
-# Universal and ZYX joints are left out: no model file gives them, and Pinocchio's dJ is wrong
-# for joints whose axes move inside the joint.
+# Universal, translation and ZYX joints are left out: no model file gives them, and Pinocchio's dJ
+# is wrong for joints whose axes move inside the joint.
 _MAKERS: dict[str, Callable[[str], _Made]] = {
     **dict.fromkeys(
         ("RX", "RY", "RZ", "RevoluteUnaligned", "HX", "HY", "HZ", "HelicalUnaligned"),
@@ -282,5 +276,4 @@ _MAKERS: dict[str, Callable[[str], _Made]] = {
     "Planar": _planar,
     "Spherical": _spherical,
     "FreeFlyer": _free,
-    "Translation": _translation,
 }

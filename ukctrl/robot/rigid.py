@@ -175,7 +175,7 @@ class RigidStructure(Structure):
                 -infinite,
                 infinite,
             )
-            turning = pin.Inertia(0.0, np.zeros(3), np.diag([0.0, 0.0, moment]))
+            turning = pin.Inertia(0.0, np.zeros(3), moment * np.eye(3))
             model.appendBodyToJoint(joint, turning, pin.SE3.Identity())
             rotors.append(dc.replace(block, joint=joint))
         return RigidStructure((*self.blocks, *rotors), model)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ukctrl.cli.terminal.lines import Part
 from ukctrl.cli.terminal.studies_text import comparison_lines
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.simulation.result.quantities import Labels
@@ -255,6 +256,16 @@ def test_what_the_page_says_of_each_controller(helix):
     assert "cards   out/tuned" in lines
     record = comparison.to_dict()
     assert record["tuning"]["a"]["after"] == 0.25
+
+
+def test_the_terminal_shows_errors_over_mismatch_under_a_title_of_their_own(helix):
+    lines = comparison_lines(compared(helix, LEVELS), comparison_page.Path("out"))
+    at = next(k for k, line in enumerate(lines) if list(line) == [Part("median rms_phi", "bold")])
+    heads, first = ("".join(part.text for part in line).split() for line in lines[at + 1 : at + 3])
+    assert heads[0] == "mismatch"
+    assert first[:2] == ["0", "%"]
+    single = comparison_lines(compared(helix, SINGLE), comparison_page.Path("out"))
+    assert not any("median" in getattr(part, "text", part) for line in single for part in line)
 
 
 def test_the_page_of_a_comparison_has_every_part_and_links_to_it(helix):

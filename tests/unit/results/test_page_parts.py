@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
 
 from ukctrl.core.errors import InputError
 from ukctrl.reports import run_page, web_page
@@ -61,19 +62,24 @@ def test_a_path_is_thinned_to_so_many_points_with_both_ends(n, points, helix):
     assert (view["time"][0], view["time"][-1]) == (0.0, 20.0)
 
 
-def test_the_space_around_a_path_is_no_thinner_than_a_third_of_its_length():
+@pytest.mark.parametrize("far", [0.0, -20.0, 300.0])
+def test_the_space_around_a_path_is_no_thinner_than_a_third_of_its_length(far):
     t = np.linspace(0.0, 1.0, 11)
-    position = np.stack([10.0 * t, 0.0 * t, 4.0 * t], axis=1)[:, None]
+    position = far + np.stack([10.0 * t, 0.0 * t, 4.0 * t], axis=1)[:, None]
+    position[3, 0, 1], position[4, 0, 2], position[5, 0, 0] = NAN, 1.5e6, -math.inf
     labels = Labels(frames=("tool",))
     run = Result.build(
         time=t, samples={"frame_position": position}, labels=labels, status="completed"
     )
     view = run_page._replay(run)
     # 0.3 of 10 is 3: a flat side gets half of it beyond each end, others a millimetre.
-    np.testing.assert_allclose(view["low"], [-0.001, -1.5, -0.001], rtol=1e-5)
-    np.testing.assert_allclose(view["high"], [10.001, 1.5, 4.001], rtol=1e-5)
+    exact = {"rtol": 1e-5, "atol": 1e-9}
+    np.testing.assert_allclose(view["low"], far + np.array([-0.001, -1.5, -0.001]), **exact)
+    np.testing.assert_allclose(view["high"], far + np.array([10.001, 1.5, 4.001]), **exact)
     assert view["frames"][0]["reference"] == [None] * 11
-    assert view["frames"][0]["position"][-1] == [10.0, 0.0, 4.0]
+    points = view["frames"][0]["position"]
+    assert [k for k, point in enumerate(points) if point is None] == [3, 4, 5]
+    assert points[-1] == [far + 10.0, far, far + 4.0]
 
 
 def test_metrics_of_a_run_have_units_and_say_what_they_are(helix):
@@ -111,8 +117,9 @@ def test_the_largest_input_is_told_with_its_motor(motors):
 
 
 def test_a_motion_lasts_from_its_first_sample_to_its_last():
-    run = Result.build(time=[2.0, 3.5], samples={}, labels=Labels(), status="completed")
-    assert run_page._motion_tile(run) == ("motion", "1.5", "s", "")
+    for end, told in ((3.5, "1.5"), (3.234567, "1.235")):
+        run = Result.build(time=[2.0, end], samples={}, labels=Labels(), status="completed")
+        assert run_page._motion_tile(run) == ("motion", told, "s", "")
 
 
 def test_what_is_known_of_the_origin_is_listed_flat():
@@ -142,6 +149,7 @@ def test_texts_in_a_script_cannot_end_it():
                         '<span class="comment"># &lt;b&gt;</span>'),
         ("x = { b = inf }", '<span class="key">x</span> = {<span class="key"> b</span> = '
                             '<span class="number">inf</span> }'),
+        ("\n= 1\n", '\n= <span class="number">1</span>\n'),
         ("[t]\n", '<span class="table">[t]</span>\n'),
         ("n = a1", '<span class="key">n</span> = a1'),
         ("s = '<i>'", '<span class="key">s</span> = '
@@ -150,6 +158,15 @@ def test_texts_in_a_script_cannot_end_it():
 )  # fmt: skip
 def test_toml_is_marked_part_by_part(text, marked):
     assert web_page.highlight_toml(text) == marked
+
+
+def test_a_page_escapes_what_it_is_given_and_misses_nothing():
+    """A block takes no line of its own, also where lines are shown as they are."""
+    pages = web_page._environment()
+    template = pages.from_string("<pre>{% if text %}\n{{ text }}\n{% endif %}\n</pre>")
+    assert template.render(text="<i>&") == "<pre>&lt;i&gt;&amp;\n</pre>"
+    with pytest.raises(UndefinedError, match="'text' is undefined"):
+        pages.from_string("{{ text }}").render()
 
 
 @pytest.mark.parametrize("script", ["", "replay.js"])

@@ -53,6 +53,15 @@ def test_of_more_lines_than_eight_the_five_liveliest_are_named_above_the_others(
     assert legend(axes) == entries + ([("+4", "faint", "-")] if faint else [])
 
 
+def test_of_equally_lively_lines_the_first_are_named_however_they_are_rounded(axes):
+    """A line counts as lively as it is, though it has gaps."""
+    noise = 1e-12 * np.random.default_rng(3).standard_normal(40)
+    values = np.outer([0.0, 1.0, -1.0, NAN, 0.5], 3.0 + noise)
+    values[:, 0] *= 0.5
+    panels.lines(axes, np.arange(5.0), values, [f"q{k}" for k in range(40)], room=20.0)
+    assert [name for name, *_ in legend(axes)] == ["q1", "q2", "q3", "q4", "q5", "+35"]
+
+
 def test_a_single_sample_is_a_dot(axes):
     panels.lines(axes, T[:1], np.arange(9.0)[None], [f"q{k}" for k in range(9)], room=8.0)
     assert {mark.look for mark in marks(axes)} == {"o"}
@@ -109,6 +118,7 @@ def test_a_legend_names_what_fits_and_counts_the_rest(axes, names, room, hidden,
         ([0.0, 0.0], [], 1.0, -0.56, 0.56),
         ([5.0, 5.0], [], 1.0, 5.0 - 0.0056, 5.0 + 0.0056),
         ([-5.0, -5.0], [], 1.0, -5.0 - 0.0056, -5.0 + 0.0056),
+        ([4.999, 5.001], [], 1.0, 5.0 - 0.0056, 5.0 + 0.0056),
         ([1e-15, 0.0], [], 1.0, 5e-16 - 0.56e-12, 5e-16 + 0.56e-12),
         ([NAN], [], 1.0, -0.56, 0.56),
     ],
@@ -226,8 +236,9 @@ def test_corners_are_of_points_that_are_somewhere():
     assert panels.corners([points[1:3]]) is None
     low, high = panels.corners([points], most=4.0)
     np.testing.assert_array_equal([low, high], [[1.0, 2.0, 3.0]] * 2)
-    many = np.linspace(0.0, 1.0, 30_003)[:, None, None] * np.ones((1, 1, 3))
-    np.testing.assert_array_equal(panels.corners([many]), [[0.0] * 3, [1.0] * 3])
+    for ends in ((0.0, 1.0), (1.0, 0.0)):  # more than are looked at together
+        many = np.linspace(*ends, 30_003)[:, None, None] * np.ones((1, 1, 3))
+        np.testing.assert_array_equal(panels.corners([many]), [[0.0] * 3, [1.0] * 3])
 
 
 # A grid
@@ -396,8 +407,12 @@ def test_of_many_inputs_their_norm_is_drawn(count, titles):
     figure = overlay.inputs({"pd": made([1.0] * 3, u=u, **names)})
     assert [heading(axes) for axes in figure.axes] == titles
     assert {axes.get_ylabel() for axes in figure.axes} == {"u [V]" if count == 8 else "|u|"}
-    size = [2.0, 4.0, 6.0] if count == 9 else u[:, 0]
+    size = np.array([2.0, 4.0, 6.0]) if count == 9 else u[:, 0]
     shows(figure.axes[0], line(T, size, 0))
+    gone = made([1.0] * 3, u=100.0 * u, status="diverged", **names)
+    axes, *_ = overlay.inputs({"pd": made([1.0] * 3, u=u, **names), "gone": gone}).axes
+    shows(axes, line(T, size, 0), line(T, 100.0 * size, 1, "--"))
+    limits(axes, y=size[1] + 0.56 * (size[2] - size[0]) * np.array([-1.0, 1.0]))
 
 
 def test_the_ninth_result_has_the_first_colour_again_with_the_first_dash():

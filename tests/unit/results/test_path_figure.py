@@ -99,15 +99,24 @@ def test_flat_views_are_centred_and_hold_the_path_with_a_tenth_to_spare():
         assert fractions.max() == pytest.approx(1.0 / 1.1)
 
 
+def test_flat_views_go_where_the_path_goes():
+    far = np.array([30.0, -20.0, 10.0])
+    _, *here = path_of(WENT).axes
+    _, *there = path_of(WENT + far).axes
+    for axes, moved, at in zip(here, there, ((0, 1), (0, 2)), strict=True):
+        shift = far[list(at)][:, None] + [axes.get_xlim(), axes.get_ylim()]
+        np.testing.assert_allclose([moved.get_xlim(), moved.get_ylim()], shift, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("height", "below", "above"),
     [(1.0, -0.04, 1.04), (0.0, -0.19, 0.19)],  # a flat path has three tenths, and as much to spare
 )
 def test_the_box_in_space_has_its_grid_where_its_numbers_say(height, below, above):
-    went = WENT * [1.0, 1.0, height]
+    went = WENT * [1.0, 1.0, height] + [0.0, 5.0, 0.0]
     space, *_ = path_of(went).axes
     view = VIEWS["in space"]
-    low, high = np.array([-0.04, -0.04, below]), np.array([1.04, 1.04, above])
+    low, high = np.array([-0.04, 4.96, below]), np.array([1.04, 6.04, above])
     words = texts(space)
     assert {mark.color for mark in words} == {"muted"}
     names = [mark.name for mark in words if mark.name.endswith("[m]")]

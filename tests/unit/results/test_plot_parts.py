@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from ukctrl.reports.plot import panels, spatial, style
 
@@ -18,10 +20,19 @@ def drawn(*columns, height=1.95, keys=()):
     return figure, [axes.get_position().bounds * np.tile([width, total], 2) for axes in figure.axes]
 
 
-@pytest.mark.parametrize("columns", [(1,), (2,), (1, 1), (1, 2), (2, 1, 1), (1, 2, 1), (1, 1, 1)])
-def test_panels_lie_in_two_columns_row_by_row_without_touching(columns):
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [((1,), [0]), ((2,), [0]), ((1, 1), [0, 0]), ((1, 2), [0, 1]), ((2, 1, 1), [0, 1, 1]),
+     ((1, 2, 1), [0, 1, 2]), ((1, 1, 1), [0, 0, 1])],
+)  # fmt: skip
+def test_panels_lie_in_two_columns_row_by_row_without_touching(columns, rows):
     figure, boxes = drawn(*columns)
     width, total = figure.get_size_inches()
+    pitch = 1.95 + 0.76
+    assert total == pytest.approx(0.42 + (rows[-1] + 1) * pitch - 0.76 + 0.46)
+    np.testing.assert_allclose(
+        [total - 0.42 - y - h for _, y, _, h in boxes], pitch * np.array(rows), atol=1e-9
+    )
     for (x, y, w, h), (u, v, r, s) in itertools.combinations(boxes, 2):
         assert x + w + 0.5 < u or u + r + 0.5 < x or y + h + 0.5 < v or v + s + 0.5 < y
     for (x, y, w, h), n in zip(boxes, columns, strict=True):
@@ -58,6 +69,31 @@ def test_the_box_of_a_path_holds_it_and_never_vanishes():
 def test_a_panel_that_is_alone_is_wide(columns, wide):
     given = [panels.Panel("a", None, n) for n in columns]
     assert tuple(panel.columns for panel in panels.alone_wide(given)) == wide
+
+
+def test_a_figure_has_a_light_grid_no_frame_whole_numbers_and_plain_text():
+    with style.look():
+        axes = Figure().add_subplot()
+        axes.plot([0.0, 1.0], [1e6, 1e6 + 1.0], label="a")
+        legend, title = axes.legend(), axes.set_title("$x$")
+    assert all(each.get_visible() for each in (*axes.get_xgridlines(), *axes.get_ygridlines()))
+    assert axes.get_axisbelow() is True
+    assert {side for side, spine in axes.spines.items() if spine.get_visible()} == {
+        "left",
+        "bottom",
+    }
+    assert not axes.yaxis.get_major_formatter().get_useOffset()
+    assert not legend.get_frame_on()
+    assert not title.get_parse_math()
+
+
+def test_a_letter_without_a_picture_is_no_warning_and_other_warnings_are_passed_on():
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with style.look():
+            warnings.warn("Glyph 19968 (CJK) missing from font(s).", stacklevel=1)
+            warnings.warn("mind this", stacklevel=1)
+    assert [str(each.message) for each in heard] == ["mind this"]
 
 
 def test_every_curve_of_an_svg_keeps_two_digits_and_takes_the_fonts_of_the_page(helix):

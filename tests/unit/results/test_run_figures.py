@@ -18,7 +18,7 @@ from pictures import (
 
 from ukctrl import plot
 from ukctrl.reports.plot import marks as run_marks
-from ukctrl.reports.plot import panels
+from ukctrl.reports.plot import panels, series
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result, Signal
 
@@ -161,6 +161,15 @@ def test_inputs_show_commands_limits_switches_and_the_time_at_a_limit():
     assert wide(plot.inputs(made)) == [False, False]
 
 
+def test_columns_side_by_side_are_not_copied(motors):
+    """A run may be longer than memory."""
+    made = motors(np.arange(3.0), np.arange(12.0).reshape(3, 4))
+    for columns, shared in (([0, 1], True), ([1, 2, 3], True), ([3], True), ([1, 3], False)):
+        chosen = series._columns(made, "u", columns)
+        np.testing.assert_array_equal(chosen, made["u"][:, columns])
+        assert np.shares_memory(chosen, made["u"]) is shared
+
+
 def test_of_an_odd_number_of_units_the_first_takes_both_columns():
     units = dict(MOTORS, actuator_units=("N m", "V", "N"))
     figure = plot.inputs(run({"u": U}, **units))
@@ -255,6 +264,15 @@ def test_errors_have_norms_by_block_on_decades_and_rows_in_a_readable_unit(rows)
     limits(norms, y=(1e-4, 1.0))
     limits(metres, x=(0.0, 2.0), y=around(0.0, 4.0))
     limits(radians, y=around(0.1, 0.4))
+
+
+@pytest.mark.parametrize("units", [["m"], ["m", "rad"], ["m", "rad", "s"], ["m", "rad", "s", "A"]])
+def test_of_an_odd_number_of_units_of_rows_the_last_takes_both_columns(rows, units):
+    figure = plot.errors(rows(T, np.ones((3, len(units))), units=units))
+    norms = wide(figure)[: -len(units)]
+    assert norms == [False, False]
+    last = bool(len(units) % 2)
+    assert wide(figure)[len(norms) :] == [False] * (len(units) - 1) + [last]
 
 
 def test_rows_without_positions_show_their_velocities(rows):
@@ -407,6 +425,50 @@ def test_signals_have_panels_of_their_own_and_an_error_stands_with_its_bound():
     )
     shows(lone, switch, line(T, [1.0] * 3, 0))
     assert legend(arm) == [("error", 0, "-"), ("bound", 1, "-")]
+
+
+def test_a_long_name_of_a_signal_is_cut_and_its_unit_is_not():
+    signals = {"n" * 30: Signal(values=T, units="rad", long_name="t" * 40)}
+    ((title, label, _),) = said(plot.signals(run({}, signals=signals)))
+    assert (title, label) == ("t" * 33 + "…", "n" * 21 + "… [rad]")
+
+
+def whole_run(gap=slice(0)):
+    """Return a run that has everything, unknown in a gap, and what it is of."""
+    t, rng = np.arange(4.0), np.random.default_rng(1)
+    sizes = {
+        "q": 2, "v": 2, "q_measured": 2, "v_measured": 2, "u": 2, "u_commanded": 2, "phi": 2,
+        "beta": 2, "passive_phi": 1, "passive_beta": 1, "passive_force": 2, "energy": 0,
+        "supplied_energy": 0, "rank": 0, "sigma_min": 0, "reach": 0,
+    }  # fmt: skip
+    samples = {
+        name: rng.uniform(0.1, 1.0, (4, size) if size else 4) for name, size in sizes.items()
+    }
+    samples |= {
+        name: rng.uniform(0.1, 1.0, (4, 1, 3)) for name in ("frame_position", "frame_reference")
+    }
+    samples = {name: np.sort(each, axis=0) for name, each in samples.items()}
+    signal = rng.uniform(0.1, 1.0, 4)
+    for each in (*samples.values(), signal):
+        each[gap] = NAN
+    return run(
+        samples, time=t, signals={"hat": Signal(values=signal, units="1")}, frames=("tool",),
+        coordinates=("a", "b"), coordinate_units=("rad", "m"), dofs=("va", "vb"),
+        dof_units=("rad/s", "m/s"), actuators=("u1", "u2"), actuator_units=("N m", "N"),
+        rows=("x", "y"), row_units=("m", "rad"), row_blocks=("one", "two"),
+        passive_rows=("loop",), passive_row_units=("m",),
+    )  # fmt: skip
+
+
+def test_what_is_unknown_for_a_moment_is_drawn_all_the_same():
+    """Every figure has its panels, sharp enough for a page, wherever some of it is known."""
+    known, gap = whole_run(), whole_run(slice(1, 2))
+    assert plot.available(gap) == plot.available(known) == tuple(plot.FIGURES)
+    for name in plot.FIGURES:
+        figure, other = plot.draw(known, name), plot.draw(gap, name)
+        assert said(other) == said(figure), name
+        assert [len(axes.lines) for axes in other.axes] == [len(axes.lines) for axes in figure.axes]
+        assert figure.get_size_inches()[0] * figure.get_dpi() >= 1200.0
 
 
 def test_a_measurement_is_drawn_by_how_much_it_is_off_without_the_end_of_the_run():

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.progress import TextColumn
 
 from ukctrl.analysis.check.robot_check import Joint, RobotCheck
 from ukctrl.analysis.conformance.clauses import Conformance
@@ -309,6 +310,12 @@ def _bar(monkeypatch):
         def stop(self):
             drawn.append("stop")
 
+        def __enter__(self):
+            self.start()
+
+        def __exit__(self, *error):
+            self.stop()
+
     monkeypatch.setattr("rich.progress.Progress", Bar)
     clock = itertools.count()
     monkeypatch.setattr(progress_bars.time, "perf_counter", lambda: 0.6 * next(clock))
@@ -355,6 +362,27 @@ def test_a_sweep_tells_what_failed(bar):
     told = [each["told"] for each in drawn if isinstance(each, dict)]
     assert told[-1].startswith("3 of 10, 1 failed, 1.67/s, ")
     assert made[0][1]["expand"] is True
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments"),
+    [(progress_bars.progress_bar, ("title", False)), (progress_bars.run_progress, ("title", False)),
+     (progress_bars.sweep_progress, ("title", False)), (progress_bars.working, (False,))],
+)  # fmt: skip
+def test_what_a_bar_says_is_no_markup(make, arguments, bar):
+    """A title from a file of a stranger, and what is told beside it, stand there as they are."""
+    _, made = bar()
+    with make(*arguments):
+        pass
+    assert made[0][1]["transient"] is True  # nothing of it is left, and none of it in a pipe
+    assert made[0][1]["console"].stderr is True
+    words = "[red]arm[/red] [/] \\[b]"
+    task = SimpleNamespace(description=words, completed=1.0, total=2.0, fields={"told": words})
+    columns = [column for column in made[0][0] if isinstance(column, TextColumn)]
+    assert columns
+    for column in columns:
+        assert words in column.render(task).plain
+        assert not column.render(task).spans
 
 
 @pytest.mark.parametrize("make", [progress_bars.progress_bar, progress_bars.run_progress,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ukctrl.cli.terminal.lines import (
+    LEVELS,
     Part,
     answer,
     clean,
@@ -64,6 +65,8 @@ def test_a_text_goes_on_below_itself(columns):
         "x" * 35 + "one two three four", " " * 35 + "five",
     ]  # fmt: skip
     assert plain(hanging("a ", "")) == ["a"]
+    name = "computed-torque-with-integral"  # names are not broken where they have a hyphen
+    assert plain(hanging("", f"one two three {name}")) == ["one two three", name]
 
 
 def test_control_characters_are_shown_instead_of_obeyed():
@@ -212,7 +215,7 @@ def test_a_run_that_is_not_to_be_believed_says_so_beside_its_status(tmp_path):
     lines = result_lines(run, tmp_path)
     assert plain(lines)[0] == f"run: completed, {run.belief.verdict}"
     for reason in run.belief.reasons:
-        assert any(line.startswith(f"  {reason.subject}: ") for line in plain(lines))
+        assert styles(lines)[f"{reason.subject}: {reason.text}"] == LEVELS[reason.level]
 
 
 def test_reactions_of_the_passive_constraints_are_printed_up_to_a_dozen(tmp_path, monkeypatch):

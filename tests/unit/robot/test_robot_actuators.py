@@ -113,6 +113,20 @@ def test_a_wrench_does_the_power_of_its_force_and_torque(make, rng, frame):
     np.testing.assert_allclose(power(robot, s, "jet"), 1.7 * expected, **EXACT)
 
 
+@pytest.mark.parametrize(
+    ("given", "unit"),
+    [
+        ({"force": (0, 0, 1)}, "N"),
+        ({"torque": (0, 0, 1)}, "N m"),
+        ({"force": (0, 0, 0), "torque": (0, 0, 1)}, "N m"),
+        ({"force": (0, 0, 1), "torque": (0, 0, 1)}, "N"),
+        ({"force": (0, 0, 1), "unit": "1"}, "1"),
+    ],
+)
+def test_the_unit_of_a_wrench_is_that_of_its_force_unless_another_is_given(make, given, unit):
+    assert make(Wrench(name="jet", frame="left_hand", **given)).actuator_units == (unit,)
+
+
 def test_columns_that_depend_on_the_configuration_move_with_the_snapshot(make, rng):
     robot = make(
         Wrench(name="jet", frame="left_hand", force=(1, 0, 0)), JointMotor(joint="left_wrist")

@@ -1,5 +1,6 @@
 """What loading says of a model: findings by code, errors in one line."""
 
+import os
 import re
 
 import numpy as np
@@ -50,6 +51,30 @@ def test_a_sound_model_has_no_findings(load, robots):
     assert load().audit == ()
     assert robots["scara"].audit == ()
     assert robots["two_link"].audit == ()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"joint": "x", "body": "j", "site": "t"},  # a body goes before a joint of its name
+        {"joint": "b", "body": "x", "site": "j"},  # and so does a site
+        {"joint": "b", "body": "j", "site": "t", "second": "j"},  # of those the first
+    ],
+)
+def test_a_frame_that_is_no_joints_goes_before_a_joint_of_its_name_the_first_before_all(names):
+    named = {"second": "s"} | names
+    robot = Robot.build(
+        """<mujoco><worldbody><body name="a"><freejoint name="f"/><inertial pos="0 0 0" mass="1"
+        diaginertia="1 1 1"/><body name="BODY" pos="1 0 0"><joint name="JOINT"/><joint name="j"
+        type="slide" pos="0 0 0"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><site
+        name="SITE" pos="0 2 0"/><site name="SECOND" pos="0 0 3"/></body></body></worldbody>
+        </mujoco>""".replace("BODY", named["body"])
+        .replace("JOINT", named["joint"])
+        .replace("SITE", named["site"])
+        .replace("SECOND", named["second"])
+    )
+    where = robot.snapshot(robot.neutral).frame("j").position
+    np.testing.assert_allclose(where, [1.0, 2.0 * (named["site"] == "j"), 0.0], atol=1e-12)
 
 
 def test_a_joint_that_does_not_move_may_have_an_axis_of_zero(text):
@@ -424,3 +449,9 @@ def test_a_floating_base_is_refused_for_mjcf():
 def test_sdf_is_read_or_refused_in_one_line():
     with pytest.raises(ModelError, match="cannot read SDF; convert the model to URDF"):
         Robot.build('<sdf version="1.7"><model name="m"/></sdf>')
+
+
+def test_what_is_printed_after_a_model_was_read_appears(load, capfd):
+    load()
+    os.write(2, b"still here")
+    assert capfd.readouterr().err == "still here"

@@ -8,7 +8,7 @@ import pytest
 
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.symbolic import Vocabulary, parse
-from ukctrl.robot import Robot
+from ukctrl.robot import Lagrangian, Robot
 from ukctrl.robot.layout import identifier
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
@@ -106,6 +106,29 @@ def test_random_configurations_keep_to_the_limits_and_the_manifold(robot, rng):
         np.testing.assert_allclose(robot.normalize(q), q, **EXACT)
 
 
+class AtShare:
+    """Draws what lies at one share of every range."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def uniform(self, low, high, size):
+        return np.full(size, low + self.share * (high - low))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_a_draw_reaches_from_limit_to_limit_or_half_a_turn_or_a_metre_around_neutral(share):
+    plant = Lagrangian(
+        coordinates={"x": "m", "angle": "rad", "slide": "m", "turn": "rad"},
+        kinetic="v.x**2 + v.angle**2 + v.slide**2 + v.turn**2",
+        neutral={"x": 5.0, "angle": -3.0, "slide": 0.5},
+        limits={"slide": (-2.0, 2.0), "turn": (-1.0, 7.0)},
+    )
+    low, wide = np.array([4.0, -3.0 - np.pi, -2.0, -1.0]), np.array([2.0, 2.0 * np.pi, 4.0, 8.0])
+    drawn = Robot.build(plant).random(AtShare(share))
+    np.testing.assert_allclose(drawn, low + share * wide, **EXACT)
+
+
 def test_equal_seeds_draw_equal_configurations(robot):
     one, two = (robot.random(np.random.default_rng(7)) for _ in range(2))
     np.testing.assert_array_equal(one, two)
@@ -155,4 +178,13 @@ def test_breaking_a_composite_joint_into_a_chain_changes_no_dynamics(robots, tex
     tau = pin.rnea(whole, whole.createData(), q, v, a)
     np.testing.assert_allclose(s.M @ a + s.nle, tau, rtol=0.0, atol=1e-11)
     np.testing.assert_array_equal(robot.q_upper[-2:], [np.pi / 2, np.inf])
-    assert {"base", "arm", "hand", "tip", "swing", "slide"} < set(robot.frames)
+    moved = whole.createData()
+    pin.framesForwardKinematics(whole, moved, q)
+    for name in ("base", "arm", "hand", "tip"):
+        place = moved.oMf[whole.getFrameId(name)]
+        np.testing.assert_allclose(s.frame(name).position, place.translation, **EXACT)
+        np.testing.assert_allclose(s.frame(name).rotation, place.rotation, **EXACT)
+    # Each part has the frame of its joint; that of the last is where the body is.
+    assert {"ball", "swing", "slide"} < set(robot.frames)
+    np.testing.assert_allclose(s.frame("slide").position, s.frame("hand").position, **EXACT)
+    np.testing.assert_allclose(s.frame("swing").rotation, s.frame("hand").rotation, **EXACT)

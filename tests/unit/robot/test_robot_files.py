@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
-from ukctrl.robot import Robot
+from ukctrl.robot import Robot, load
 
 TOML = 'title = "arm"\nmodel = "arm.urdf"\n'
 MOTOR = '[[actuator]]\nkind = "joint"\njoint = "j"\n'
@@ -193,3 +193,26 @@ def test_every_robot_of_the_catalogue_loads_with_title_and_source():
         assert robot.title
         assert robot.source
         assert all(finding.level == "note" for finding in robot.audit)
+
+
+def test_a_robot_knows_which_of_its_keys_were_changed():
+    assert Robot.load("two_link").override == {}
+    changed = {"gravity": (0.0, 0.0, -1.6)}
+    robot = Robot.load("two_link", override=changed)
+    assert robot.override == changed
+    assert robot.override is not changed
+
+
+@pytest.mark.parametrize("nv", [2183, 2184, 4000])
+def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
+    """A terabyte holds 96 bytes of 2183 freedoms cubed."""
+    monkeypatch.setattr(load, "memory", lambda: 1e12)
+    if nv == 2183:
+        load._refuse_what_does_not_fit(nv, "big.xml")
+        return
+    with pytest.raises(ModelError) as caught:
+        load._refuse_what_does_not_fit(nv, "big.xml")
+    assert str(caught.value) == (
+        f"big.xml: a robot with {nv} freedoms needs about {1000 if nv == 2184 else 6144} GB of "
+        "memory, and this machine has 1000 GB, enough for 2183. Take fewer parts."
+    )

@@ -25,6 +25,7 @@ from ukctrl.robot import (
     Robot,
     Transmission,
 )
+from ukctrl.robot.formulas.build_plant import PROBES
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}  # a handful of operations on numbers of size one
 CART = {
@@ -300,6 +301,36 @@ def test_functions_make_a_robot():
     assert robot.actuator_units == ("N m", "N")
     assert pendulum().actuators == ("q",)
     assert np.isnan(pendulum().snapshot([0.3]).energy().potential)
+
+
+@pytest.mark.parametrize("asked", ["M", "nle"])
+def test_functions_are_tried_where_the_coordinates_may_be(asked):
+    """Within limits, else half a turn or a metre around the neutral place."""
+    places, neutral = [], np.array([5.0, -3.0, 7.0, -7.0])
+    answers = {"M": np.eye(4), "nle": np.zeros(4)}
+
+    def given(name):
+        def answer(q, v=None):
+            if name == asked:
+                places.append(np.array(q))
+            return answers[name]
+
+        return answer
+
+    Robot.build(
+        Functions(
+            coordinates={"a": "rad", "b": "m", "c": "m", "e": "m"},
+            M=given("M"),
+            nle=given("nle"),
+            neutral={"a": 5.0, "b": -3.0, "c": 7.0, "e": -7.0},
+            limits={"c": (6.8, 7.1), "e": (-7.2, -6.9)},
+        )
+    )
+    off = np.array(places) - neutral
+    low, high = np.array([[-np.pi, -1.0, -0.2, -0.2], [np.pi, 1.0, 0.1, 0.1]])
+    assert (low <= off.min(axis=0)).all()
+    assert (off.max(axis=0) <= high).all()
+    assert [len(np.unique(each)) for each in off.T] == [PROBES + 1] * 4
 
 
 def test_a_column_of_functions_turns_where_any_of_its_entries_does():

@@ -9,6 +9,7 @@ import pytest
 
 from ukctrl.core.errors import InputError, ShapeError, UnknownName
 from ukctrl.robot import Robot
+from ukctrl.robot.snapshot import checked
 
 EXACT = {"rtol": 0.0, "atol": 1e-11}  # the same formula by another route
 H = 1e-5  # step of central differences [s]
@@ -226,6 +227,13 @@ def test_a_site_names_the_velocities_that_move_it(robot, state):
         site = robot.site(name)
         assert not s.frame(name).J[:, ~site.support].any()
         np.testing.assert_array_equal(np.flatnonzero(site.support), site.columns)
+
+
+@pytest.mark.parametrize("value", [[1, 2], (1, 2), np.array([1, 2]), np.array([1, 0, 2])[::2]])
+def test_a_state_may_be_any_list_of_numbers(value):
+    state = checked("q", value, 2)
+    assert (state.dtype, state.flags.c_contiguous) == (np.float64, True)
+    np.testing.assert_array_equal(state, [1.0, 2.0])
 
 
 def test_a_state_of_the_wrong_shape_is_refused(robots):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -132,20 +133,15 @@ def file(**changes):
 BOTH = {"lagrangian": LAGRANGIAN}
 DRAWN = {"linkage": {"body": [BODY]}}
 FORM = "Transmission: needs either name and ratios, or names, joints and matrix, and not both."
+TRANSMITTED = {
+    "name": "t", "ratios": {"a": 1.0}, "names": ("u",), "joints": ("a",), "matrix": ((1.0,),)
+}  # fmt: skip
 FORCE = "Wrench: needs a force or a torque that is not zero."
 SENTENCES = {
     "no ratios": (
         lambda: Transmission(name="t", ratios={}),
         "Transmission: ratios must list at least one joint.",
     ),
-    "ratios without a name": (lambda: Transmission(ratios={"a": 1.0}), FORM),
-    "both forms": (
-        lambda: Transmission(
-            name="t", ratios={"a": 1.0}, names=("u",), joints=("a",), matrix=((1,),)
-        ),
-        FORM,
-    ),
-    "no matrix": (lambda: Transmission(names=("u",), joints=("a",)), FORM),
     "flat matrix": (
         lambda: Transmission(names=("u", "w"), joints=("a",), matrix=((1.0,), (2.0,))),
         "Transmission: matrix must have 1 rows (joints) and 2 columns (names); got 2 and 1.",
@@ -399,3 +395,15 @@ def test_modules_are_numbered_from_zero_in_names_and_texts():
 def test_a_neutral_value_and_functions_have_the_same_tables():
     given = Functions(coordinates=["a"], M=len, nle=len, neutral={"a": 2.0}, limits={"a": (1, 2)})
     assert (given.coordinates, given.neutral) == ({"a": "rad"}, {"a": 2.0})
+
+
+@pytest.mark.parametrize("count", range(len(TRANSMITTED) + 1))
+def test_a_transmission_is_given_in_one_form_and_whole(count):
+    for names in itertools.combinations(TRANSMITTED, count):
+        given = {name: TRANSMITTED[name] for name in names}
+        if names in (("name", "ratios"), ("names", "joints", "matrix")):
+            assert Transmission(**given).matrix == given.get("matrix")
+        else:
+            with pytest.raises(UkctrlError) as caught:
+                Transmission(**given)
+            assert str(caught.value) == FORM

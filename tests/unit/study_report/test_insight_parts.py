@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -297,6 +298,17 @@ def test_one_factor_of_a_saltelli_design_alone(saltelli, runs_of):
     found = sensitivities(runs_of(design, y, "saltelli"), {"y": y}, "value", intervals=False)["y"]
     assert found.first["x1"].value == pytest.approx(1.0, abs=0.05)
     assert math.isnan(found.first["x1"].low)
+
+
+@pytest.mark.parametrize(("n", "most"), [(5, 2), (27, 3), (1000, 10), (10**6, 20)])
+def test_samples_are_put_into_as_many_ranges_as_their_cube_root(n, most, monkeypatch):
+    asked, points = [], SimpleNamespace(first=np.zeros(n), axes=["axis"])
+    bins = SimpleNamespace(place=None, size=most)
+    monkeypatch.setattr(sensitivity, "bins_of", lambda *given: asked.append(given) or bins)
+    monkeypatch.setattr(sensitivity, "_explained", lambda *given: 0.5)
+    monkeypatch.setattr(sensitivity, "_draws", lambda *given: [])
+    sensitivity._binned(points, np.zeros((1, n)), False)
+    assert asked == [("axis", most)]
 
 
 def test_nan_shares_come_last():

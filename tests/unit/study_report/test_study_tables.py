@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from studies import ALPHA, SCENARIO, USE, insight_of, study_of
+from tables import sound
 
 from ukctrl.core.statistics import Estimate, wilson
 from ukctrl.reports.table import Cell
@@ -100,6 +101,17 @@ def test_an_interval_is_open_where_nothing_bounds_it(at, text, aside):
     )  # fmt: skip
     cell = tables.metric_table(insight).rows[0][4]
     assert cell == Cell(text, "faint" if text == "failed" else "", aside)
+
+
+def test_every_table_of_a_study_is_sound(insight):
+    made = (
+        tables.metric_table, tables.reason_table, tables.factor_table, tables.dependence_table,
+        tables.worst_table, tables.failed_table,
+    )  # fmt: skip
+    kinds = dict(pair for make in made for pair in sound(make(insight)))
+    kinds |= dict(sound(tables.short_metric_table(insight, ("rms_phi",))))
+    assert kinds["why"] == kinds["why, of the first"] == "meaning"
+    assert kinds["metric"] == kinds["factor"] == "name"
 
 
 def test_why_samples_failed(insight):
@@ -213,6 +225,8 @@ def test_what_a_factor_has_to_do_with_cost_and_failing(clear, split, words, desi
 
 
 def test_the_numbers_at_the_top_of_the_page(insight):
+    for share in (insight.completed, insight.succeeded):  # the points of a grid are chosen
+        assert all(map(math.isnan, share[1:]))
     assert study_page._tiles(insight) == [
         ("completed", "83.3", "%", ""),
         ("as required", "50", "%", "peak_u ≤ 3.5"),
@@ -227,8 +241,17 @@ def test_the_numbers_at_the_top_of_the_page(insight):
         ("completed", "100", "%", f"95 % confidence: {low:.3g} to {high:.3g} %"),
         ("median", "1", "m", "rms_phi"),
     ]
-    lost = study_of([f"{ALPHA}=1:9"], {}, ["diverged"], design="random", n=1)
-    assert [tile.name for tile in study_page._tiles(Insight.of(lost))] == ["completed"]
+    one = ["completed", "median"]
+    three = [*one, "95 % have at most", "worst that completed"]
+    for merit, status, names in (
+        ([NAN], ["diverged"], one[:1]),
+        ([1.0, 2.0], ["completed", "completed"], three),
+        ([1.0, NAN], ["completed", "diverged"], three),
+        ([1.0, NAN], ["completed", "completed"], three),
+    ):
+        options = {"design": "random", "n": len(status)}
+        few = study_of([f"{ALPHA}=1:9"], {"rms_phi": merit}, status, **options)
+        assert [tile.name for tile in study_page._tiles(Insight.of(few))] == names
 
 
 def test_the_record_holds_everything_that_the_study_shows(insight):

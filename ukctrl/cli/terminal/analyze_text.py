@@ -135,7 +135,7 @@ def _poles(values: NDArray[np.complex128], least: float = 0.0) -> str:
     while left:
         first = left[0]
         size = ALIKE * max(abs(first), 1e-3 * scale)
-        same = [p for p in left if abs(complex(p.real, abs(p.imag)) - _upper(first)) <= size]
+        same = [p for p in left if cmath.isclose(_upper(p), _upper(first), rel_tol=0, abs_tol=size)]
         left = [p for p in left if p not in same]
         texts.append(_pole(_upper(first), len(same), max(size, 1e-6 * scale)))
     if len(texts) > MOST:

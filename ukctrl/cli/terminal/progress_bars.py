@@ -65,9 +65,9 @@ def _counting(title: str, hidden: bool, whole: str) -> Iterator[Draw]:
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total, tell: None
         return
-    from rich.progress import BarColumn, TextColumn
+    from rich.progress import BarColumn
 
-    count = TextColumn(f"{{task.completed:.1f}} of {whole} {{task.fields[told]}}", markup=False)
+    count = _words(f"{{task.completed:.1f}} of {whole} {{task.fields[told]}}")
     speeds: dict[str, _Speed] = {}  # a plan and the run that follows it go on at their own
     with _late_bar(clean(title), TITLE_WIDTH, BarColumn(), count) as draw:
 
@@ -80,6 +80,13 @@ def _counting(title: str, hidden: bool, whole: str) -> Iterator[Draw]:
             draw(done, total, told)
 
         yield counted
+
+
+def _words(template: str, style: str = "none") -> ProgressColumn:
+    """Return a column that shows words as they are: in a title, [red] is no colour."""
+    from rich.progress import TextColumn
+
+    return TextColumn(template, style=style, markup=False)
 
 
 @contextlib.contextmanager
@@ -95,9 +102,9 @@ def sweep_progress(title: str, hidden: bool) -> Iterator[Callable[[Tally], None]
     if not sys.stderr.isatty():
         yield _in_lines(speed)
         return
-    from rich.progress import BarColumn, TextColumn
+    from rich.progress import BarColumn
 
-    columns = BarColumn(bar_width=None), TextColumn("{task.fields[told]}", markup=False)
+    columns = BarColumn(bar_width=None), _words("{task.fields[told]}")
     with _late_bar(clean(title), SWEEP_TITLE_WIDTH, *columns, expand=True) as draw:
         yield lambda tally: draw(tally.done, tally.total, lambda now: speed.told(now, tally))
 
@@ -111,12 +118,12 @@ def _late_bar(
     It takes how much is done, of how much, and what to tell beside it at a time.
     """
     from rich.console import Console
-    from rich.progress import Progress, TextColumn
+    from rich.progress import Progress
 
-    named = TextColumn("{task.description}", style="bold", markup=False)
+    named = _words("{task.description}", "bold")
     bar = Progress(named, *columns, console=Console(stderr=True), transient=True, expand=expand)
     short = textwrap.shorten(title, width, placeholder=" ...")
-    task = bar.add_task(short, total=1.0, told="")
+    task = bar.add_task(short)
     began, drawn = time.perf_counter(), 0.0
 
     def draw(done: float, total: float, tell: Callable[[float], str]) -> None:
@@ -203,16 +210,11 @@ def working(hidden: bool) -> Iterator[Callable[[str], None]]:
         yield lambda words: None
         return
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    line = Progress(
-        SpinnerColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-        console=console,
-        transient=True,
-    )
+    columns = SpinnerColumn(), TimeElapsedColumn(), _words("{task.description}")
+    line = Progress(*columns, console=console, transient=True)
     task = line.add_task("", total=None)
 
     def show(words: str) -> None:

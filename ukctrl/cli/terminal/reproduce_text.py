@@ -25,7 +25,8 @@ def reproduction_lines(reproduction: Reproduction, folder: Path) -> list[Line]:
     for outcome in reproduction.outcomes:
         lines += [*_paper(outcome), ""]
     if reproduction.interrupted:
-        lines += hanging("", "stopped by the user; what was computed until then is kept", "yellow")
+        stopped = "stopped by the user; what was computed until then is kept"
+        lines += hanging("", stopped, text_style="yellow")
     for outcome in reproduction.outcomes:
         style = "bold green" if outcome.ok else "bold red"
         lines += hanging(f"{outcome.key}: ", outcome.summary, style)

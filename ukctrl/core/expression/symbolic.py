@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from ukctrl.core.errors import ExpressionError, unknown_name
 from ukctrl.core.expression.suggest import with_suggestion
 from ukctrl.core.expression.syntax import (
-    FUNCTIONS,
     Call,
     Name,
     Node,
@@ -268,8 +267,6 @@ class _Builder:
             )
 
     def call(self, function: str, arguments: list[sympy.Expr]) -> sympy.Expr:
-        if all(argument.is_number for argument in arguments):
-            FUNCTIONS[function](*map(float, arguments))  # raises where there is no finite value
         if function == "exp":
             for term in self.sympy.Add.make_args(arguments[0]):
                 coefficient, rest = term.as_coeff_Mul()

@@ -102,7 +102,7 @@ class _Surface(Attached):
         known = {str(symbol): symbol for symbol in g.free_symbols}
         x = [known.get(name, sympy.Symbol(name)) for name in names]
         first = [sympy.diff(g, s) for s in x]
-        second = [sympy.diff(f, s) for i, f in enumerate(first) for s in x[i:]]
+        second = [sympy.diff(f, s) for f in first for s in x]
         self._g = compile_function([g, *first, *second], names, label=spec.surface)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
@@ -111,9 +111,7 @@ class _Surface(Attached):
         p_dot: Vector = np.append(probe.velocity[:3], 1.0)
         values = self._g(*probe.p.tolist(), s.t)
         gradient: Vector = np.array(values[1:4])
-        hessian: Matrix = np.zeros((4, 4))
-        hessian[np.triu_indices(4)] = values[5:]
-        hessian = hessian + np.triu(hessian, 1).T
+        hessian: Matrix = np.reshape(values[5:], (4, 4))
         rows.A[0] = gradient @ probe.J[:3]
         rows.phi[0] = values[0]
         rows.beta[0] = gradient @ probe.velocity[:3] + values[4]

@@ -228,16 +228,12 @@ def quaternion(E: Matrix) -> tuple[float, Vector]:
         return eta, e
     i = best
     j, k = (i + 1) % 3, (i + 2) % 3
-    e[i] = 0.5 * np.sqrt(max(0.0, 1.0 + E[i, i] - E[j, j] - E[k, k]))
+    size = 0.5 * np.sqrt(max(0.0, 1.0 + E[i, i] - E[j, j] - E[k, k]))
+    e[i] = np.copysign(size, E[k, j] - E[j, k])  # of the sign that leaves the real part none
     scale = 0.25 / e[i]
     e[j] = (E[j, i] + E[i, j]) * scale
     e[k] = (E[k, i] + E[i, k]) * scale
-    eta = (E[k, j] - E[j, k]) * scale
-    if eta < 0.0:
-        eta = -eta
-        for c in range(3):
-            e[c] = -e[c]
-    return eta, e
+    return (E[k, j] - E[j, k]) * scale, e
 
 
 @compiled

@@ -89,11 +89,11 @@ class _Curve(NamedTuple):
 
 
 def _grid(n: int) -> _Grid:
-    points = np.cos((2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * n))
+    angles = (2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * n)
+    points = np.cos(angles)
     points[n // 2] = 0.0
     weights = np.full(n, 2.0 / n)
     weights[0] = 1.0 / n
-    angles = (2.0 * np.arange(n) + 1.0) * np.pi / (2.0 * n)
     coefficients = weights[:, None] * np.cos(np.outer(np.arange(n), angles))
     series = (chebyshev.chebder(np.eye(n), k) for k in range(n))
     at_zero = np.array([chebyshev.chebval(0.0, derivative) for derivative in series])

@@ -139,9 +139,7 @@ class HeldStep:
         begin(q0, v0, work, energy)
         for weight, reach in self._stages:
             terms.evaluate(self._q, self._v)
-            outcome = stage(M, nle, B, u, q0, v0, L, G, work, energy, weight, reach * h)
-            if outcome < 0:
-                raise_if_singular(outcome)
+            raise_if_singular(stage(M, nle, B, u, q0, v0, L, G, work, energy, weight, reach * h))
         if len(self._stages) > 1:
             end(q0, v0, work, energy, h / 6.0, q, v, m)
         else:

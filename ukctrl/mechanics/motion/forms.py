@@ -124,7 +124,7 @@ def partitioned(
     else:
         G = inverse(0.5 * (reduced + reduced.T), MASSLESS)
     held = A_plus @ b
-    return np.asarray(held + G @ (Q - M @ held), dtype=np.float64)
+    return np.asarray(held + G @ (Q - M @ held))
 
 
 def udwadia_phohomsiri(
@@ -137,7 +137,7 @@ def udwadia_phohomsiri(
     gets the least norm.
     """
     M_bar = np.vstack([M - inverse(A, rtol) @ (A @ M), A])
-    return np.asarray(inverse(M_bar, MASSLESS) @ np.concatenate([Q, b]), dtype=np.float64)
+    return np.asarray(inverse(M_bar, MASSLESS) @ np.concatenate([Q, b]))
 
 
 def kkt(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: float) -> Vector:
@@ -155,7 +155,7 @@ def kkt(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: floa
     _, _, solution, info = lapack.dsysv(K, right, lwork=64 * len(K), lower=1)
     if info:
         raise np.linalg.LinAlgError("the Lagrange matrix is singular")
-    return np.asarray(solution[:n], dtype=np.float64)
+    return np.asarray(solution[:n])
 
 
 def null_space(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: float) -> Vector:
@@ -177,9 +177,9 @@ def null_space(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rto
     if info:
         raise np.linalg.LinAlgError("the reduced mass matrix is singular")
     if rank == len(M):
-        return np.asarray(a_p, dtype=np.float64)
+        return np.asarray(a_p)
     free = lapack.dpotrs(reduced, Z.T @ (Q - M @ a_p), lower=1)[0]
-    return np.asarray(a_p + Z @ free, dtype=np.float64)
+    return np.asarray(a_p + Z @ free)
 
 
 def projection(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: float) -> Vector:
@@ -195,7 +195,7 @@ def projection(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rto
     _, _, a, info = lapack.dgesv(M + PM - PM.T, right)
     if info:
         raise np.linalg.LinAlgError("the projected mass matrix is singular")
-    return np.asarray(a, dtype=np.float64)
+    return np.asarray(a)
 
 
 def recursive(M: Matrix, Q: Vector, A: Matrix, b: Vector, inverse: Inverse, rtol: float) -> Vector:
@@ -263,7 +263,7 @@ def _cholesky(M: Matrix) -> Matrix:
     L, info = lapack.dpotrf(M, lower=1)
     if info or float(L.diagonal().min(initial=1.0)) ** 2 <= MASSLESS:
         raise np.linalg.LinAlgError("M is not positive definite")
-    return np.asarray(L, dtype=np.float64)
+    return np.asarray(L)
 
 
 def triangular(T: Matrix, X: Matrix | Vector, lower: bool = True, trans: bool = False) -> Matrix:
@@ -275,8 +275,8 @@ def triangular(T: Matrix, X: Matrix | Vector, lower: bool = True, trans: bool = 
     if not X.size:
         return np.zeros(X.shape)
     if X.ndim == 1:
-        return np.asarray(blas.dtrsv(T, X, lower=lower, trans=trans), dtype=np.float64)
-    return np.asarray(blas.dtrsm(1.0, T, X, lower=lower, trans_a=trans), dtype=np.float64)
+        return np.asarray(blas.dtrsv(T, X, lower=lower, trans=trans))
+    return np.asarray(blas.dtrsm(1.0, T, X, lower=lower, trans_a=trans))
 
 
 def _squared(rtol: float, size: int) -> float:

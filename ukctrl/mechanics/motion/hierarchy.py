@@ -212,12 +212,12 @@ class Hierarchy:
     @property
     def W(self) -> Matrix:
         """Inverse mass matrix under the constraints: acceleration per force, shape ``(n, n)``."""
-        return np.asarray(self.S @ self.S.T, dtype=np.float64)
+        return np.asarray(self.S @ self.S.T)
 
     @property
     def force(self) -> Vector:
         """Force of all constraints so far, ``M a - Q`` [N m or N]."""
-        return np.asarray(self.M @ self.a - self.Q, dtype=np.float64)
+        return np.asarray(self.M @ self.a - self.Q)
 
 
 def _side_by_side(blocks: Sequence[Matrix]) -> Matrix:

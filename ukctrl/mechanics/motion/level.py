@@ -70,7 +70,7 @@ def row_size(A: Matrix, S: Matrix) -> Matrix:
     """
     size = np.linalg.norm(np.abs(A) @ np.abs(S), axis=1, keepdims=True)
     size[size == 0.0] = 1.0
-    return np.asarray(size, dtype=np.float64)
+    return np.asarray(size)
 
 
 def enforced(
@@ -123,4 +123,4 @@ def softened(S: Matrix, X: Matrix, missing: Vector, R: Matrix) -> tuple[Vector, 
     along = sigma / (1.0 + sigma**2) * (U[:, :rank].T @ white[:, -1])
     step = S_turned[:, :rank] @ along
     S_turned[:, :rank] /= np.sqrt(1.0 + sigma**2)
-    return np.asarray(step, dtype=np.float64), np.asarray(S_turned, dtype=np.float64)
+    return np.asarray(step), np.asarray(S_turned)

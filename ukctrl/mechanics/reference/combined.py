@@ -50,13 +50,17 @@ class TimeScaled(Reference):
         return self
 
     @property
+    def _rate(self) -> float:
+        return 1.0 if self.rate is None else self.rate
+
+    @property
     def size(self) -> int:
         return self.path.size
 
     def compile(self) -> Path:
         known: dict[str, object] = {"path": self.path.compile()}
         if self.clock is None:
-            rate = 1.0 if self.rate is None else self.rate
+            rate = self._rate
             lines = [f"({_names(self.size)},) = path({rate!r}*(t - ({self.delay!r})))"]
             first, second = f"{rate!r}*", f"{rate * rate!r}*"
             values = [f"x{i}" for i in range(self.size)]
@@ -83,7 +87,7 @@ class TimeScaled(Reference):
         """
         if self.clock is not None:
             return self.clock.breaks(first, last)
-        rate = 1.0 if self.rate is None else self.rate
+        rate = self._rate
         if rate == 0.0:
             return []
         ends = sorted(rate * (t - self.delay) for t in (first, last))
@@ -91,9 +95,8 @@ class TimeScaled(Reference):
 
     def series(self, t: float, order: int) -> Series:
         if self.clock is None:
-            rate = 1.0 if self.rate is None else self.rate
-            scale = rate ** np.arange(order + 1)
-            return self.path.series(rate * (t - self.delay), order) * scale[:, None]
+            scale = self._rate ** np.arange(order + 1)
+            return self.path.series(self._rate * (t - self.delay), order) * scale[:, None]
         clock = self.clock.series(t, order)[:, 0]
         return composed(self.path.series(float(clock[0]), order), clock)
 

@@ -60,9 +60,8 @@ def at_once(servo: Stack, dynamics: Dynamics) -> Decoupling:
     """Return the same, at the robot's state, of rows that the inputs accelerate at once."""
     rows = servo.write(dynamics.snapshot)
     last = rows.A @ dynamics.a_free - rows.b
-    drift = np.array([rows.phi, rows.beta, last])
-    velocity = ~servo.holonomic
-    drift[:, velocity] = [rows.beta[velocity], last[velocity], 0.0 * last[velocity]]
+    by_position = np.array([rows.phi, rows.beta, last])
+    drift = np.where(servo.holonomic, by_position, [rows.beta, last, np.zeros_like(last)])
     return Decoupling(drift, last, rows.A @ dynamics.G, _push(dynamics))
 
 

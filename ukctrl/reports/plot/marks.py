@@ -40,7 +40,7 @@ def limits_near(axes: Axes, values: Array, limits: Sequence[float]) -> None:
     shown = []
     for k, limit in near:
         for end in (-limit, limit) if low <= -0.5 * limit else (limit,):
-            axes.axhline(end, color=style.PALETTE[k], linestyle=(0, (5, 3)), linewidth=1.0)
+            axes.axhline(end, color=style.PALETTE[k], linestyle="--", linewidth=1.0)
             shown.append(end)
     panels.fit(axes, values, shown)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Array
+from ukctrl.core.extremes import places
 from ukctrl.core.number_text import number
 from ukctrl.reports.plot import style
 
@@ -21,7 +22,7 @@ FULL_LEGEND = 8
 """With more lines than this in a panel, only the liveliest are coloured and named."""
 HIGHLIGHTED = 5
 LEGEND_NAME = 34
-"""Longest name in a legend above all panels."""
+"""Longest name in a legend above all panels, and of a panel."""
 MANY_DECADES = 20.0
 """Values further apart than by this factor go on a log scale."""
 QUANTILE_POINTS = 200_000
@@ -73,11 +74,11 @@ def grid(
     """
     from matplotlib.figure import Figure
 
-    places, row, column = [], 0, 0
+    cells, row, column = [], 0, 0
     for panel in panels:
         if column + panel.columns > 2:
             row, column = row + 1, 0
-        places.append((row, column))
+        cells.append((row, column))
         column += panel.columns
     left, right, bottom, gap_x, gap_y = 0.72, 0.12, 0.46, 0.78, 0.76
     columns = int(8.5 // (0.55 + 0.07 * max((len(_label(key)) for key in keys), default=1)))
@@ -88,7 +89,7 @@ def grid(
     if keys:
         _common_legend(figure, keys, columns, left / style.WIDTH)
     single = (style.WIDTH - left - right - gap_x) / 2
-    for panel, (i, j) in zip(panels, places, strict=True):
+    for panel, (i, j) in zip(panels, cells, strict=True):
         width = single if panel.columns == 1 else style.WIDTH - left - right
         x, y = left + j * (single + gap_x), bottom + (rows - 1 - i) * (height + gap_y)
         axes = figure.add_axes((x / style.WIDTH, y / total, width / style.WIDTH, height / total))
@@ -159,10 +160,8 @@ def lines(
     count = values.shape[1]
     chosen = list(range(count))
     if count > FULL_LEGEND:
-        with np.errstate(all="ignore"):
-            spans = [np.ptp(drawable(each)) if len(values) else 0.0 for each in values.T]
-            span = np.nan_to_num(np.array(spans))
-        chosen = sorted(np.argsort(-span, kind="stable")[:HIGHLIGHTED].tolist())
+        lively = places(high - low for low, high in map(extent, values.T))
+        chosen = sorted(sorted(chosen, key=lambda k: -lively[k])[:HIGHLIGHTED])
     marker = "o" if len(time) == 1 else None
     most = min(MOST_POINTS, max(400, PANEL_POINTS // max(count, 1)))
     for k in range(count):
@@ -195,7 +194,6 @@ def legend(axes: Axes, room: float, hidden: int = 0) -> None:
         labels,
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
-        ncols=columns,
         borderaxespad=0.1,
         borderpad=0.2,
         columnspacing=1.0,
@@ -203,6 +201,7 @@ def legend(axes: Axes, room: float, hidden: int = 0) -> None:
         handletextpad=0.45,
         labelspacing=0.25,
         labelcolor=style.MUTED,
+        ncols=columns,
     )
 
 
@@ -233,10 +232,10 @@ def fit(axes: Axes, values: Array, beside: Sequence[float] = (), scale: float = 
     """
     extremes = [scale * end for end in extent(values)]
     low, high = min((*extremes, *beside)), max((*extremes, *beside))
-    span = max(high - low, 2e-3 * max(abs(low), abs(high)), 1e-12)
+    middle = 0.5 * (low + high)
+    span = max(high - low, 2e-3 * abs(middle), 1e-12)
     if low == high == 0.0:
         span = 1.0  # else the axis would count in 1e-13
-    middle = 0.5 * (low + high)
     axes.set_ylim(middle - 0.56 * span, middle + 0.56 * span)
 
 
@@ -303,7 +302,8 @@ def corners(points: Iterable[Array], most: float = LARGEST) -> tuple[Array, Arra
     """
     ends = []
     for array in points:
-        for part in np.array_split(array, 1 + len(array) // 10_000):
+        for start in range(0, len(array), MOST_POINTS):  # there may be more than memory holds
+            part = array[start : start + MOST_POINTS]
             drawn = part[(np.abs(part) < most).all(axis=2)]
             ends += [drawn.min(axis=0), drawn.max(axis=0)] if len(drawn) else []
     return (np.min(ends, axis=0), np.max(ends, axis=0)) if ends else None

@@ -193,9 +193,9 @@ def signals(result: Result) -> Figure:
         if bounds.get(name) in shown:
             values = np.column_stack([values, result[bounds[name]]])
             names = ["error", "bound"]
-        title = panels.short(signal.long_name or name, 34)
+        title = panels.short(signal.long_name or name, panels.LEGEND_NAME)
         unit = unit_text(signal.units)
-        label = panels.short(f"{name} [{unit}]" if unit else name, 30)
+        label = panels.short(name) + (f" [{unit}]" if unit else "")
         drawn.append(_lines(title, label, result.time, values, names, result))
     return panels.grid(drawn)
 

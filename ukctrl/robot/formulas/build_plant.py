@@ -113,7 +113,7 @@ def _probes(structure: FormulaStructure) -> list[Vector]:
     reach = np.where([unit == "rad/s" for unit in structure.dof_units], np.pi, 1.0)
     lower = np.where(np.isfinite(where.lower), where.lower, where.neutral - reach)
     upper = np.where(np.isfinite(where.upper), where.upper, where.neutral + reach)
-    return [where.neutral, *(rng.uniform(lower, np.maximum(lower, upper)) for _ in range(PROBES))]
+    return [where.neutral, *(rng.uniform(lower, upper) for _ in range(PROBES))]
 
 
 def _tried(plant: Plant, structure: FormulaStructure, probes: list[Vector]) -> list[Vector]:

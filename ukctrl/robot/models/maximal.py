@@ -61,8 +61,7 @@ def maximal(linkage: Linkage, name: str) -> Maximal:
             placement = pin.SE3.Identity()
         rotors = sum(m.rotor_inertia for m in linkage.motor if m.bodies[1] == body.name)
         inertia = body.inertia + rotors
-        # A thin plate: the moments in the plane never matter, but add up as a body's do.
-        moments = np.diag([0.5 * inertia, 0.5 * inertia, inertia])
+        moments = inertia * np.eye(3)  # those about axes in the plane never matter
         model.appendBodyToJoint(joint, pin.Inertia(body.mass, np.zeros(3), moments), placement)
         _add_frame(model, body.name, joint, placement)
         for point, at in body.points.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -66,37 +66,35 @@ def text_findings(source: Source, structure: Structure) -> Iterator[Finding]:
         yield from _ignored(source, _MJCF_IGNORED)
 
 
-_URDF_IGNORED = {
-    "mesh": ("note", "meshes are not read; shapes do not enter the dynamics"),
-    "transmission": ("note", "transmissions are not read; list the actuators in robot.toml"),
-    "gazebo": ("note", "gazebo extensions are not read"),
-    "loop_joint": ("warning", "loop joints are not read; write them as [[passive]] constraints"),
+Ignored = dict[str, tuple[Callable[[str, str, str], Finding], str]]
+"""What is not read, by its tag: how it is remarked on, and what to do."""
+_URDF_IGNORED: Ignored = {
+    "mesh": (note, "meshes are not read; shapes do not enter the dynamics"),
+    "transmission": (note, "transmissions are not read; list the actuators in robot.toml"),
+    "gazebo": (note, "gazebo extensions are not read"),
+    "loop_joint": (warning, "loop joints are not read; write them as [[passive]] constraints"),
 }
-_MJCF_IGNORED = {
+_MJCF_IGNORED: Ignored = {
     "equality": (
-        "warning",
+        warning,
         "equality constraints are not read; write them as [[passive]] constraints in robot.toml",
     ),
-    "tendon": ("warning", "tendons are not read; write a transmission or a spring in robot.toml"),
+    "tendon": (warning, "tendons are not read; write a transmission or a spring in robot.toml"),
     "actuator": (
-        "warning",
+        warning,
         "actuators are not read; every joint with one freedom gets a motor unless robot.toml "
         "lists others",
     ),
-    "contact": ("note", "contacts are not read; bodies pass through each other"),
+    "contact": (note, "contacts are not read; bodies pass through each other"),
 }
 
 
-def _ignored(source: Source, table: dict[str, tuple[str, str]]) -> Iterator[Finding]:
-    for tag, (level, message) in table.items():
+def _ignored(source: Source, table: Ignored) -> Iterator[Finding]:
+    for tag, (remark, message) in table.items():
         count = sum(1 for _ in source.root.iter(tag))
         if count:
-            yield Finding(
-                "warning" if level == "warning" else "note",
-                f"{tag}_ignored",
-                tag,
-                f"{message} (<{tag}> appears {count} times)." if count > 1 else f"{message}.",
-            )
+            often = f" (<{tag}> appears {count} times)" if count > 1 else ""
+            yield remark(f"{tag}_ignored", tag, f"{message}{often}.")
     for joint in source.root.iter("joint"):
         if source.format == "MJCF" and numbers(joint.get("stiffness", "0"), 1) != [0.0]:
             name = joint.get("name", "a joint default")
@@ -184,22 +182,18 @@ def mimics(
             raise ModelError(f"the mimic of joint '{name}' must be finite.")
         pair = blocks[name], blocks[leader]
         own, other = identifier(name), identifier(leader)
-        table: dict[str, str] | None
         if any(block.nv != 1 for block in pair):
-            table = None
-        elif all(block.shape == "line" for block in pair):
-            table = {"phi": f"{own} - ({ratio!r}*{other} + {offset!r})"}
-        else:
-            table = {"psi": f"v.{own} - {ratio!r}*v.{other}"}
-        if table is None:
             message = f"joint '{name}' has several freedoms; its mimic tag is dropped."
             yield name, None, warning("mimic_joint", name, message)
             continue
-        formula = next(iter(table.values()))
+        if all(block.shape == "line" for block in pair):
+            form, formula = "phi", f"{own} - ({ratio!r}*{other} + {offset!r})"
+        else:
+            form, formula = "psi", f"v.{own} - {ratio!r}*v.{other}"
         unit = pair[0].dof_units[0].removesuffix("/s")
         yield (
             name,
-            {"kind": "expression", "name": f"mimic_{own}", **table, "unit": unit},
+            {"kind": "expression", "name": f"mimic_{own}", form: formula, "unit": unit},
             note(
                 "mimic_joint",
                 name,

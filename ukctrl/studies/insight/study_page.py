@@ -205,7 +205,7 @@ def _tiles(insight: Insight) -> list[Tile]:
             ("95 % have at most", overall.percentile(0.95).value),
             ("worst that completed", overall.worst),
         ]
-        for name, at in entries if overall.known + overall.failed > 1 else entries[:1]:
+        for name, at in entries if len(insight.runs) > 1 else entries[:1]:
             factor, unit = prefixed(abs(at), insight.unit)
             text = "failed" if math.isinf(at) else number(factor * at)
             aside = insight.cost.text if text != "failed" else "too many failed for a bound"

@@ -1,0 +1,260 @@
+"""What `check` prints, whole, from answers made by hand: facts, limits, findings and files."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ukctrl.analysis.check.feasibility import Feasibility
+from ukctrl.analysis.check.findings import Cause, Judgement, RowCheck
+from ukctrl.analysis.check.limit_use import Use
+from ukctrl.analysis.check.ranks_along import RankAlong
+from ukctrl.cli.check import _write
+from ukctrl.cli.terminal import check_text
+from ukctrl.cli.terminal.lines import Part
+from ukctrl.uk import rank_report
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
+def plain(lines):
+    return [
+        "".join(part if isinstance(part, str) else part.text for part in line).rstrip()
+        for line in lines
+    ]
+
+
+def styles(lines):
+    parts = [part for line in lines for part in line if isinstance(part, Part) and part.style]
+    return {part.text.strip(): part.style for part in parts}
+
+
+NO_RANK = rank_report(np.zeros((0, 2)))
+ONE = RankAlong(
+    count=2, highest=2, lowest=2, lowest_at=0.0, worst=0.25, worst_at=1.5, worst_row="a.x",
+    dropped=0.0,
+)  # fmt: skip
+ROW = RowCheck(
+    name="a", unit="m", phi=0.0, beta=0.0, reach=0.0, relative_degree=2,
+    relative_degree_at_least=2, relative_degree_note="", integrable=True,
+)  # fmt: skip
+
+
+def start(**given):
+    plain = {
+        "freedoms": 4, "mobility": 3, "motors": 2, "actuation": "under", "passive": NO_RANK,
+        "servo": NO_RANK, "grip": NO_RANK, "rows": (), "velocity_rows": None, "moved": {},
+        "inputs": {},
+    }  # fmt: skip
+    return SimpleNamespace(**plain | given)
+
+
+def motion(**given):
+    way = SimpleNamespace(kind="plan", why="", stop=None, start=0.5, end=2.0, reached=2.0)
+    plain = {"way": way, "ranks": None, "sampling": None, "feasibility": None}
+    return SimpleNamespace(**plain | given)
+
+
+def checked(**given):
+    plain = {
+        "scenario": "s", "robot": "r", "verdict": "ready", "start": start(), "motion": motion(),
+        "internal": None, "warnings": (), "causes": (), "findings": (),
+    }  # fmt: skip
+    return SimpleNamespace(**plain | given)
+
+
+def facts(**given):
+    return dict(check_text._facts(checked(**given)))
+
+
+def test_what_a_scenario_without_rows_is_told_by():
+    assert facts() == {
+        "robot": "r, freedoms: 4, motors: 2",
+        "mobility": "3, under actuated",
+        "motion": "as the controller has planned it, to the end at t = 2 s",
+        "passive rows": "none",
+        "servo rows A": "none",
+    }
+    assert facts(start=start(motors=0))["mobility"] == "3, not actuated"
+
+
+def test_what_a_scenario_with_rows_is_told_by():
+    """The inputs at the start are those of rows: without any there is nothing to hold."""
+    both = rank_report(np.eye(2))
+    given = start(
+        rows=(ROW,), servo=both, grip=both, passive=both, moved={"rad": 0.25},
+        velocity_rows=SimpleNamespace(sentence=lambda: "the rows roll."), inputs={"u": 1.23456},
+    )  # fmt: skip
+    rank = "rank 2 of 2, all the way; smallest singular value 0.25 ({}, t = 1.5 s)"
+    along = SimpleNamespace(
+        passive=ONE, servo=vary(ONE, worst_row="b.x"), grip=vary(ONE, worst_row="c.x"),
+        realisation="orthogonal", realisation_at=0.5,
+    )  # fmt: skip
+    found = facts(start=given, motion=motion(ranks=along))
+    assert list(found.items())[3:] == [
+        ("passive rows", rank.format("a.x")),
+        ("servo rows A", rank.format("b.x")),
+        ("grip H = A G", rank.format("c.x")),
+        ("realisation", "orthogonal (ideal)"),
+        ("velocity rows", "the rows roll."),
+        ("start", "moved onto the constraints by 0.25 rad"),
+        ("first input", "u = 1.235"),
+    ]
+    along.realisation, along.realisation_at = "tangent", 0.75
+    found = facts(start=given, motion=motion(ranks=along))
+    assert found["realisation"] == "tangent (t = 0.75 s)"
+    assert "first input" not in facts(start=start(inputs={"u": 1.0}))
+
+
+def vary(along, **given):
+    return RankAlong(**(vars(along) | given))
+
+
+@pytest.mark.parametrize(("count", "more"), [(12, ""), (13, ", and 1 more that --json lists")])
+def test_of_many_first_inputs_a_dozen_are_printed(count, more):
+    inputs = {f"u{k}": float(k) for k in range(count)}
+    listed = ", ".join(f"u{k} = {k}" for k in range(12))
+    assert facts(start=start(rows=(ROW,), inputs=inputs))["first input"] == listed + more
+
+
+@pytest.mark.parametrize(
+    ("dimension", "text"), [(0, "nothing is left."), (2, "2 of 6 states: nothing is left.")]
+)
+def test_what_the_rows_leave_is_a_fact_unless_it_is_a_warning(dimension, text):
+    left = SimpleNamespace(dimension=dimension, states=6, verdict="nothing is left.")
+    assert facts(internal=left)["internal"] == text
+    assert "internal" not in facts(internal=left, warnings=("nothing is left.",))
+
+
+# Limits
+
+
+def use(name, value=1.0, share=None, limit=None, since=None):
+    return Use(name=name, unit="N", value=value, t=0.5, limit=limit, share=share, since=since)
+
+
+def uses(**given):
+    """Return the rows below the heads, and the style of what is passed."""
+    empty = dict.fromkeys(("inputs", "law", "rates", "velocities", "positions", "ground"), ())
+    rest = {"elsewhere": False, "missed": None, "refused": None}
+    lines = check_text._uses(Feasibility(**empty | rest | given))
+    assert lines[0] == ""
+    assert plain(lines)[1].split() == ["of", "peak", "at", "limit", "used"]
+    return [" ".join(line.split()) for line in plain(lines[2:])], styles(lines[2:])
+
+
+def test_a_limit_is_told_with_what_is_used_of_it():
+    found, look = uses(
+        law=(use("lift", -3.0, 0.75, 4.0),), rates=(use("lift", 2.0),),
+        velocities=(use("q", 2.0, 0.5, 4.0),), positions=(use("p", 6.0, 25.0, 4.0, since=0.25),),
+    )  # fmt: skip
+    assert found == [
+        "position p 6 N 0.5 s 4 25 times",
+        "motor lift -3 N 0.5 s 4 75 %",
+        "speed q 2 N 0.5 s 4 50 %",
+        "rate lift 2 N 0.5 s none",
+    ]
+    assert look["25 times"] == "red"
+    assert look.keys().isdisjoint({"75 %", "50 %"})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1e-10, "0 N"), (-1e-10, "0 N"), (1e-8, "1e-08 N"), (-1e-8, "-1e-08 N")]
+)
+def test_a_peak_of_rounding_is_zero_and_a_small_one_is_not(value, text):
+    found, _ = uses(law=(use("lift", value),))
+    assert found == [f"motor lift {text} 0.5 s none"]
+
+
+def test_what_uses_most_of_a_limit_comes_first_and_equals_keep_their_order():
+    """Shares that differ by rounding are equal; what has no limit comes after what has one."""
+    names = [("a", None), ("b", 0.5), ("c", 1e-10), ("d", 0.5 + 1e-8), ("e", 2e-10), ("f", 1e-6)]
+    found, _ = uses(law=tuple(use(name, share=share, limit=1.0) for name, share in names))
+    assert [line.split()[1] for line in found] == ["b", "d", "f", "c", "e", "a"]
+
+
+@pytest.mark.parametrize(("count", "more"), [(10, []), (12, ["and 2 more that --json lists"])])
+def test_of_many_limits_those_that_are_used_most_are_printed(count, more):
+    every = tuple(use(f"m{k}", share=(k + 1) / 16.0, limit=1.0) for k in range(count))
+    found, _ = uses(velocities=every)
+    assert (
+        found
+        == [
+            f"speed m{k} 1 N 0.5 s 1 {100.0 * (k + 1) / 16.0:.0f} %"
+            for k in range(count - 1, count - 11, -1)
+        ]
+        + more
+    )
+
+
+# The whole
+
+
+def test_a_check_begins_with_its_verdict_and_what_is_behind_it(tmp_path):
+    effect = Judgement("note", "limits", "it needs more.")
+    causes = (
+        Cause("bad", "it stops.", "Move.", (effect,)), Cause("warning", "it is weak.", "", ()),
+        Cause("note", "it is slow.", "", ()),
+    )  # fmt: skip
+    audit = ("note: no colour.", "warning: no mass.", "error: no link.", "other: what.")
+    given = checked(verdict="not ready", causes=causes, findings=audit)
+    lines = check_text.check_lines(given)
+    assert plain(lines) == [
+        "s: not ready", "problem: it stops.", "  do: Move.",
+        "  1 thing follows from that: --all shows what", "warning: it is weak.", "",
+        *(f"  {name:<14}{text}" for name, text in facts().items()),
+        "", "warning: no mass.", "error: no link.", "other: what.", "note: no colour.",
+        "note: it is slow.",
+    ]  # fmt: skip
+    look = styles(lines)
+    assert (look["not ready"], look["problem:"], look["error:"]) == ("bold red", "red", "red")
+    assert (look["warning:"], look["note:"], look["other:"]) == ("yellow", "bold", "bold")
+    whole = plain(check_text.check_lines(given, whole=True))
+    assert whole[3] == "  so note: it needs more."
+    assert plain(check_text.check_lines(checked()))[-1] == "  servo rows A  none"
+
+
+@pytest.mark.parametrize("drawn", [(), ("check.png",), ("check.png", "internal.png")])
+def test_a_check_names_the_files_that_it_has_written(drawn, tmp_path):
+    for name in drawn:
+        (tmp_path / name).touch()
+    figures = [f"figure  {tmp_path / name}" for name in drawn]
+    printed = plain(check_text.check_lines(checked(), tmp_path))
+    assert printed[7:] == ["", *figures, f"data    {tmp_path / 'check.json'}"]
+
+
+@pytest.mark.parametrize("moved", [True, False])
+@pytest.mark.parametrize("internal", [None, "drawable", "bare"])
+def test_a_check_writes_the_figures_that_there_is_something_for(
+    moved, internal, tmp_path, monkeypatch
+):
+    inside = "ukctrl.analysis.internal_dynamics.internal_dynamics_figure"
+    monkeypatch.setattr("ukctrl.analysis.check.check_figure.check_figure", lambda found: "motion")
+    monkeypatch.setattr(f"{inside}.internal_dynamics_figure", lambda found: f"{found} one")
+    monkeypatch.setattr(f"{inside}.drawable", lambda found: found == "drawable")
+    monkeypatch.setattr("ukctrl.reports.plot.style.png", str.encode)
+    curves = SimpleNamespace(curves="curves" if moved else None)
+    found = SimpleNamespace(
+        motion=curves, internal=internal, to_dict=lambda curves: {"curves": curves}
+    )
+    _write(found, tmp_path)
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert json.loads(written.pop("check.json")) == {"curves": True}
+    drawn = {"check.png": "motion"} if moved else {}
+    assert written == drawn | ({"internal.png": "drawable one"} if internal == "drawable" else {})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words", "look"),
+    [("ready", "ready", "bold green"), ("warnings", "ready, with warnings", "bold yellow")],
+)
+def test_a_check_that_is_passed_says_so(verdict, words, look):
+    lines = check_text.check_lines(checked(verdict=verdict))
+    assert plain(lines)[:2] == [f"s: {words}", ""]
+    assert styles(lines)[words] == look
