@@ -331,6 +331,11 @@ def test_where_nothing_falls_that_could_be_held(motors, given):
     assert bool(found) is (given == {"phi": "x + y"})
 
 
+@pytest.mark.parametrize(("pull", "told"), [("1e-4", 1), ("1e-7", 0)])
+def test_what_gravity_hardly_moves_is_at_rest(pull, told):
+    assert len(falling("x", "y", potential=f"{pull}*y + 0*g")) == told
+
+
 # Causes
 
 
