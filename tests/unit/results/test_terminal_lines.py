@@ -203,7 +203,8 @@ def test_what_is_printed_of_a_run(helix, tmp_path):
     assert styles(lines)["diverged"] == "bold red"
 
 
-def test_a_run_that_is_not_to_be_believed_says_so_beside_its_status(tmp_path):
+def test_a_run_that_is_not_to_be_believed_says_so_beside_its_status(tmp_path, columns):
+    columns(1000)
     t = np.linspace(0.0, 1.0, 11)
     labels = Labels(passive_rows=("loop.x",), passive_row_units=("m",))
     run = Result.build(

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from studies import ALPHA, SCENARIO, USE, insight_of, study_of
-from tables import sound
+from sound_tables import sound
 
 from ukctrl.core.statistics import Estimate, wilson
 from ukctrl.reports.table import Cell
