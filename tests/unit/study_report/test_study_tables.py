@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from studies import ALPHA, SCENARIO, USE, insight_of, study_of
 from sound_tables import sound
+from studies import ALPHA, SCENARIO, USE, insight_of, study_of
 
 from ukctrl.core.statistics import Estimate, wilson
 from ukctrl.reports.table import Cell
