@@ -336,6 +336,24 @@ def test_what_gravity_hardly_moves_is_at_rest(pull, told):
     assert len(falling("x", "y", potential=f"{pull}*y + 0*g")) == told
 
 
+def test_a_freedom_that_the_robots_own_rows_take_is_none_that_falls():
+    """Of three coordinates a rail takes one; the law holds another."""
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m", "z": "m"},
+            kinetic="v.x**2/2 + v.y**2/2 + v.z**2/2",
+            potential="g*y",
+            parameters={"g": 9.81},
+        ),
+        Options(
+            actuator=[JointMotor(name=f"F{name}", joint=name) for name in "xy"],
+            passive=[{"kind": "expression", "name": "rail", "phi": "z", "unit": "m"}],
+        ),
+    )
+    [said] = at_start.falling(Loop(scenario_of(robot, "x")), np.zeros(3))
+    assert said.startswith("1 of 2 freedoms are held; the other 1 moves freely under gravity")
+
+
 # Causes
 
 

@@ -254,6 +254,7 @@ def test_sizes_of_rates_are_about_the_quickest_pole():
         (np.eye(2, k=1), "drifts", 2, 2),
         (np.eye(3, k=1), "drifts", 3, 3),
         (np.diag([1.0, 0.0, 0.0, 0.0], k=1)[:4, :4], "drifts", 2, 4),
+        (np.zeros((0, 0)), "none", 0, 0),
     ],
 )
 def test_what_a_linear_system_does(A, kind, chain, at_zero):

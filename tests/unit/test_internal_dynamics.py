@@ -443,6 +443,7 @@ def test_a_path_that_moves_is_judged_by_the_motion():
     assert found.kind == "runs_away"
     assert "along the path it goes away as well" in found.verdict
     np.testing.assert_allclose(found.motion.rate, CART_POLE, rtol=0.05)
+    assert found.motion.deviation[0] == 1.0
 
 
 def test_a_linear_periodic_motion_is_found_with_its_multipliers():

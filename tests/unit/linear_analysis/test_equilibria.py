@@ -57,6 +57,21 @@ def test_a_spring_and_its_weight_rest_where_they_balance():
     np.testing.assert_allclose(rest.point.q, [-2.0 * 9.81 / 50.0], **MET)
 
 
+@pytest.mark.parametrize(("soft", "family"), [(1e-3, 0), (0.0, 1)])
+def test_a_soft_spring_leaves_one_place_to_rest_and_none_leaves_a_line_of_them(soft, family):
+    robot = Robot.build(
+        Lagrangian(
+            coordinates={"x": "m", "y": "m"},
+            kinetic="v.x**2/2 + v.y**2/2",
+            potential="50*x**2 + c*y**2",
+            parameters={"c": soft},
+            inputs={},
+        )
+    )
+    (rest,) = equilibria(Scenario(title="Soft", robot=robot, timing={"duration": 1.0}), guesses=1)
+    assert rest.family == family
+
+
 @pytest.mark.parametrize("name", ["coordinated-arms", "three-rrr", "a1-squat", "quadrotor-hover"])
 def test_at_an_equilibrium_nothing_accelerates_and_every_row_is_met(name):
     task = Scenario.load(name)

@@ -191,7 +191,7 @@ def _unlikely_bodies(robot: Robot, far: float) -> Iterator[Finding]:
             continue
         body = robot.model.inertias[block.joint]
         away = float(np.linalg.norm(body.lever))
-        if body.mass > 0.0 and away > far:
+        if away > far:
             text = (
                 f"the centre of mass beyond joint '{block.name}' is {away:.3g} m away from it, "
                 "far outside the robot; is it in millimetres? Write metres."
