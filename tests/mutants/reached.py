@@ -31,6 +31,10 @@ disable_warnings = no-data-collected, module-not-measured, module-not-imported
 """
 
 
+FEW = 300
+"""So few tests are joined by their neighbours."""
+
+
 class Function(NamedTuple):
     """One function of the library."""
 
@@ -97,7 +101,8 @@ class Reached:
         """Return the tests that reach a line, those that reach it soonest first.
 
         A line that only runs when its file is loaded is reached by whoever runs something of the
-        file.
+        file; where these are few, so are their neighbours, which may run nothing of it but look at
+        what it has made, such as the options of a command.
         """
         function = self._around(file, line)
         if function is None:
@@ -105,6 +110,9 @@ class Reached:
             inside = {n for one in self._functions if one.file == file for n in _body(one)}
             found = {test for n in inside for test in lines.get(n, ())}
             found |= {test for one in self._compiled_in(file) for test in self._through(one)}
+            if len(found) < FEW:
+                files = {test.partition("::")[0] for test in found}
+                found |= {test for test in self.seconds if test.partition("::")[0] in files}
         elif function.compiled:
             found = self._through(function)
         else:
