@@ -217,7 +217,10 @@ def test_a_table_that_is_no_text_is_refused(tmp_path):
             "times must increase; got 1 after 2 at place 2.",
         ),
         ({"points": [0], "times": [0]}, "must be a list of at least 2; got 1."),
-        ({"points": [[0], [1, 2]], "duration": 1}, "must have points of one size"),
+        (
+            {"points": [[0], [1, 2]], "duration": 1},
+            "must have points of one size; point 1 has size 1, point 2 size 2.",
+        ),
         ({"points": [0, 1], "duration": 0}, "must be positive; got 0.0."),
     ],
 )

@@ -162,18 +162,33 @@ def test_a_constraint_tells_by_how_much_of_its_bound_it_is_broken():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("peak_u", "a constraint must be METRIC <= NUMBER; got 'peak_u'"),
-        ("peak_u >= 4", "less is better of every metric, so it bounds from above"),
-        ("peak_u <= high", "the bound must be a number, zero or above; got 'high'"),
-        ("peak_u <= -1", "the bound must be a number, zero or above; got '-1'"),
-        ("peek_u <= 1", "no metric named 'peek_u'; did you mean 'peak_u'"),
-        ("mean_tick_us <= 1", "is wall time"),
+        ("peak_u", "a constraint must be METRIC <= NUMBER; got 'peak_u'."),
+        (
+            "peak_u >= 4",
+            "a constraint must be METRIC <= NUMBER; less is better of every metric, so it bounds "
+            "from above; got 'peak_u >= 4'.",
+        ),
+        *(
+            (
+                f"peak_u <= {bound}",
+                f"constraint 'peak_u <= {bound}': the bound must be a number, zero or above; got "
+                f"'{bound}'.",
+            )
+            for bound in ("high", "-1")
+        ),
+        ("peek_u <= 1", "no metric named 'peek_u'; did you mean 'peak_u'? Known: "),
+        (
+            "mean_tick_us <= 1",
+            "constraint 'mean_tick_us': metric 'mean_tick_us' is wall time, for which no gain is "
+            "tuned.",
+        ),
     ],
 )
 def test_other_constraints_are_refused(text, says):
     with pytest.raises(InputError) as refused:
         Budget(simulations=5, subject_to=(text,))
-    assert says in str(refused.value)
+    assert str(refused.value).startswith(says)
+    assert str(refused.value) == says or says.endswith("Known: ")
 
 
 @pytest.fixture(name="regulator", scope="module")

@@ -53,8 +53,15 @@ def test_a_cost_is_a_metric_or_a_weighted_sum_of_some():
         ("rms_phi - effort", "cost must be a metric, or a weighted sum"),
         ("-1*rms_phi", "cost must be a metric"),
         ("0*rms_phi", "the weight of 'rms_phi' must be positive"),
-        ("mean_tick_us", "is wall time"),
-        ("rms_phi + energy_drift", "'energy_drift' judges the integration"),
+        (
+            "mean_tick_us",
+            "cost 'mean_tick_us': metric 'mean_tick_us' is wall time, for which no gain is tuned.",
+        ),
+        (
+            "rms_phi + energy_drift",
+            "cost 'rms_phi + energy_drift': metric 'energy_drift' judges the integration, for "
+            "which no gain is tuned.",
+        ),
         ("__import__('os')", "no metric named '__import__('os')'"),
     ],
 )

@@ -38,11 +38,12 @@ def equilibrium(robot: Robot, q: ArrayLike, t: float = 0.0) -> Vector:
         worst = first_largest(np.abs(a))
         force = float((s.M @ a)[worst])
         unit = robot.dof_units[worst]
+        where = np.array2string(q, 10**6, precision=4, separator=", ")
         raise InputError(
             f"robot '{robot.name}' must be held at rest by some input at the configuration "
-            f"{np.array2string(q, precision=4, separator=', ')}; the inputs leave an acceleration "
-            f"of {a[worst]:.3g} {unit.removesuffix('/s')}/s^2 at '{robot.dofs[worst]}', a force of "
-            f"{force:.3g} {'N' if unit == 'm/s' else 'N m'}. Choose a configuration where the "
-            "forces that no motor carries vanish."
+            f"{where}; the inputs leave an acceleration of {a[worst]:.3g} "
+            f"{unit.removesuffix('/s')}/s^2 at '{robot.dofs[worst]}', a force of {force:.3g} "
+            f"{'N' if unit == 'm/s' else 'N m'}. Choose a configuration where the forces that no "
+            "motor carries vanish."
         )
     return u

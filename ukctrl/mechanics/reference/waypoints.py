@@ -32,8 +32,8 @@ def _same_length(points: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ..
     for index, point in enumerate(points):
         if len(point) != len(points[0]):
             raise InputError(
-                f"must have points of one size; the first has {len(points[0])} components "
-                f"and number {index + 1} has {len(point)}."
+                f"must have points of one size; point 1 has size {len(points[0])}, point "
+                f"{index + 1} size {len(point)}."
             )
     return points
 

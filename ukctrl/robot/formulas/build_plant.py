@@ -143,7 +143,7 @@ def _tried(plant: Plant, structure: FormulaStructure, probes: list[Vector]) -> l
             if np.isfinite(M).all() and np.isfinite(nle).all():
                 good.append(q)
                 continue
-            fault = ArithmeticError("a value is not finite")
+            fault = DomainError("the mass matrix or a force is not finite")
         if number == 0:
             raise ModelError(
                 f"it has no finite value at {_shown(structure, q)}: {_told(fault)} Give a neutral "

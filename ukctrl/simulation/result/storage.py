@@ -162,7 +162,7 @@ def _read(source: Any) -> dict[str, Any]:
     version = int(text_attribute(source, "ukctrl_format")) if known else None
     if version is None or version > FORMAT:
         raise InputError(
-            f"the result must have ukctrl_format {FORMAT} or less; got {version}. "
+            f"the result must have ukctrl_format {FORMAT} or less; got {version or 'none'}. "
             "Read it with the version of ukctrl that wrote it."
         )
     # Whatever is absent would be made up, in a size that the labels declare and nothing holds.

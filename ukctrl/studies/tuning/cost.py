@@ -46,7 +46,8 @@ class Cost(NamedTuple):
             metric = metrics.describe(name)
             if not metric.about_controller or metric.function is None:
                 why = "judges the integration" if metric.function else "is wall time"
-                raise InputError(f"{of} '{text}': metric '{name}' {why}, and no gain should.")
+                why = f"metric '{name}' {why}, for which no gain is tuned"
+                raise InputError(f"{of} '{text}': {why}.")
             if not (math.isfinite(weight) and weight > 0.0):
                 raise InputError(f"{of} '{text}': the weight of '{name}' must be positive.")
             weights[name] = weights.get(name, 0.0) + weight
