@@ -74,7 +74,7 @@ def test_the_hint_at_a_name_that_two_have_can_be_used_as_it_is(helix):
 
 
 def test_nothing_to_compare_is_an_input_error(helix):
-    with pytest.raises(InputError, match="at least one controller"):
+    with pytest.raises(InputError, match=r"^compare needs at least one controller; got none\.$"):
         compare(helix, [])
 
 

@@ -99,8 +99,12 @@ def test_a_start_spreads_by_the_seed():
 
 def test_two_robots_at_one_place_are_named():
     robot = Robot.load("swarm", override={"particles": {"count": 3}})
-    with pytest.raises(DomainError, match="particles 3 and 2 are at the same place"):
+    with pytest.raises(DomainError) as caught:
         Aggregation().rows(robot.snapshot([0.0, 0.0, 1.0, 1.0, 1.0, 1.0]))
+    assert str(caught.value) == (
+        "particles 3 and 2 are at the same place at t = 0 s; the direction in which they repel "
+        "each other is not defined there."
+    )
 
 
 def test_a_swarm_needs_two_particles():

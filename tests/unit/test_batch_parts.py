@@ -285,14 +285,23 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
     here, error = Processes(), places.BrokenExecutor("EXIT(1)")
     here.raise_to(1)
     assert here.room == 1
-    with pytest.raises(InputError, match=r"its process died with exit code 1\)\. If the machine"):
+    with pytest.raises(InputError) as caught:
         here.delivered(here._workers[0].future)
+    assert str(caught.value) == (
+        "a process for the runs ended before it began (its process died with exit code 1). If the "
+        "machine has memory enough, a script asks for several jobs where it is imported; put its "
+        "work under `if __name__ == '__main__':`."
+    )
     here, error = Processes(), places.BrokenExecutor("SIGKILL(-9)")
     here.raise_to(1)
     for _ in range(places.MOST_STILLBORN):
         assert here.delivered(here._workers[0].future) == Delivery()
-    with pytest.raises(MachineFailure, match="cannot start a process for the runs"):
+    with pytest.raises(MachineFailure) as caught:
         here.delivered(here._workers[0].future)
+    assert str(caught.value) == (
+        "the machine cannot start a process for the runs (its process died of SIGKILL). What "
+        "was recorded is kept; see to what it lacks, and go on from there."
+    )
 
 
 def test_a_process_that_delivers_is_free_again():

@@ -77,7 +77,7 @@ def test_the_page_and_the_terminal_tell_what_was_dropped(tmp_path, capsys):
 
 def test_a_scenario_without_a_task_is_compared_with_no_card():
     assert suited(Scenario.load("projectile")) == ["own"]
-    with pytest.raises(InputError, match="at least one controller"):
+    with pytest.raises(InputError, match=r"^compare needs at least one controller; got none\.$"):
         compare(Scenario.load("projectile"), [])
 
 

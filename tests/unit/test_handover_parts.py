@@ -12,6 +12,7 @@ from ukctrl import Robot, Runtime, Scenario, UkctrlError, replay, simulate
 from ukctrl.control.controller import Command
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.effects import Jitter
+from ukctrl.simulation.handover import hand_over as hand_over_module
 from ukctrl.simulation.handover.hand_over import hand_over
 from ukctrl.simulation.handover.ros import _number, joint_trajectory
 from ukctrl.simulation.handover.runtime import Replay
@@ -154,6 +155,27 @@ def test_what_cannot_be_handed_over_is_refused_and_writes_nothing(sampled, run, 
             hand_over(scenario, result, tmp_path / "out")
         assert str(caught.value) == says
     assert not (tmp_path / "out").exists()
+
+
+def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not_stay(
+    sampled, run, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(hand_over_module, "driven_joints", lambda robot: ())
+    (tmp_path / "trajectory.yaml").write_text("of an earlier one")
+    handed = hand_over(sampled, run, tmp_path)
+    assert handed.notes == ("no trajectory.yaml: no motor acts on a joint of one freedom.",)
+    assert handed.files == {
+        "controller.toml": "the controller and its gains, for --controller",
+        "scenario.toml": "what it was designed on",
+        "controller.py": "the class for your own loop, and its self-check",
+        "motion.csv": "states and inputs, 5 rows of 0.005 s",
+        "motion.parquet": "the same, with units",
+    }
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(handed.files)
+    assert (
+        "    u = loop.step(t, q, v)          # every 0.005 s; reads no file\n"
+        in (tmp_path / "controller.py").read_text()
+    )
 
 
 def test_a_trajectory_needs_samples_and_a_driven_joint(sampled, run):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ukctrl import Robot
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.mechanics.constraints import Expression, Gear, JointFollows, PointFollows, Stack
 from ukctrl.mechanics.derivatives import Jets, SampledJets, check_smooth, formula_jets, jets_of
 from ukctrl.mechanics.derivatives.paths import Osculating, breaks, dividing
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Circle, MinJerk, Repeated, RestToRest, Stacked
-from ukctrl.robot import Lagrangian
+from ukctrl.robot import Functions, Lagrangian
 
 ROUNDING = {"rtol": 1e-10, "atol": 1e-10}
 MEASURED = {"rtol": 1e-7, "atol": 1e-7}  # four derivatives, two of them by the spectral method
@@ -360,4 +360,16 @@ def test_a_path_with_too_few_continuous_derivatives_is_refused_by_name():
     assert str(caught.value) == (
         "servo[0].path must have 3 continuous derivatives, one less than the relative degree of "
         'its rows; it has 2. Use kind = "rest_to_rest" with still = 3 or more, or a formula.'
+    )
+
+
+def test_rows_along_a_motion_that_is_not_smooth_are_not_differentiated():
+    kinked = Functions(coordinates=["x"], M=lambda q: [[1.0]], nle=lambda q, v: [np.sign(q[0])])
+    robot = Robot.build(kinked)
+    jets = SampledJets(Stack([Expression(phi="x")], robot))
+    with pytest.raises(UkctrlError) as caught:
+        jets.with_inputs(0.5, np.zeros(1), np.ones(1), (4,), np.ones(robot.nu))
+    assert str(caught.value) == (
+        "a motion from the state at t = 0.5 s must be smooth enough to be differentiated; it was "
+        "not resolved within any time."
     )

@@ -216,7 +216,8 @@ def test_a_constant_orientation_does_not_move():
         ),
         (
             {"kind": "between", "rpy": [[0, 0, 0], [0, 0, "pi"]], "duration": 1},
-            "orientations 1 and 2 are half a turn apart",
+            "orientations 1 and 2 are half a turn apart, so the way round is not defined; put one "
+            "in between.",
         ),
         (
             {"kind": "between", "rpy": [[0, 0, 0], [0, 0, 1]], "times": [1, 1]},

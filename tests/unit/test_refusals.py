@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,14 @@ from ukctrl.core.files.plugins import load_module
 from ukctrl.core.files.table_paths import set_path
 from ukctrl.core.files.toml import read_toml
 from ukctrl.mechanics.integrability.spaces import read_rows
+from ukctrl.mechanics.integrate.adaptive import Adaptive
+from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.mechanics.motion.forms import inverse_by
 from ukctrl.mechanics.reference.compiled_paths import finite_rows
 from ukctrl.mechanics.reference.pieces import increasing
+from ukctrl.robot import Lagrangian
+from ukctrl.simulation.effects import Bench, Push
+from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.scenario import Integrator, StartState
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.comparison.entry import Entry
@@ -50,6 +56,15 @@ def given_to(name, value):
 
 def simulated(name, changes):
     return lambda: simulate(Scenario.load(name, {"timing.duration": 0.01} | changes))
+
+
+def integrated(rate, method, jacobian=None):
+    """Integrate a mass from rest for a second."""
+    mass = Robot.build(Lagrangian(coordinates=["x"], kinetic="v.x**2/2"))
+    system = SimpleNamespace(rates=lambda t, *state: (np.array([rate(t)]), np.zeros(0)))
+    run = Adaptive(system, mass, method, 1e-6, 1e-9, 1.0, jacobian=jacobian)
+    rest = State(np.zeros(1), np.zeros(1), np.zeros(0))
+    return lambda: list(run.advance(0.0, rest, 1.0, [1.0]))
 
 
 def limited(motor):
@@ -214,6 +229,33 @@ REFUSED = [
     (
         lambda: Robot.load("two_link").structure.dof("elbw"),
         "no joint named 'elbw'; did you mean 'elbow'? Known: elbow, shoulder.",
+    ),
+    # integrators
+    *(
+        (
+            integrated(lambda t: 1.0 if t < 0.5 else math.nan, method),
+            "the integrator needs steps below rounding at t = 0.5 s: Required step size is less "
+            "than spacing between numbers.",
+        )
+        for method in ("RK45", "DOP853")
+    ),
+    (
+        integrated(lambda t: 1.0, "Radau", lambda *state: np.full((2, 2), math.nan)),
+        "the equations of motion have no derivative at t = 0 s.",
+    ),
+    # effects and starts
+    (
+        lambda: Conditions(
+            (Push(frame="world", force=(1.0, 0.0, 0.0), start=0.1, duration=0.1),),
+            Bench(Robot.load("two_link"), 0.0, 1.0, 1e-3),
+            0,
+        ),
+        "effect[0]: frame 'world' does not move; a force there does nothing.",
+    ),
+    (
+        simulated("scara-helix", {"start": {"planned": True}}),
+        "start.planned: the controller must follow a motion that is worked out before the run; "
+        "'servo-baumgarte' has none. Use kind = 'tvlqr' or 'feedforward', or give the state.",
     ),
 ]
 

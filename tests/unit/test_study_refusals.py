@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from ukctrl import Scenario, UkctrlError, sweep
+from ukctrl import Scenario, UkctrlError, sweep, tune
 from ukctrl.studies.sweep import Factor, Levels, Log, Normal, Uniform, Whole
 from ukctrl.studies.sweep.keep import Keep
 from ukctrl.studies.sweep.plan import MOST_SAMPLES, Plan
@@ -271,6 +271,21 @@ def test_a_search_that_means_nothing_is_refused_before_it_begins(scenario, given
     with pytest.raises(UkctrlError) as caught:
         tune_all({"law": law}, Budget(simulations=4, **given))
     assert str(caught.value) == says
+
+
+OVERS = {
+    "kp": "over 'kp': no such path; did you mean 'controller.kp'?",
+    "believed.mass_scale": "over 'believed.mass_scale': a gain must be in the controller, whose "
+    "card is written; what differs from plant to plant is varied (--vary).",
+}
+
+
+@pytest.mark.parametrize("path", OVERS)
+def test_what_is_no_gain_of_the_controller_is_not_tuned(scenario, path):
+    law = scenario.replace({"controller": {"use": "computed-torque"}})
+    with pytest.raises(UkctrlError) as caught:
+        tune(law, Budget(simulations=4, over={path: (1.0, 5.0)}))
+    assert str(caught.value) == OVERS[path]
 
 
 SWEEPS = [

@@ -66,8 +66,12 @@ def test_ranges_reach_into_lists_and_make_gains_of_other_numbers():
     assert {ALPHA, "timing.sample"} < {gain.path for gain in both}
     assert ranged({}, only=True) == gains_of(CARD)
     for ends in ((0.0, 5.0), (-1.0, 5.0), (2.0, 2.0), (1.0, math.inf)):
-        with pytest.raises(InputError, match="the range must be positive and not empty"):
+        with pytest.raises(InputError) as caught:
             ranged({ALPHA: ends})
+        assert str(caught.value) == (
+            f"over '{ALPHA}': the range must be positive and not empty, as 1:100, or as "
+            f"uniform:0:100 where it starts at zero or below; got {ends[0]:g}:{ends[1]:g}."
+        )
     with pytest.raises(InputError, match="no gain named 'title'"):
         ranged({"title": (1.0, 2.0)})
 

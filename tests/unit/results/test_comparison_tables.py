@@ -312,14 +312,25 @@ def test_only_tuned_controllers_get_cards_and_only_what_there_is_gets_figures(he
             monkeypatch.setattr(module, name, lambda *given: None)
     drawn = {each.name: each.caption for each in comparison_page.pictures(comparison)}
     assert list(drawn) == ["compare_errors", "compare_tradeoff", "compare_inputs", "compare_tuning"]
-    assert drawn["compare_errors"].endswith("bands hold 80 % of them.")
-    assert drawn["compare_inputs"].endswith("Those of the first repeat.")
+    assert drawn == {
+        "compare_errors": "Norms of the task's error on a log scale, one colour and dash for each "
+        "controller. Lines are medians over the repeats, bands hold 80 % of them.",
+        "compare_tradeoff": "Lower left is better. Ringed, and joined by stairs: those that nobody "
+        "beats in both. Hollow, where it fits in: not all runs completed. Crosses are 95 % "
+        "confidence intervals of the means.",
+        "compare_inputs": "What each actuator does under each controller. Those of the first "
+        "repeat.",
+        "compare_tuning": "The lowest cost so far, simulation by simulation; the first is the "
+        "card.",
+    }
     single = {each.name: each.caption for each in comparison_page.pictures(compared(helix, SINGLE))}
     assert list(single) == ["compare_errors", "compare_tradeoff", "compare_inputs"]
     assert single["compare_inputs"].endswith("under each controller.")
-    assert "compare_mismatch" in {
-        each.name for each in comparison_page.pictures(compared(helix, LEVELS))
-    }
+    levels = {each.name: each.caption for each in comparison_page.pictures(compared(helix, LEVELS))}
+    assert levels["compare_mismatch"] == (
+        "The true robot's parameters are off at random by up to the mismatch, and beliefs stay. "
+        "Lines are medians of the runs that completed, bands hold 80 % of them."
+    )
     empty = Comparison.of(
         {"a": Result.build(time=[], samples={}, labels=Labels(), status="infeasible")}
     )

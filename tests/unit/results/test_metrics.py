@@ -15,6 +15,7 @@ from ukctrl.simulation.result import metrics
 from ukctrl.simulation.result.quantities import FIELDS, Labels
 from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.result.samples import Signal
+from ukctrl.simulation.result.storage import variables
 from ukctrl.simulation.result.verdicts import judge
 
 pytestmark = pytest.mark.portable
@@ -273,6 +274,25 @@ def test_only_metrics_that_exist_can_be_described(name):
 def test_every_metric_of_a_run_can_be_described(helix):
     for name in helix().metrics:
         assert metrics.describe(name).description
+
+
+def test_what_is_the_last_the_largest_or_the_smallest_is_called_so(helix):
+    said = {name: metrics.describe(name).description for name in ("final_phi", "peak_passive_phi")}
+    assert said == {
+        "final_phi": "position-level error of the servo rows at the last sample",
+        "peak_passive_phi": "largest position-level error of the passive rows: how far a closed "
+        "loop came open",
+    }
+    names = ("reaction", "reaction_residual", "passive_sigma_dropped", "u_upper")
+    assert [FIELDS[name].long_name for name in names] == [
+        "multiplier of the passive row: what it transmits; of a closure, force and torque on its "
+        "first frame in the axes of its second",
+        "passive force that the rows cannot transmit, |F - A_p' lam|",
+        "largest singular value of the passive rows that does not count",
+        "largest input that the drive gives",
+    ]
+    limit = variables(helix().samples)["effort_limit"]
+    assert limit.attributes["long_name"] == "largest magnitude of input"
 
 
 def table_rows(heading):

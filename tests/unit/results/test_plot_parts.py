@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from ukctrl.reports import plot
 from ukctrl.reports.plot import panels, spatial, style
 
 
@@ -109,3 +110,16 @@ def test_every_curve_of_an_svg_keeps_two_digits_and_takes_the_fonts_of_the_page(
     curves = re.findall(r' d="([^"]*)"', text)
     assert curves
     assert not any(re.search(r"\.\d\d\d", curve) for curve in curves)
+
+
+def test_figures_of_what_is_no_error_say_what_they_show():
+    said = {name: plot.FIGURES[name].caption for name in ("measured", "passive", "energy", "grip")}
+    assert said == {
+        "measured": "By how much the law's last measurement is off the true state. Between two "
+        "ticks the robot moves on while the measurement stays.",
+        "passive": "Physics holds the errors at zero; what is seen of them is the drift of the "
+        "integration. Beside them, what each constraint transmits.",
+        "energy": "Total energy against what inputs and outside forces fed in. What remains "
+        "unaccounted for measures the integration, not the controller.",
+        "grip": "What the actuators can do about the servo rows at each moment.",
+    }

@@ -114,7 +114,7 @@ def test_labels_must_agree_in_length():
 
 @pytest.mark.parametrize("name", ["phi", "row_units", "time", "a/b", ""])
 def test_a_signal_must_have_a_name_of_its_own(name):
-    with pytest.raises(InputError, match="a signal's name must be a word"):
+    with pytest.raises(InputError) as caught:
         Result.build(
             time=[0.0],
             samples={},
@@ -122,6 +122,10 @@ def test_a_signal_must_have_a_name_of_its_own(name):
             status="completed",
             signals={name: Signal(values=[1.0])},
         )
+    assert str(caught.value) == (
+        f"a signal's name must be a word that no other variable has; got '{name}'. Rename the "
+        "signal in the controller."
+    )
 
 
 def test_a_signal_must_have_a_value_for_every_sample():

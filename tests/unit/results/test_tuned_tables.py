@@ -14,7 +14,16 @@ import pytest
 from ukctrl.cli.terminal.studies_text import tuned_lines
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.sweep import Factor
-from ukctrl.studies.tuning import Gain, HeldOut, Plants, Trial, Tuned, Tuning, tuned_card
+from ukctrl.studies.tuning import (
+    Gain,
+    HeldOut,
+    Plants,
+    Trial,
+    Tuned,
+    Tuning,
+    tuned_card,
+    tuning_page,
+)
 from ukctrl.studies.tuning.tuning_page import (
     card_name,
     conditions,
@@ -280,6 +289,7 @@ def test_the_page_has_every_part_that_there_is_something_for(helix):
     sections = re.findall(r'<section id="(\w+)"', page)
     linked = re.findall(r'<a href="#(\w+)">', page)
     assert sections == linked == ["outcome", "metrics", "card", "conditions"]
+    assert '<a href="#metrics">Metrics before and after</a>' in page
     for verdict in made.verdicts:
         assert verdict.text.replace("'", "&#39;").replace("<", "&lt;") in page
     for text in ("Cost: rms_phi", "law.toml", "99", "6 simulations", SCENARIO.title):
@@ -289,6 +299,36 @@ def test_the_page_has_every_part_that_there_is_something_for(helix):
     page = html(tuned(nothing, plants=Plants()), ())
     assert re.findall(r'<section id="(\w+)"', page) == ["outcome", "card", "conditions"]
     assert "tuned for" not in page
+
+
+def test_the_figures_of_a_search_say_what_they_show(helix, monkeypatch):
+    for module, names in (
+        (tuning_page.overlay, ("errors", "inputs")),
+        (tuning_page.tuning_figures, ("search", "gains")),
+        (tuning_page.web_page, ("picture",)),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, lambda *given: given[1:3])
+    drawn = tuning_page.pictures(tuned(results={"card": helix(), "tuned": helix(error=0.01)}))
+    assert drawn == [
+        (
+            "The search",
+            "Cost of every candidate, simulation by simulation, and the lowest so far of those "
+            "that keep to the constraints. Crosses at the upper edge have no cost: a run did not "
+            "complete.",
+        ),
+        (
+            "Gains explored",
+            "The same candidates against each gain. A valley that ends at an end of the range says "
+            "that the range is too narrow, or that the cost leaves something out.",
+        ),
+        (
+            "Errors before and after",
+            "The scenario as its file has it, with the card's gains and with the tuned ones.",
+        ),
+        ("Inputs before and after", "What each actuator does with either gains."),
+    ]
+    assert len(tuning_page.pictures(tuned())) == 2
 
 
 def test_names_from_strangers_stay_text_on_the_page_of_a_search():

@@ -107,16 +107,13 @@ def test_the_first_part_floats_where_the_base_does(load):
             r"part\[0\].model: must be a file that exists",
         ),
         ("part = []\n", InputError, "part"),
-        (
-            'floating_base = true\n[[part]]\nmodel = "PANDA"\nposition = [0, 0, 1]\n',
-            ModelError,
-            "the first part is the base that floats",
-        ),
         *(
             (
                 f'floating_base = true\n[[part]]\nmodel = "PANDA"\n{key} = {value}\n',
                 ModelError,
-                "the first part is the base that floats; leave out its parent, position and rpy",
+                r"robot\.toml: part\[0\]: with floating_base the first part is the base that "
+                r"floats; leave out its parent, position and rpy, and say in the scenario's start "
+                r"where it is\.$",
             )
             for key in ("position", "rpy")
             for value in ("[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]")

@@ -430,8 +430,6 @@ def test_the_gravity_of_an_mjcf_file_is_honoured_unless_another_is_given():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ('<mujoco><include file="x.xml"/></mujoco>', "<include> is not read"),
-        ("<mujoco/>", "no body found"),
         (MJCF.format(joint="", extra="").replace("0 0 -1.62", "down"), "gravity must be three"),
         (MJCF.format(joint="", extra="").replace("hinge", "wobbly"), "Unknown joint type"),
     ],
@@ -439,16 +437,6 @@ def test_the_gravity_of_an_mjcf_file_is_honoured_unless_another_is_given():
 def test_mjcf_that_would_lose_something_is_refused(model, message):
     with pytest.raises(ModelError, match=message):
         Robot.build(model)
-
-
-def test_a_floating_base_is_refused_for_mjcf():
-    with pytest.raises(ModelError, match="write <freejoint/>"):
-        Robot.build(MJCF.format(joint="", extra=""), Options(floating_base=True))
-
-
-def test_sdf_is_read_or_refused_in_one_line():
-    with pytest.raises(ModelError, match="cannot read SDF; convert the model to URDF"):
-        Robot.build('<sdf version="1.7"><model name="m"/></sdf>')
 
 
 def test_what_is_printed_after_a_model_was_read_appears(load, capfd):

@@ -50,8 +50,14 @@ LEAK = """<!DOCTYPE r [<!ENTITY x SYSTEM "secret.txt">]><robot name="&x;"/>"""
         (b"hello", "well-formed XML; line 1: syntax error"),
         (b"<robot><link></robot>", "well-formed XML; line 1: mismatched tag"),
         (b"<html><body/></html>", "root element must be <robot> (URDF), <mujoco> (MJCF) or <sdf>"),
-        (b'<robot name="x">\xff\xfe</robot>', "must be UTF-8 text; byte 16 is not"),
-        ('<robot name="x"/>'.encode("utf-16"), "must be UTF-8 text; byte 0 is not"),
+        (
+            b'<robot name="x">\xff\xfe</robot>',
+            "must be UTF-8 text; byte 16 is not. Save it as UTF-8.",
+        ),
+        (
+            '<robot name="x"/>'.encode("utf-16"),
+            "must be UTF-8 text; byte 0 is not. Save it as UTF-8.",
+        ),
         (BOMB.encode(), "must not contain <!DOCTYPE> or entities"),
         (LEAK.encode(), "must not contain <!DOCTYPE> or entities"),
         (b"<robot>" + b"<a>" * 300_000, "nested deeper than 256 levels"),

@@ -177,7 +177,6 @@ def test_moving_a_snapshot_evaluates_the_forces_again(make, rng):
     ("force", "error", "message"),
     [
         (JointSpring(joint="slid", stiffness=1.0), InputError, "no joint named 'slid'"),
-        (JointSpring(joint="left_wrist", stiffness=1.0), ModelError, "no plain coordinate"),
         (Spring(frames=("trunk", "nose"), stiffness=1.0), InputError, "no frame named 'nose'"),
         (Spring(frames=("left_hand", "left_hand"), stiffness=1.0), ModelError, "on one body"),
         (GivenForce(joint="left_wrist", force="foo"), ExpressionError, "no variable named 'foo'"),

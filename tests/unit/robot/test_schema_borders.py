@@ -223,6 +223,11 @@ SENTENCES = {
         "LagrangianTable: parameters: 'd' must be a name that formulas can use, such as 'd_'; in "
         "formulas 'd' stands before differentials, as in d.x.",
     ),
+    "parameter that is a velocity": (
+        lagrangian(parameters={"v": 1.0}),
+        "LagrangianTable: parameters: 'v' must be a name that formulas can use, such as 'v_'; in "
+        "formulas 'v' stands before velocities, as in v.x.",
+    ),
     "parameter that is a coordinate": (
         lagrangian(parameters={"x": 1.0}),
         "LagrangianTable: parameters: 'x' is the name of a coordinate already; rename one of them.",

@@ -95,7 +95,9 @@ def test_a_table_that_is_none_is_refused(table_of):
         Runs.of(table, ["x"], "sobal")
     with pytest.raises(InputError, match="must have a column 'y'"):
         Runs.of(table, ["y"], "grid")
-    with pytest.raises(InputError, match="at least one finished sample"):
+    with pytest.raises(
+        InputError, match="^a study must have at least one finished sample; it has none.$"
+    ):
         Runs.of(table[:0], ["x"], "grid")
     with pytest.raises(UnknownName, match="did you mean 'rms_phi'"):
         Runs.of(table, ["x"], "grid").metric("rms_ph")
