@@ -164,6 +164,8 @@ REFUSED = [
     ),
     (lambda: Crew(0), "jobs must be at least 1; got 0."),
     (lambda: Entry.parse("a=b{x=1"), "entry 'a=b{x=1': the brace '{' is not closed."),
+    (lambda: Entry.parse("a{x=1)}"), "entry 'a{x=1)}': ')' closes what was not opened."),
+    (lambda: Entry.parse("a{x=[1}"), "entry 'a{x=[1}': ']' is missing."),
     (
         lambda: Entry.parse("a=b{x}"),
         "entry 'a=b{x}': must have KEY=VALUE in its braces; got 'x'.",
