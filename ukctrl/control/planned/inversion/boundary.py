@@ -122,8 +122,8 @@ class Horizon:
         whole = coo_array((values / sizes[at[0]], at), shape)
         try:
             factor = splu(whole.tocsc())
-        except RuntimeError as error:  # exactly singular
-            raise self._failed(str(error)) from None
+        except RuntimeError:
+            raise self._failed("its matrix is singular") from None
         solve: Callable[[Vector], Vector] = factor.solve
         return solve, sizes
 
@@ -241,7 +241,7 @@ class Horizon:
                 )
             except UkctrlError:
                 continue
-            miss = np.abs(np.nan_to_num(terms.row, nan=np.inf))
+            miss = np.where(np.isfinite(terms.row), np.abs(terms.row), np.inf)
             if miss.max() > worst:
                 worst, row = float(miss.max()), self._equations.stack.names[first_largest(miss)]
                 said = f"; at t = {self._t + self._h * (k + 1):.4g} s row '{row}' is left with an "

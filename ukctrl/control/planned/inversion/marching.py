@@ -216,7 +216,8 @@ class Marcher:
     def _failed(self, t: float, terms: Terms | None, why: str = "") -> InputError:
         said = ["Newton's method does not converge"]
         if terms is not None:
-            stack, sizes = self._equations.stack, np.nan_to_num(np.abs(terms.c), nan=np.inf)
+            stack = self._equations.stack
+            sizes = np.where(np.isfinite(terms.c), np.abs(terms.c), np.inf)
             k = first_largest(sizes)
             off = f"off by {sizes[k]:.2g} {stack.units[k]}".rstrip()
             said += [f"row '{stack.names[k]}' is {off if sizes[k] < np.inf else 'no number'}"]
