@@ -277,7 +277,7 @@ def test_a_reaction_that_redundant_rows_share_is_refused(robot, arms):
         LeastNorm(null_space=SQUEEZE).attach(dc.replace(arms.task, robot=twice), arms.stack.names)
     assert str(caught.value) == (
         "the reaction of passive row 'grip.x' must be determined to be held; redundant rows share "
-        "it. Close the chain with the rows it needs and no more, such as type = \"planar_point\" "
+        'it. Close the chain with the rows it needs and no more, such as type = "planar_point" '
         "in a planar mechanism."
     )
 
