@@ -62,6 +62,14 @@ def kept() -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
+def number(text: str) -> float | str:
+    """Return a value of the table as it was before it was words."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 if __name__ == "__main__":
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, FIELDS, lineterminator="\n")

@@ -262,10 +262,33 @@ def test_a_constant_of_another_unit_is_refused(text, unit, message):
     assert message in str(caught.value)
 
 
-def test_every_unit_is_its_value_times_its_dimension():
-    for name, (value, dimension) in UNITS.items():
-        assert constant(f"1*{name}", name) == value
-        assert dimension_of(name) == dimension
+IN_BASE_UNITS = {
+    "rad": "rad", "deg": "rad", "rev": "rad", "m": "m", "km": "m", "cm": "m", "mm": "m",
+    "um": "m", "kg": "kg", "g": "kg", "s": "s", "ms": "s", "us": "s", "min": "s", "h": "s",
+    "Hz": "1/s", "kHz": "1/s", "rpm": "rad/s", "N": "kg*m/s**2", "mN": "kg*m/s**2",
+    "kN": "kg*m/s**2", "Nm": "kg*m**2/s**2", "mNm": "kg*m**2/s**2", "J": "kg*m**2/s**2",
+    "W": "kg*m**2/s**3",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_unit_is_its_value_times_its_dimension(name):
+    value, dimension = UNITS[name]
+    base = IN_BASE_UNITS[name]
+    assert constant(f"1*{name}", name) == value
+    assert dimension_of(name) == dimension
+    assert constant(f"1*{name} + 1*{base}", name) == value + 1.0  # else it adds unlike things
+    assert constant(f"1*{base}", name) == 1.0
+
+
+@pytest.mark.parametrize(("unit", "fits"), [("m", True), ("kg", True), ("s", False), ("1", False)])
+def test_an_angle_beside_a_length_or_a_mass_counts_as_a_number(unit, fits):
+    text = "2*rad" if unit == "1" else f"2*{unit}*rad"
+    if fits:
+        assert constant(text, unit) == 2.0
+        return
+    with pytest.raises(ExpressionError):
+        constant(text, unit)
 
 
 def test_numbers_that_are_not_finite_are_refused():

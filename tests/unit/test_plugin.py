@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from ukctrl import Scenario
+from ukctrl.core.errors import InputError
 from ukctrl.core.files.plugins import load_module, loaded_files, reload_files
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run
@@ -28,6 +31,18 @@ def test_a_file_runs_once_and_again_when_it_has_changed(tmp_path):
     path.write_text("value = [1]\n", encoding="utf-8")
     assert load_module(path).value == [1]
     assert first.value == []
+
+
+def test_a_file_that_python_does_not_read_is_refused(tmp_path):
+    path = tmp_path / "law.txt"
+    path.write_text("value = 1", encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        load_module(path)
+    assert str(refused.value) == f"'{path}' must be a Python file ending in .py."
+    path.unlink()
+    with pytest.raises(InputError) as refused:
+        load_module(path)
+    assert str(refused.value) == f"no file '{path}'."
 
 
 def test_another_process_can_run_the_files_that_this_one_has_run(tmp_path):

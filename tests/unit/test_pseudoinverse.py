@@ -71,6 +71,18 @@ def test_the_gap_is_reported_on_both_sides(method):
 
 
 @every_method
+def test_the_gap_is_one_of_ratios(method):
+    """Where the dropped part is seen at all, it is so in units of the largest."""
+    rng = np.random.default_rng(4)
+    strong, _ = draw(rng, (9, 12), 4, condition=10.0)
+    weak, _ = draw(rng, (9, 12), 9, condition=10.0)
+    A = strong + (1e-9 if method == "proximal" else 1e-6) * weak
+    one, other = (pinv(scale * A, method, rtol=1e-3) for scale in (1.0, 1e3))
+    np.testing.assert_allclose(other.smallest_kept, one.smallest_kept, rtol=1e-6)
+    np.testing.assert_allclose(other.largest_dropped, one.largest_dropped, rtol=1e-2)
+
+
+@every_method
 def test_one_threshold_in_a_wide_gap_means_the_same_rank_to_all(method):
     rng = np.random.default_rng(3)
     strong, expected = draw(rng, (9, 12), 4, condition=10.0)
