@@ -53,6 +53,13 @@ def thawed(made):
 THAWED = "Loose must be frozen; its '…' can be set. Decorate it with @spec."
 
 
+def test_a_part_of_every_kind_is_asked_to_be_a_record():
+    said = "{} is a frozen record that can be compared, copied and pickled."
+    assert {kind: clause_of(suite, "record").sentence for kind, suite in SUITES.items()} == {
+        kind: said.format(f"{'An' if kind[0] in 'aeiou' else 'A'} {kind}") for kind in SUITES
+    }
+
+
 # Feedbacks
 
 

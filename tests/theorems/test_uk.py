@@ -187,6 +187,20 @@ def test_rows_out_of_reach_are_an_error_that_names_them():
         uk.servo_input(A, b, np.zeros(2), G, rows=["near", "far"])
 
 
+def test_rows_that_no_motion_tells_apart_are_no_fault_of_the_motors():
+    A, b = np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([1.0, 1.5])
+    with pytest.raises(InfeasibleConstraint) as caught:
+        uk.servo_input(A, b, np.zeros(2), np.eye(2), rows=["one", "other"])
+    [row] = caught.value.rows  # either: the one that is kept is as good as the other
+    assert str(caught.value) == (
+        f"servo rows '{row}' are out of the actuators' reach (worst miss 5.0e-01; rank 1 of "
+        "2 rows). No motor is to blame: no motion changes these rows independently of the others "
+        "here. The robot is in a singular position, or two rows ask for different things. Lead the "
+        "path around it, drop a row, or accept the closest motion with on_infeasible = "
+        '"least_squares".'
+    )
+
+
 def test_a_loss_of_all_grip_is_an_error_and_not_a_silent_zero():
     with pytest.raises(InfeasibleConstraint) as caught:
         uk.servo_input(np.array([[0.0, 1.0]]), [2.0], np.zeros(2), np.array([[1.0], [0.0]]))

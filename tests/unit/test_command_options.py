@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import runpy
 import sys
 import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -402,6 +404,48 @@ def test_every_command_and_all_that_may_stand_after_it_is_explained(command):
         if given.name != "help" and not getattr(given, "is_flag", False):
             assert given.metavar, given.name
             assert given.metavar not in {"TEXT", "INTEGER", "FLOAT", "PATH"}
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "said"),
+    [
+        ("compare", "tune", "Tune all gains first, with so many runs each."),
+        (
+            "report", "maps",
+            "Factors to draw a map over; absent: the two that matter most; give several.",
+        ),
+        ("report", "no_replay", "Run no sample again; only read the table."),
+        (
+            "tune", "held_out",
+            "Plants to judge on that were not tuned on; absent: as many as --ensemble, or 8 with "
+            "--mismatch or --vary alone.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_an_option_does_is_said(command, name, said):
+    assert next(given.help for given in COMMANDS[command].params if given.name == name) == said
+
+
+def test_a_checkout_that_is_not_installed_has_no_version(capsys, monkeypatch):
+    def version(name):
+        raise PackageNotFoundError
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    app(["--version"], standalone_mode=False)
+    assert capsys.readouterr().out == "ukctrl (not installed)\n"
+
+
+def test_a_broken_file_does_not_hide_the_others_of_its_kind(capsys, tmp_path, monkeypatch):
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "broken.toml").write_text("a = " + "[" * 100_000)
+    monkeypatch.chdir(tmp_path)
+    app(["list", "scenarios", "--json"], standalone_mode=False)
+    told = json.loads(capsys.readouterr().out)["scenarios"]
+    assert MASSES in told
+    file = Path.cwd() / "scenarios" / "broken.toml"
+    assert told["broken"] == (
+        f"(cannot be read: {file}: not valid TOML: brackets are nested too deeply.)"
+    )
 
 
 def test_the_module_is_the_command_where_it_is_run_and_not_where_it_is_imported(

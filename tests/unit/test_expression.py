@@ -105,11 +105,33 @@ def test_hostile_text_ends_in_one_line_and_soon(text, reader):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q22", "no variable named 'q22'; did you mean 'q2'?"),
-        ("v.q3", "no velocity named 'v.q3'; did you mean 'v.q2'?"),
-        ("sinn(q1)", "no function named 'sinn'; did you mean 'sin'?"),
-        ("q1^2", "write ** for a power"),
-        ("abs(q1)", "write sqrt(x**2 + 1e-12)"),
+        ("q22", "no variable named 'q22'; did you mean 'q2'? Known: deg, pi, q1, q2, t."),
+        ("v.q3", "no velocity named 'v.q3'; did you mean 'v.q2'? Known: v.q1, v.q2."),
+        (
+            "sinn(q1)",
+            "no function named 'sinn'; did you mean 'sin'? Known: acos, asin, atan, atan2, cos, "
+            "cosh, exp, log, sin, sinh, sqrt, tan, tanh.",
+        ),
+        ("q1^2", "'^' is not in the language; a power has the sign **; write 'q1**2'."),
+        *(
+            (f"{name}(q1)", f"'{name}' is not in the language: {advice}.")
+            for name, advice in {
+                "abs": "it has no second derivative at 0; write sqrt(x**2 + 1e-12) for a smooth "
+                "one",
+                "sign": "it has no derivative at 0; write tanh(x/eps) for a smooth one",
+                "min": "it has no second derivative where its arguments meet",
+                "max": "it has no second derivative where its arguments meet",
+                "pow": "write x**y",
+                "ln": "write log(x)",
+                "arcsin": "write asin(x)",
+                "arccos": "write acos(x)",
+                "arctan": "write atan(x)",
+                "arctan2": "write atan2(y, x)",
+            }.items()
+        ),
+        ("2j", "'2j' is not a real number."),
+        ("True", "'True' is not a real number."),
+        ("sin(q1)(2)", "only a function's name may stand before '('."),
         ("d.q1", "'d.q1' is a differential; none may stand here."),
         ("sin(q1, q2)", "sin takes 1 argument; got 2."),
         ("9**9**9", "a constant exponent must be at most 100 in magnitude; got 3.8742e+08."),
@@ -118,8 +140,7 @@ def test_hostile_text_ends_in_one_line_and_soon(text, reader):
 def test_an_error_quotes_the_text_and_says_what_to_do(text, message):
     with pytest.raises(ExpressionError) as caught:
         parse(text, NAMES)
-    assert str(caught.value).startswith(f"in '{text}': ")
-    assert message in str(caught.value)
+    assert str(caught.value) == f"in '{text}': {message}"
 
 
 @pytest.mark.parametrize(
@@ -335,6 +356,13 @@ def test_a_domain_fault_at_run_time_is_an_arithmetic_error_that_names_text_and_t
     assert isinstance(caught.value, DomainError)
     assert isinstance(caught.value, UkctrlError)
     assert f"in '{text}': there is no finite real value at t = {at:g} s" in str(caught.value)
+
+
+def test_a_function_that_no_formula_of_the_language_leads_to_is_refused_by_name():
+    size = sympy.Abs(sympy.Symbol("x"))
+    with pytest.raises(ExpressionError) as caught:
+        compile_function([size], ["x"], label="size of x")
+    assert str(caught.value) == "in 'size of x': 'Abs' came up and cannot be evaluated."
 
 
 def test_generated_source_contains_no_word_of_the_user():

@@ -1,5 +1,7 @@
 """TOML to specifications: the one line that a wrong file gets."""
 
+import tomllib
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -91,14 +93,31 @@ def test_a_relative_file_name_starts_at_the_file_that_names_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a = ", "not valid TOML"),
-        ("a = 1\na = 2", "not valid TOML"),
+        ("a = ", None),
+        ("a = 1\na = 2", None),
+        ("a = " + "[" * 100_000, "brackets are nested too deeply"),
+        ("a = " + "9" * 10_000, "a number or a date is out of range"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_toml_that_cannot_be_read_is_refused_with_where_or_why(text, message):
+    """Where there is no `message`, it is Python's own."""
+    if message is None:
+        with pytest.raises(tomllib.TOMLDecodeError) as own:
+            tomllib.loads(text)
+        message = str(own.value)
+    with pytest.raises(InputError) as caught:
+        parse_toml(text, "x.toml")
+    assert str(caught.value) == f"x.toml: not valid TOML: {message}."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
         ("[" * 100_000, "not valid TOML"),
-        ("a = " + "[" * 100_000, "nested too deeply"),
         ("a" + ".a" * 100_000 + " = 1", "at most 32 parts"),
         ("[a" + " . a" * 100_000 + "]", "at most 32 parts"),
         ("a = 2020-13-45", "not valid TOML"),
-        ("a = " + "9" * 10_000, "not valid TOML"),
         ("\0", "not valid TOML"),
     ],
     ids=lambda value: value[:20],
@@ -117,8 +136,11 @@ def test_dots_in_numbers_and_text_are_no_dotted_keys():
 
 def test_a_file_must_be_an_ordinary_utf8_file(tmp_path):
     (tmp_path / "latin.toml").write_bytes("a = 'ü'".encode("latin-1"))
-    with pytest.raises(InputError, match="must be UTF-8 text; byte 5 is not"):
+    with pytest.raises(InputError) as caught:
         read_toml(tmp_path / "latin.toml")
+    assert str(caught.value).endswith(
+        "latin.toml: must be UTF-8 text; byte 5 is not. Save it as UTF-8."
+    )
     with pytest.raises(InputError, match="no such file"):
         read_toml(tmp_path)
     (tmp_path / "big.toml").write_bytes(b"#" * (5 * 2**20))
@@ -126,6 +148,19 @@ def test_a_file_must_be_an_ordinary_utf8_file(tmp_path):
         read_toml(tmp_path / "big.toml")
     (tmp_path / "bom.toml").write_bytes(b"\xef\xbb\xbfa = 1\r\n")
     assert read_toml(tmp_path / "bom.toml") == {"a": 1}
+
+
+def test_a_file_that_the_system_withholds_is_refused_with_its_words(tmp_path, monkeypatch):
+    file = tmp_path / "mine.toml"
+    file.touch()
+
+    def withheld(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", withheld)
+    with pytest.raises(InputError) as caught:
+        read_toml(file)
+    assert str(caught.value) == f"{file}: cannot be read: [Errno 13] Permission denied."
 
 
 def test_blame_keeps_the_type_of_the_error():

@@ -499,11 +499,6 @@ def test_shaking_holds_a_pendulum_upright_which_only_floquet_multipliers_tell(fr
     assert max(near.modes.poles.real.max() for near in found.along) > 10.0  # frozen, all the same
 
 
-def test_without_rows_there_is_no_internal_dynamics():
-    with pytest.raises(InputError, match="this scenario has no"):
-        internal_dynamics(Scenario.load("projectile"))
-
-
 def test_check_warns_of_what_runs_away_from_a_law_that_keeps_its_rows():
     from ukctrl.analysis.check import check
 

@@ -38,6 +38,7 @@ from ukctrl.studies.journal_file import refuse_devices
 LAW = ChenRobust(kappa=1.0, rate=5.0, rho=2.0, epsilon=0.02)
 FUZZY = "start=0:0.1:0.3, uncertainty=0:0.3:1, horizon=10, price=1e-6"
 GIVEN = {"start": Fuzzy(0.0, 0.1, 0.1, 0.3), "uncertainty": Fuzzy(0.0, 0.3, 0.3, 1.0)}
+NONE = dict.fromkeys(GIVEN, Fuzzy.crisp(0.0))
 
 
 def table(**columns):
@@ -138,6 +139,16 @@ REFUSED = [
     (given_to("price", 0.0), "price must be positive; got 0."),
     (given_to("price", math.inf), "price must be positive; got inf."),
     (
+        lambda: fuzzy_gain(LAW, **NONE, horizon=1.0, price=1.0),
+        "start or uncertainty must be above zero, or every gain is too large.",
+    ),
+    (
+        lambda: fuzzy_gain(
+            LAW, **(GIVEN | {"start": Fuzzy(-1.0, 0.0, 0.0, 1.0)}), horizon=1.0, price=1.0
+        ),
+        "start is a size and must not be negative; got -1:0:0:1.",
+    ),
+    (
         lambda: read_fuzzy_gain(f"{FUZZY}, price=1", LAW),
         f"--fuzzy must give 'price' once, as price=VALUE; got '{FUZZY}, price=1'.",
     ),
@@ -179,6 +190,8 @@ REFUSED = [
     ),
     (lambda: Crew(0), "jobs must be at least 1; got 0."),
     (lambda: Entry.parse("a=b{x=1"), "entry 'a=b{x=1': the brace '{' is not closed."),
+    (lambda: Entry.parse("a{x=1)}"), "entry 'a{x=1)}': ')' closes what was not opened."),
+    (lambda: Entry.parse("a{x=[1}"), "entry 'a{x=[1}': ']' is missing."),
     (
         lambda: Entry.parse("a=b{x}"),
         "entry 'a=b{x}': must have KEY=VALUE in its braces; got 'x'.",

@@ -98,6 +98,18 @@ def test_every_law_for_springs_says_which_joints_it_cannot_serve(kind, robot, wh
     assert str(caught.value) == alone(robot, kind, why)
 
 
+def test_damped_springs_are_refused_where_the_motors_reach_the_links_through_them_too_soon():
+    with pytest.raises(InputError) as caught:
+        started("elastic_linearisation", DAMPED)
+    assert str(caught.value) == alone(
+        DAMPED,
+        "elastic_linearisation",
+        "their springs have damping, which lets the motors reach the links after three derivatives "
+        "already, through the damping alone; believe in a robot without it, or use kind = "
+        '"elastic_cascade" or "elastic_singular_perturbation"',
+    )
+
+
 @pytest.mark.parametrize("kind", LAWS)
 def test_every_motor_behind_a_spring_must_have_an_input(kind):
     with pytest.raises(InputError) as caught:

@@ -187,6 +187,10 @@ def test_the_adaptive_law_is_its_formula(seed):
     told = at.signals(law, memory)
     np.testing.assert_array_equal(told["mass_hat"].value, memory[::10])
     np.testing.assert_array_equal(told["parameter_hat"].value, memory)
+    assert told["mass_hat"].long_name == "estimated mass of every moving body"
+    assert told["parameter_hat"].long_name == (
+        "estimates, ten a body: mass, first moments, inertia"
+    )
     np.testing.assert_allclose(told["lyapunov"].value, sigma @ s.M @ sigma / 2.0, **CLOSED)
 
 

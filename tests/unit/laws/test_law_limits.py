@@ -417,8 +417,12 @@ def test_a_swing_up_stops_where_it_would_stay_and_nowhere_else():
     hanging, still = ACROBOT.neutral, np.zeros(2)
     for off in (0.0, 1e-10):  # less than rounding in gravity
         near = ACROBOT.integrate(hanging, np.array([off, 0.0]))
-        with pytest.raises(InfeasibleConstraint, match="at rest and balanced, where no") as caught:
+        with pytest.raises(InfeasibleConstraint, match=r"rank 0 of 1 rows\)\. The rob") as caught:
             law.command(0.0, near, still)
+        assert caught.value.advice == (
+            "The robot is at rest and balanced, where no input changes its energy at once, and the "
+            "law leaves it there. Start it a little off rest, such as with start.spread."
+        )
         (missing,) = caught.value.miss
         assert (caught.value.rows, caught.value.rank, caught.value.count) == (("energy",), 0, 1)
         top, here = (sum(ACROBOT.snapshot(q).energy()) for q in (law.goal, near))

@@ -108,6 +108,8 @@ def test_data_and_page_hold_what_was_found(name, tmp_path):
     assert all(motor in page for motor in found.plant.inputs)
     assert (tmp_path / "poles.png").stat().st_size > 1000
     assert ("<h2>Nyquist</h2>" in page) == (found.loop is not None)
+    dotted = "A dot marks the crossing with the least phase margin; a dashed line half the rate"
+    assert (dotted in page) == (found.loop is not None)
 
 
 def test_the_table_begins_with_the_verdict_and_fits_the_terminal(tmp_path, capsys, monkeypatch):

@@ -86,6 +86,7 @@ def test_what_is_printed_of_a_robot():
     assert "  freedoms  3, mobility 2, motors: 1" in text
     assert "  mass      12 kg" in text
     assert "  frames    tool" in text
+    assert "Next: save this as first.toml, then ukctrl check first.toml" in text
     assert text[-3:] == ['    robot = "arm"', "", "    x = 1"]
     joints = [line.split("  ") for line in text if line.startswith("  q")]
     assert [part.strip() for part in joints[0] if part.strip()] == [

@@ -237,7 +237,17 @@ def test_perturbations_without_meaning_are_refused(changes, answer):
     ("changes", "answer"),
     [
         ({"kinetic": "v.x**2 + v.th**3"}, "degree two in the velocities; .*'v.th' and 'v.th'"),
-        ({"kinetic": "v.x**2"}, "kinetic: must contain every velocity; 'v.th' is missing"),
+        (
+            {"kinetic": "v.x**2"},
+            r": kinetic: must contain every velocity; 'v\.th' is missing, so that moving 'th' "
+            r"would move no inertia\. Add its term, or make it a parameter\.$",
+        ),
+        (
+            {"kinetic": "v.x**2 + 0*v.th**2"},
+            r": kinetic: must contain every velocity; 'v\.th' vanishes with these parameters, so "
+            r"that moving 'th' would move no inertia\. Give it an inertia, or make it a "
+            r"parameter\.$",
+        ),
         ({"kinetic": "v.x**2 + v.y**2"}, "kinetic: .*no velocity named 'v.y'"),
         ({"kinetic": "(v.x + v.th)**2"}, "kinetic: the mass matrix is not positive definite: mov"),
         ({"kinetic": "v.x**2 + 4*v.x*v.th + v.th**2"}, "the mass matrix is not positive definite"),

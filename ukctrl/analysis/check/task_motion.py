@@ -152,8 +152,10 @@ def _by_law(task: Task, law: Controller) -> Motion:
         rows = tuple(error.rows) if isinstance(error, InfeasibleConstraint) else ()
         stop = Stop(t=t, why="law", rows=rows, text=f"after t = {t:.4g} s: {error}")
     if stop is None and len(knots) < len(times):
-        t = knots[-1].t
+        t = knots[-1].t if knots else task.start
         text = f"the motion cannot be continued after t = {t:.4g} s: its steps become ever smaller."
+        if not knots:
+            text = f"the motion cannot begin at t = {t:.4g} s: it has no finite acceleration there."
         stop = Stop(t=t, why="law", rows=(), text=text)
     if not knots:
         return dc.replace(_none(robot.nq, robot.nv, stop.text if stop else ""), stop=stop)

@@ -101,7 +101,7 @@ def _example(made: type, name: str, settings: Mapping[str, object], path: Path) 
         ) from error
 
 
-def _examined(part: object, on: Scenario, name: str) -> Conformance:
+def _examined(part: Any, on: Scenario, name: str) -> Conformance:
     match part:
         case Controller():
             return CONTROLLER.examine(Trial(part, on), name)
@@ -111,7 +111,5 @@ def _examined(part: object, on: Scenario, name: str) -> Conformance:
             return ALLOCATION.examine(part, name)
         case Effect():
             return EFFECT.examine(Exposed(part, on), name)
-        case Constraint():
+        case _:  # a constraint
             return CONSTRAINT.examine(Placed(part, Loop(on).robot), name)
-        case _:
-            raise InputError(f"'{name}' is no part that can be tried.")

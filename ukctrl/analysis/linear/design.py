@@ -185,8 +185,10 @@ def largest_period(
     point = at if isinstance(at, OperatingPoint) else operating_point(scenario, at)
 
     def kept(period: float) -> bool:
-        duration = max(scenario.timing.duration, 2.0 * period)
-        longer = scenario.replace({"timing.duration": duration})
+        longer, duration = scenario, 2.0 * period
+        if duration > scenario.timing.duration:  # without more ticks than a run may have
+            times = {"duration": duration, "sample": period, "control": period}
+            longer = scenario.replace({f"timing.{name}": value for name, value in times.items()})
         loop = linear_loop(longer, point, period=period)
         if growth(loop) > 0.0:
             return False

@@ -122,11 +122,13 @@ class _IoLaw(Law):
             )
         unknown = [one for one in alone if one.value is None]
         if unknown or whole.orders is None:
+            names = quoted(one.name for one in unknown) or f"{quoted(stack.names)} together"
             reasons = " ".join(f"Row '{one.name}': {one.sentence}" for one in unknown)
+            reasons = reasons or "Nearby they reach the inputs through more channels than here."
             raise InputError(
                 "servo rows must have a relative degree at the start for kind = "
-                f'"io_linearisation"; that of {quoted(one.name for one in unknown)} is not '
-                f"certain. {reasons} Start beside this state."
+                f'"io_linearisation"; that of {names} is not certain. {reasons} Start beside this '
+                "state."
             )
         return whole, list(whole.orders)
 

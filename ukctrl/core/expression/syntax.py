@@ -147,7 +147,7 @@ def read(text: str) -> Node:
         why = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"
         if re.search(r"(?<![\w.])(\d+\.?\d*(?:[eE][-+]?\d+)?)\s*[A-Za-z]", line):
             why = "a product has the sign *"
-        why = " ".join(why.split()).rstrip(".")[:120] or "it does not parse"
+        why = " ".join(why.split()).rstrip(".")[:120]
         raise fault(text, f"must be a formula such as 2*sin(pi*t); {why}.") from None
     return _Reader(text).node(tree.body, 0)
 
@@ -162,7 +162,7 @@ def _check_characters(text: str, line: str) -> None:
         elif character == ")":
             depth -= 1
         elif character == "^":
-            raise fault(text, "'^' is not in the language; write ** for a power.")
+            raise fault(text, "'^' is not in the language; a power has the sign **.")
         elif character not in _PUNCTUATION and not character.isalnum():
             raise fault(
                 text,

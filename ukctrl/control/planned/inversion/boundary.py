@@ -122,8 +122,8 @@ class Horizon:
         whole = coo_array((values / sizes[at[0]], at), shape)
         try:
             factor = splu(whole.tocsc())
-        except RuntimeError as error:  # exactly singular
-            raise self._failed(str(error)) from None
+        except RuntimeError:
+            raise self._failed("its matrix is singular") from None
         solve: Callable[[Vector], Vector] = factor.solve
         return solve, sizes
 
@@ -229,7 +229,7 @@ class Horizon:
         return blocks
 
     def _failed(self, why: str = "") -> InputError:
-        stack, worst, at = self._equations.stack, -1.0, (0.0, 0)
+        worst, said = -1.0, ""
         for k in range(self._count):
             try:
                 terms = self._equations.at(
@@ -241,13 +241,14 @@ class Horizon:
                 )
             except UkctrlError:
                 continue
-            miss = np.abs(np.nan_to_num(terms.row, nan=np.inf))
+            miss = np.where(np.isfinite(terms.row), np.abs(terms.row), np.inf)
             if miss.max() > worst:
-                worst, at = float(miss.max()), (self._t + self._h * (k + 1), first_largest(miss))
+                worst, row = float(miss.max()), self._equations.stack.names[first_largest(miss)]
+                said = f"; at t = {self._t + self._h * (k + 1):.4g} s row '{row}' is left with an "
+                said += f"acceleration error of {worst:.2g}"
         return InputError(
-            f"stable_inversion finds no bounded motion: Newton's method does not converge; at t = "
-            f"{at[0]:.4g} s row '{stack.names[at[1]]}' is left with an acceleration error of "
-            f"{worst:.2g}. {why + '. ' if why else ''}Make the path slower or smoother, or shorten "
+            f"stable_inversion finds no bounded motion: Newton's method does not converge{said}"
+            f"{'; ' + why if why else ''}. Make the path slower or smoother, or shorten "
             "controller.along.step."
         )
 

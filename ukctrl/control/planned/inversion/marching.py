@@ -214,17 +214,18 @@ class Marcher:
         raise self._failed(t, terms)
 
     def _failed(self, t: float, terms: Terms | None, why: str = "") -> InputError:
-        worst = ""
-        if terms is not None and np.isfinite(terms.c).all():
+        said = ["Newton's method does not converge"]
+        if terms is not None:
             stack = self._equations.stack
-            k = first_largest(np.abs(terms.c))
-            worst = f"row '{stack.names[k]}' is off by {abs(terms.c[k]):.2g} {stack.units[k]}. "
-        elif terms is not None:
-            worst = f"row '{self._equations.stack.names[0]}' is no number any more. "
+            sizes = np.where(np.isfinite(terms.c), np.abs(terms.c), np.inf)
+            k = first_largest(sizes)
+            off = f"off by {sizes[k]:.2g} {stack.units[k]}".rstrip()
+            said += [f"row '{stack.names[k]}' is {off if sizes[k] < np.inf else 'no number'}"]
+        said += [why] if why else []
         return InputError(
-            f"servo_dae finds no motion that keeps the rows from t = {t:.4g} s on: Newton's method "
-            f"does not converge; {worst}{why + '. ' if why else ''}Shorten {self._key}, smooth the "
-            "path there, or bring it within reach; where the inner motion grows without bound, use "
+            f"servo_dae finds no motion that keeps the rows from t = {t:.4g} s on: "
+            f"{'; '.join(said)}. Shorten {self._key}, smooth the path there, or bring it within "
+            "reach; where the inner motion grows without bound, use "
             'kind = "stable_inversion".'
         )
 

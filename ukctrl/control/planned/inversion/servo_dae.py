@@ -84,7 +84,7 @@ def begin(equations: Equations, task: Task, q: Vector, v: Vector, t: float) -> B
     # Off its passive constraints the robot moves as well, back to them: the guess is on them.
     count = len(internal(system.A, system.B, system.C).rate) + 2 * equations.n - len(system.A)
     length = min(LENGTH * system.clock, LONGEST)
-    worst = "the rows' equations cannot be evaluated there"
+    worst = ""
     for _ in range(SHORTENED):
         try:
             found, left, worst = _fitted(equations, t, length, q, v, u, count)
