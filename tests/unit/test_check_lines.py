@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed_lines import plain, styles
 
 from ukctrl.analysis.check.feasibility import Feasibility
 from ukctrl.analysis.check.findings import Cause, Judgement, RowCheck
@@ -14,25 +15,12 @@ from ukctrl.analysis.check.limit_use import Use
 from ukctrl.analysis.check.ranks_along import RankAlong
 from ukctrl.cli.check import _write
 from ukctrl.cli.terminal import check_text
-from ukctrl.cli.terminal.lines import Part
 from ukctrl.uk import rank_report
 
 
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")
-
-
-def plain(lines):
-    return [
-        "".join(part if isinstance(part, str) else part.text for part in line).rstrip()
-        for line in lines
-    ]
-
-
-def styles(lines):
-    parts = [part for line in lines for part in line if isinstance(part, Part) and part.style]
-    return {part.text.strip(): part.style for part in parts}
 
 
 NO_RANK = rank_report(np.zeros((0, 2)))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed_lines import plain, styles
 from rich.progress import TextColumn
 
 from ukctrl.analysis.check.robot_check import Joint, RobotCheck
@@ -20,9 +21,6 @@ from ukctrl.analysis.linear import Design, HiddenMode, LargestPeriod
 from ukctrl.analysis.linear.margins import Margins
 from ukctrl.cli.terminal import check_text, progress_bars
 from ukctrl.cli.terminal.analyze_text import analysis_lines, as_table
-from ukctrl.cli.terminal.lines import (
-    Part,
-)
 from ukctrl.cli.terminal.robot_text import robot_lines
 from ukctrl.cli.terminal.stop import stoppable
 from ukctrl.cli.terminal.summaries import conformance_lines
@@ -34,18 +32,6 @@ NAN, INF = math.nan, math.inf
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "1000")
-
-
-def plain(lines):
-    return [
-        "".join(part if isinstance(part, str) else part.text for part in line).rstrip()
-        for line in lines
-    ]
-
-
-def styles(lines):
-    parts = [part for line in lines for part in line if isinstance(part, Part) and part.style]
-    return {part.text.strip(): part.style for part in parts}
 
 
 # A part, a robot, an analysis

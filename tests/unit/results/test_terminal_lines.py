@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from printed_lines import plain, styles
 
 from ukctrl.cli.terminal.lines import (
     LEVELS,
@@ -30,18 +31,6 @@ from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.result import Result
 
 NAN, INF = math.nan, math.inf
-
-
-def plain(lines):
-    return [
-        "".join(part if isinstance(part, str) else part.text for part in line).rstrip()
-        for line in lines
-    ]
-
-
-def styles(lines):
-    parts = [part for line in lines for part in line if isinstance(part, Part) and part.style]
-    return {part.text.strip(): part.style for part in parts}
 
 
 @pytest.fixture(name="columns")
