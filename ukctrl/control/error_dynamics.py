@@ -84,7 +84,7 @@ def _settles(damping: float, integral: bool) -> float:
     return float(brentq(outside, last * step, (last + 1) * step, xtol=1e-13))
 
 
-SIZES = (1.0, -40.0)
+SIZES = (1.0, -0.3, 40.0)
 """Errors at which a feedback is asked; a linear one gives the same gains at each."""
 ROUNDING = 1e-9
 """Gains that differ by more, relatively, are not those of a linear feedback."""
