@@ -83,7 +83,7 @@ def test_a_changed_number_and_a_changed_end_are_told(scripts):
 def test_advice_that_the_study_does_not_support_is_refused(scripts):
     stored = scripts["study"].load()
     assert "servo-bounded" in scripts["verdicts"].decide(stored)
-    stored["singular"]["entries"]["servo-damped"]["status"] = "diverged"
+    stored["singular"]["entries"]["operational-space"]["status"] = "completed"
     with pytest.raises(RuntimeError, match="does not support 'a path past a singular pose'"):
         scripts["verdicts"].decide(stored)
 

@@ -5,7 +5,7 @@ import dataclasses as dc
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Scenario, Task
+from ukctrl import Robot, Scenario, Task, simulate
 from ukctrl.control import Chen, Damping, InternalForce, LeastNorm
 from ukctrl.control.allocation.internal_force import reaction_answer
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError, UnknownName
@@ -23,6 +23,7 @@ READINGS = {
     "chen": Chen(),
     "stacked": LeastNorm(coupling="stacked"),
 }
+OF_LEAST_NORM = 'the allocation { kind = "least_norm", on_infeasible = "least_squares" }.'
 SQUEEZE = InternalForce(rows="grip.x", value=(20.0,))
 
 
@@ -222,7 +223,7 @@ def test_where_chens_space_has_no_grip_the_row_is_refused_and_the_least_norm_nam
     assert (refused.value.rows, refused.value.rank) == (("across",), 0)
 
 
-def test_where_no_motor_has_grip_chens_refusal_does_not_name_the_least_norm():
+def test_where_no_motor_has_grip_chens_refusal_does_not_say_that_the_least_norm_reaches_it():
     robot = Robot.load("two_mass_spring")
     row = Expression(phi="x2 - 1", name="far")
     task = Task(robot=robot, servo=(row,), q=np.array([0.1, 1.1]), v=np.zeros(2))
@@ -295,3 +296,22 @@ def test_a_reaction_that_redundant_rows_share_is_refused(robot, arms):
 def test_an_internal_force_without_one_value_a_row_is_refused(fields, says):
     with pytest.raises(InputError, match=says):
         InternalForce(**{"rows": "grip.x", **fields})
+
+
+@pytest.mark.parametrize(
+    ("law", "instead"),
+    [
+        ("servo-baumgarte", 'on_infeasible = "least_squares".'),
+        ("servo-bounded", OF_LEAST_NORM),
+        ("servo-prioritized", OF_LEAST_NORM),
+        ({"use": "servo-baumgarte", "allocation": {"kind": "chen"}}, OF_LEAST_NORM),
+    ],
+)
+def test_a_refusal_offers_the_closest_motion_by_a_key_that_exists(law, instead):
+    """A straight arm: two rows, of which no motion serves the one along it."""
+    straight = {"start": {"q": {"shoulder": "-30*deg", "elbow": 0.0}, "solve": False}}
+    table = law if isinstance(law, dict) else {"use": law}
+    run = simulate(Scenario.load("stretched-arm", {"controller": table, **straight}))
+    assert run.status == "infeasible"
+    assert "The robot is in a singular position" in run.message
+    assert run.message.endswith(f"drop a row, or accept the closest motion with {instead}")

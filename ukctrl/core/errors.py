@@ -104,15 +104,12 @@ class ConflictingConstraints(UkctrlError, RuntimeError):
 class InfeasibleConstraint(UkctrlError, RuntimeError):
     """The actuators cannot produce the acceleration that a servo constraint asks for."""
 
-    ADVICE = (
-        "Drop those rows, add an actuator, or accept the closest motion with on_infeasible = "
-        '"least_squares".'
-    )
+    CLOSEST = 'accept the closest motion with on_infeasible = "least_squares"'
+    ADVICE = f"Drop those rows, add an actuator, or {CLOSEST}."
     SINGULAR = (
         "No motor is to blame: no motion changes these rows independently of the others here. The "
         "robot is in a singular position, or two rows ask for different things. Lead the path "
-        "around it, drop a row, or accept the closest motion with on_infeasible = "
-        '"least_squares".'
+        f"around it, drop a row, or {CLOSEST}."
     )
 
     def __init__(

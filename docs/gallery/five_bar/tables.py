@@ -21,6 +21,8 @@ ENERGY, CLOSURES = 1e-9, 1e-10
 COARSE = {"integrator.rtol": 1e-8, "integrator.atol": 1e-8}
 """The tolerance of the paper's Table 8."""
 KINDS = ("none", "baumgarte", "projection")
+CHANCES = 24
+"""What is left to rounding is tried this many times, each at another tolerance."""
 CORRECT = 1e-3
 """A link's angle farther off than this is wrong [rad]."""
 
@@ -34,10 +36,10 @@ def run(degrees: int = -45, rate: float = 0.0, scenario: str = "five-bar") -> Re
 
 
 @functools.cache
-def coarse(kind: str, threshold: float, degrees: int) -> Result:
+def coarse(kind: str, threshold: float, degrees: int, looser: float = 1.0) -> Result:
     """Run at the paper's tolerance with a rank threshold, stabilised in one of three ways."""
     changes = {
-        **COARSE,
+        **{path: looser * value for path, value in COARSE.items()},
         "rank.passive": threshold,
         "stabilisation": {"kind": kind},
         "start.q.link1_angle": f"{degrees}*deg",
@@ -103,12 +105,19 @@ def routes() -> str:
 def thresholds() -> str:
     """Return whether each stabilisation and rank threshold carries through 20 s."""
     cases = ((1e-8, -45), (1e-7, -45), (1e-4, -45), (1e-4, 30))
-    rows = [[kind, *(_carried(coarse(kind, *case), case[1]) for case in cases)] for kind in KINDS]
+    rows = [[kind, *(_carried(kind, *case) for case in cases)] for kind in KINDS]
     head = ["stabilisation", "−45°: threshold 10⁻⁸", "10⁻⁷", "10⁻⁴ (default)", "30°: default"]
     return table(head, rows)
 
 
-def _carried(result: Result, degrees: int) -> str:
+def _carried(kind: str, threshold: float, degrees: int) -> str:
+    """Return how a run ends; one that nothing holds past aligned positions, by rounding."""
+    chances = CHANCES if kind == "none" and degrees > 0 else 1
+    ends = {_end(coarse(kind, threshold, degrees, 1.0 + k / 50.0), degrees) for k in range(chances)}
+    return ends.pop() if len(ends) == 1 else " or ".join(sorted(ends)) + ", by rounding"
+
+
+def _end(result: Result, degrees: int) -> str:
     if result.status != "completed":
         return "stops"
     return "wrong" if (error(result, degrees) > CORRECT).any() else "correct"

@@ -260,7 +260,13 @@ CASES: dict[str, Case] = {
     ),
     "singular": Case(
         scenario="stretched-arm",
-        entries=("servo-baumgarte", "operational-space", "servo-bounded", "servo-damped"),
+        entries=(
+            "servo-baumgarte",
+            "operational-space",
+            "servo-damped",
+            "servo-damped, wider=servo-damped{controller.allocation.near=0.1}",
+        ),
+        changes={"timing.sample": 0.001},
     ),
     "redundant": Case(
         scenario="panda-pose",

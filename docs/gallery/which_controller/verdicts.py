@@ -241,13 +241,15 @@ def _robots(of: Study) -> list[Advice]:
         Advice(
             "a path past a singular pose",
             "`servo-damped`",
-            f"it misses by {mm(of.value('singular', 'servo-damped', 'peak_phi'))} mm; the "
-            "others end "
+            f"it misses by {mm(of.value('singular', 'servo-damped, wider', 'peak_phi'))} mm, if it "
+            "begins early enough; the exact laws end "
             f"at {of.stored['singular']['entries']['servo-baumgarte']['reached']:.2g} s",
             "weak-motors-singular-poses-a-joint-too-many",
-            of.best("singular", "peak_phi") == ()
-            and of.status("singular", "servo-damped") == "completed"
-            and of.status("singular", "servo-baumgarte") == "diverged",
+            of.best("singular", "peak_phi") == ("servo-damped, wider",)
+            and all(
+                of.status("singular", law) == "diverged"
+                for law in ("servo-baumgarte", "operational-space")
+            ),
         ),
         Advice(
             "more joints than rows",

@@ -536,6 +536,16 @@ def test_samples_too_far_apart_are_not_blamed_on_the_integration():
     )
 
 
+def test_a_peak_of_power_between_the_samples_is_thought_of_where_nothing_recorded_its_integral():
+    unseen = run(energy=0.2 * T + np.where(T < 5.0, 0.0, 3.0), power=0.2 * ONE)
+    assert told(unseen, "energy") == Verdict(
+        "bad", "energy",
+        "3 J is unaccounted for at worst, 42.9 % of the 7 J that moved: power peaks between the "
+        "samples, unseen by every metric, or the integration is too coarse to be believed. Shorten "
+        "timing.sample; if that does not help: shorten the step, or tighten the tolerance.",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("moved", [0.0, 0.9e-12])
 def test_without_energy_that_moves_there_is_none_to_lose(moved):
     result = run(energy=moved * T / T[-1], supplied_energy=0.0 * T)

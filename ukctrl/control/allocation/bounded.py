@@ -15,7 +15,7 @@ from ukctrl.control.allocation.allocation import (
     row_miss,
     row_unit,
 )
-from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.least_norm import CLOSEST, LeastNorm
 from ukctrl.control.allocation.levels import Order, Ordered, row_scale
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
@@ -241,7 +241,9 @@ class _Bounded(Allocator):
         if rank_or_failure < 0:
             raise GainError(SINGULAR)
         if rank_or_failure < len(demand) and self._levels is None:
-            raise_if_missed(A, demand, a_free, miss, rank_or_failure, self._rank, self._names)
+            raise_if_missed(
+                A, demand, a_free, miss, rank_or_failure, self._rank, self._names, closest=CLOSEST
+            )
         served = rank_or_failure == len(demand)
         served = served or not missed(A, demand, a_free, miss, self._rank).any()
         if served and (u >= low).all() and (u <= high).all():

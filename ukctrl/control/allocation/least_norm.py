@@ -30,6 +30,11 @@ from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
 
+CLOSEST = (
+    "accept the closest motion with the allocation { kind = "
+    '"least_norm", on_infeasible = "least_squares" }'
+)
+"""What else a user may do where an allocation has no `on_infeasible` of its own."""
 Coupling = Literal["exact", "frozen", "stacked"]
 """How the reaction of passive rows is thought to answer the input."""
 
@@ -224,6 +229,7 @@ class _Chen(Allocator):
                 self._rank,
                 self._names,
                 advice=OTHERWISE if uk.rank_report(H).rank > rank_or_failure else None,
+                closest=CLOSEST,
             )
         u: Vector = u0 + N @ mu
         return self._null_space.adjust(u, rows.A, uk.NO_METRIC, dynamics)

@@ -16,7 +16,7 @@ from ukctrl.control.allocation.allocation import (
     row_miss,
     row_unit,
 )
-from ukctrl.control.allocation.least_norm import LeastNorm
+from ukctrl.control.allocation.least_norm import CLOSEST, LeastNorm
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Signal, Task
@@ -270,7 +270,14 @@ class _Prioritized(LevelAllocator):
         at = self._levels.rows[:n]
         rank = uk.rank_report(H[:n], rtol=self._rank.servo).rank if not self._sigma[0] else n
         raise_if_missed(
-            rows.A[at], demand[at], dynamics.a_free, miss[:n], int(rank), self._rank, self._first
+            rows.A[at],
+            demand[at],
+            dynamics.a_free,
+            miss[:n],
+            int(rank),
+            self._rank,
+            self._first,
+            closest=CLOSEST,
         )
         return u
 

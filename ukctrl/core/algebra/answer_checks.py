@@ -152,13 +152,20 @@ def raise_if_missed(
     rows: Sequence[str] | None,
     *,
     advice: str | None = None,
+    closest: str = InfeasibleConstraint.CLOSEST,
 ) -> None:
-    """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance."""
+    """Raise `InfeasibleConstraint`, naming the rows, when the certificate exceeds its tolerance.
+
+    Without `advice` the error gives the usual one, in which `closest` says how to go on all the
+    same: an allocation that cannot come close itself names one that can.
+    """
     bad = np.flatnonzero(missed(A, b, a_free, miss, rank))
     if bad.size:
         names = row_names(rows, len(b))
-        if advice is None and found < len(b) and unit_rank(A, rank.servo) <= found:
-            advice = InfeasibleConstraint.SINGULAR
+        if advice is None:
+            singular = found < len(b) and unit_rank(A, rank.servo) <= found
+            usual = InfeasibleConstraint.SINGULAR if singular else InfeasibleConstraint.ADVICE
+            advice = usual.replace(InfeasibleConstraint.CLOSEST, closest)
         raise InfeasibleConstraint(
             [names[i] for i in bad.tolist()], np.abs(miss[bad]).tolist(), found, len(b), advice
         )

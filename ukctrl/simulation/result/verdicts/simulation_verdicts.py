@@ -96,12 +96,16 @@ def balance(result: Record) -> Verdict | None:
     share = unaccounted / moved
     coarse = measures.power_sampling_error(result.samples) > unaccounted
     level = graded(share, ENERGY_RTOL, ENERGY_LOOSE, "warning" if coarse else "bad")
+    finer = "Shorten the step, or tighten the tolerance."
+    unseen = "supplied_energy" not in result.samples
     meaning = {
         "good": ".",
         "note": "; a shorter step or sample interval lowers that.",
         "warning": ": too far between the samples to tell more; shorten timing.sample.",
-        "bad": ": the integration is too coarse to be believed. Shorten the step, or tighten the "
-        "tolerance.",
+        "bad": ": power peaks between the samples, unseen by every metric, or the integration is "
+        f"too coarse to be believed. Shorten timing.sample; if that does not help: {finer.lower()}"
+        if unseen
+        else f": the integration is too coarse to be believed. {finer}",
     }[level]
     text = (
         f"{si(unaccounted, 'J')} is unaccounted for at worst, {percent(share)} of the "
