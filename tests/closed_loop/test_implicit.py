@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ukctrl import Loop, Scenario, simulate
+from ukctrl import Loop, Robot, Scenario, simulate
+from ukctrl.control import Command
 from ukctrl.core.algebra.differences import jacobian
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.loop.rate_slopes import commanded_slopes
 
 CASES = Path(__file__).parent / "integrators"
 EVERY = sorted(path.stem for path in (Path(__file__).parents[2] / "scenarios").glob("*.toml"))
@@ -47,6 +51,10 @@ def both_of(scenario, step=1.0):
     elif loop._metered:
         memory = np.append(memory, 0.0)
     known = loop.rate_slopes(loop.t0, q, v, memory)
+    if known is not None:  # wherever the robots were before
+        for robot in (loop.belief, loop.truth):
+            robot.move(loop.t0, robot.robot.integrate(q, np.full(len(v), 0.2)), v + 0.5)
+        np.testing.assert_array_equal(loop.rate_slopes(loop.t0, q, v, memory), known)
     method, y = loop._plants.integrator, np.concatenate([q, v, memory])
     reference = jacobian(lambda d: method._rate(loop.t0, y + step * d), len(y)) / step
     return method._slopes(loop.t0, y), reference, known is not None
@@ -119,6 +127,28 @@ def test_springs_dampers_and_friction_under_a_linear_feedback_are_exact(control)
     found, reference, known = both_of(scenario)
     assert known
     np.testing.assert_allclose(found, reference, rtol=0.0, atol=1e-8 * np.abs(reference).max())
+
+
+def test_a_law_is_asked_for_its_slopes_at_the_state():
+    """Of a law of one's own; those of the library are linear."""
+
+    class Leaning(SimpleNamespace):
+        def step(self, robot, memory):
+            return Command(-np.sin(robot.snapshot.q), memory)
+
+        def slopes(self, robot, memory):
+            return np.hstack([-np.diag(np.cos(robot.snapshot.q)), np.zeros((2, 2))])
+
+    robot, (q, v) = Robot.load("two_link"), np.array([[0.4, -0.9], [0.2, 0.1]])
+    plant, belief = Dynamics(robot), Dynamics(robot)
+    belief.move(0.0, np.zeros(2), np.zeros(2))
+    found = commanded_slopes(plant, belief, Leaning(), 0.0, q, v, np.zeros(0))
+
+    def acceleration(x):
+        plant.move(0.0, q + x[:2], v + x[2:])
+        return plant.acceleration(-np.sin(q + x[:2])).copy()
+
+    np.testing.assert_allclose(found, jacobian(acceleration, 4), rtol=0.0, atol=1e-8)
 
 
 def test_the_rates_of_a_cyclic_coordinate_do_not_feel_it_at_all():

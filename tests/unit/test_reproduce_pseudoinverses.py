@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from ukctrl.papers import parallelogram
 from ukctrl.papers.pseudoinverses import PAPER, flops, formulas, rerun, runs
@@ -110,3 +111,19 @@ def test_every_claim_of_the_paper_has_a_verdict_that_is_explained():
     for claim in (claim for part in PAPER.claims for claim in part()):
         assert claim.verdict != "differs", claim
         assert claim.verdict == "agrees" or claim.note, claim
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0, 4.5, 6.5, 9.0, 15.0, -2.0, -4.5, -9.0])
+def test_the_closed_form_of_a_pendulum_is_its_motion_swinging_and_turning_over(rate):
+    square, start = 5.0, -0.7  # k from 0.2 to 3.4
+    times = np.linspace(0.0, 3.0, 31)
+    angle, speed = parallelogram.swing(times, square, start, rate)
+
+    def rates(t, y):
+        return [y[1], -square * np.cos(y[0])]
+
+    motion = solve_ivp(rates, (0.0, 3.0), [start, rate], "DOP853", times, rtol=1e-12, atol=1e-12).y
+    np.testing.assert_allclose(np.cos(angle - motion[0]), 1.0, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(speed, motion[1], rtol=0.0, atol=1e-7)
+    if abs(rate) > 2.0 * np.sqrt(square):
+        np.testing.assert_allclose(angle, motion[0], rtol=0.0, atol=1e-7)

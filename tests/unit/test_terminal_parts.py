@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from ukctrl.cli.main import main
-from ukctrl.cli.terminal.analyze_text import _pole
+from ukctrl.cli.terminal.analyze_text import _pole, _poles
 from ukctrl.cli.terminal.lines import write
 from ukctrl.cli.terminal.progress_bars import _duration, _in_lines, _Speed
 from ukctrl.cli.terminal.reproduce_text import reproduction_lines
@@ -261,6 +262,11 @@ def test_a_signal_while_something_is_deleted_stops_at_the_next_sample():
 )  # fmt: skip
 def test_a_pole_is_shown_without_its_rounding(pole, count, text):
     assert _pole(pole, count, 1e-6) == text
+
+
+def test_poles_that_grow_alike_stand_with_the_slow_ones_first():
+    pairs = [-1.0 - 3.0j, -1.0 - 2.0j, -1.0 + 2.0j, -1.0 + 3.0j, -2.0, 0.5]
+    assert _poles(np.array(pairs)) == "0.5, -1 +- 2j, -1 +- 3j, -2 1/s"
 
 
 class Closed(io.StringIO):

@@ -116,6 +116,9 @@ def test_costs_stand_where_the_gains_were_tuned_and_on_held_out_plants():
         ["beyond constraints [%]", "held out", "50", "0", "−100 %"],
     ]
     assert {row[3].mark for row in table.rows} == {"strong"}
+    for trials in ((CARD._replace(each=()), BEST), (CARD, BEST._replace(each=()))):
+        several = texts(cost_table(tuned(search(*trials))))
+        assert [row[0] for row in several][:2] == ["average cost", "worst cost"]
     assert texts(cost_table(tuned(ALONE, plants=Plants()))) == [
         ["cost", "tuned on", "0.4", "0.4", "+0 %"]
     ]

@@ -77,6 +77,9 @@ def test_a_histogram_counts_samples_and_names_their_percentiles():
     assert texts(axes) == [
         text(f"{p} %", at, top, "ink") for p, at in ((5, 0.3), (50, 1.2), (95, 4.0))
     ]
+    axes.figure.draw_without_rendering()
+    levels = [word for word in axes.texts if word.get_text().endswith("%")]
+    assert all(word.get_window_extent().y1 < axes.get_window_extent().y1 for word in levels)
     assert labels(axes) == ("rms_phi [m]", "samples", "linear", "linear")
     assert heading(axes) == "rms_phi"
     assert axes.get_position().width > 0.8

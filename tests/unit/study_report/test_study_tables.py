@@ -20,7 +20,7 @@ from ukctrl.studies.insight.failures import Rate, Separation, Split
 from ukctrl.studies.insight.insight_record import to_dict
 from ukctrl.studies.insight.sample_replay import Replay
 from ukctrl.studies.insight.study_runs import Axis
-from ukctrl.studies.insight.summary import Percentile, Summary
+from ukctrl.studies.insight.summary import Percentile, Summary, families
 from ukctrl.studies.sweep import Factor, Study
 
 NAN, INF = math.nan, math.inf
@@ -341,6 +341,15 @@ def test_ranges_of_a_map_are_told_by_their_ends_and_total_shares_where_there_are
     assert len(shown["x"]["edges"]) == len(shown["median"][0]) + 1
     assert record["sensitivity"]["value"]["method"] == "binned"
     assert record["sensitivity"]["value"]["total"] is None
+
+
+def test_repeats_of_a_point_are_one_point_to_a_study():
+    factors = [f"{ALPHA}=1:9", "timing.control=log:0.001:0.1"]
+    y = np.repeat(np.arange(8.0), 4)
+    drawn = study_of(factors, {"rms_phi": y}, ["completed"] * 32, design="random", n=8, repeats=4)
+    runs = Insight.of(drawn).runs
+    assert runs.repeats == 4
+    np.testing.assert_array_equal(families(runs), np.repeat(np.arange(8), 4))
 
 
 def test_a_record_without_a_sample_that_completed():
