@@ -251,6 +251,10 @@ UNDAMPED = {
         (tip(**{"controller.along.until": 1.0}), "must stand still at the end.*'tip.y' moves at"),
         (tip(**{"controller.along.until": -2.0}), "until must be after the start of the run, -1.5"),
         (tip(**{"start.t": 0.5}), "must stand still at the start"),
+        (  # one row of two
+            Scenario.load("elastic-two-link").replace({"controller.along.until": 0.5}),
+            "must stand still at the end.*'tip.y' moves at",
+        ),
         (tip(**{"controller.along.step": 1e-6}), "along.step must be at least 2.4e-05 s"),
         (
             Scenario.load("elastic-arm-middle").replace(

@@ -192,6 +192,7 @@ class Sharing(Allocation):
 class Shared(Allocator):
     def __init__(self, spec, right):
         self.fault, self.size, self.right, self.calls = spec.fault, spec.size, right, 0
+        self.changes, self.last = 0, np.zeros(0)
 
     def input(self, rows, demand, dynamics):
         self.calls += 1
@@ -215,6 +216,10 @@ class Shared(Allocator):
                 dynamics.G[0, 0] += 1.0
             case "counts":
                 return u + 1e-14 * self.calls * u.max()
+            case "counts changes":
+                self.changes += not np.array_equal(demand, self.last)
+                self.last = demand.copy()
+                return u + 1e-14 * self.changes * u.max()
         return u
 
 
@@ -238,6 +243,7 @@ ALLOCATION_BROKEN = {
     ],
     "depends_on_its_arguments_alone": [
         ("counts", f"two inputs at one state {SAME} by up to …."),
+        ("counts changes", f"two inputs at one state {SAME} by up to …."),
     ],
     "answers_what_verdicts_ask": [
         ("vague", f"{QUESTIONS}; got (True, None, False)."),

@@ -46,6 +46,15 @@ def test_the_solution_is_the_pseudoinverse_whether_rows_are_redundant_or_not(rng
     np.testing.assert_allclose(space.kept, sigma[rank - 1], rtol=0.2)  # to some percent
 
 
+@pytest.mark.parametrize("sigma", [1e-9, 1e-6, 5e-6])
+def test_the_largest_value_that_does_not_count_is_told(rng, sigma):
+    H = weak(rng, sigma)
+    true = np.linalg.svd(H, compute_uv=False)
+    _, space = solved(H, rng.standard_normal(5))
+    assert (space.rank, len(true)) == (4, 5)
+    assert true[4] <= space.dropped <= 3.0 * true[4]
+
+
 def test_a_direction_counts_by_a_weight_between_the_thresholds(rng):
     for sigma in (0.3 * RTOL, 2.0 * RTOL, 5.0 * RTOL, 30.0 * RTOL):
         H = weak(rng, sigma)

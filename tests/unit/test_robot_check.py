@@ -107,6 +107,17 @@ def test_what_a_file_leaves_out_is_told_with_where_to_write_it(model):
     assert "no damping or friction at any joint" in missing
 
 
+def test_a_motor_that_pushes_weakly_is_a_motor_of_its_joint(model, tmp_path):
+    model(urdf())
+    (tmp_path / "robot.toml").write_text(
+        'title = "Two links and a belt"\nmodel = "two.urdf"\n'
+        '[[actuator]]\nkind = "transmission"\nname = "belt"\nratios = { j1 = 1e-3, j2 = -0.5 }\n',
+        encoding="utf-8",
+    )
+    found = check_robot("robot.toml")
+    assert [joint.motors for joint in found.joints] == [("belt",), ("belt",)]
+
+
 def test_one_inertia_for_bodies_of_different_mass_is_told(model):
     text = urdf(mass=3.0, inertia=0.013)
     third = urdf(mass=5.0, inertia=0.013)
