@@ -162,6 +162,12 @@ def test_the_redundant_row_is_named_and_the_decision_recorded():
     assert check(fall(-45)).start.mobility == 1
 
 
+def test_a_start_at_an_aligned_position_is_recorded_as_the_lowest_rank():
+    run = simulate(fall(0, duration=0.05))
+    assert (run["passive_rank"].min(), run["passive_rank"].max()) == (10, 11)
+    assert run.provenance["passive"]["lowest_rank"] == 10
+
+
 def test_passing_an_aligned_position_lowers_the_rank_for_a_moment():
     run = simulate(fall(30, duration=1.0))
     assert run["passive_rank"].max() == 11

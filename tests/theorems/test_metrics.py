@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 
 from ukctrl import Scenario, Task, uk
 from ukctrl.control import Bounded, Damped, LeastNorm, Prioritized, SelfMotion
-from ukctrl.core.errors import GainError
+from ukctrl.core.errors import GainError, ShapeError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop.closed_loop import Loop
@@ -203,3 +203,10 @@ def test_a_self_motion_is_as_near_as_task_and_closures_allow():
     P = np.eye(len(v))
     expected = least(P, -7.0 * v, rows, right)
     np.testing.assert_allclose(d.acceleration(u), expected, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("M", (3, 2)), ("G", (2, 3))])
+def test_a_metric_of_matrices_that_do_not_fit_is_refused(name, sizes):
+    M, G = np.eye(sizes[0]), np.ones((sizes[1], 1))
+    with pytest.raises(ShapeError, match=f"^{name} must have shape"):
+        uk.input_metric("gauss", M, np.ones((2, 1)), G)

@@ -57,7 +57,10 @@ def test_nobody_is_best_where_nothing_sets_them_apart(three):
 
 
 def test_differences_below_rounding_are_no_merit(helix):
-    comparison = Comparison.of({"a": helix(error=1e-12), "b": helix(error=1e-11)})
+    given = {"a": helix(error=1e-12), "b": helix(error=1e-11)}
+    comparison = Comparison.of(given)
+    given.clear()  # what was compared stays compared
+    assert set(comparison.results) == {"a", "b"}
     assert row(comparison, "rms_phi").best == ()
 
 
