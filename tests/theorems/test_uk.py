@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import null_space, pinv, sqrtm
 
 from ukctrl import uk
-from ukctrl.core.algebra.factorisation import factor_rows, least_norm_into
+from ukctrl.core.algebra.factorisation import factor_rows, independent_rows, least_norm_into
 from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
@@ -341,3 +341,16 @@ def test_the_least_norm_solution_survives_ill_conditioned_rows(rng, condition):
     found = np.empty(6)
     assert least_norm_into(H, H @ x, 1e-12, found) == 4
     np.testing.assert_allclose(found, x, rtol=0.0, atol=1e-14 * condition)
+
+
+def test_independent_rows_are_named_in_their_order_whichever_was_taken_first(rng):
+    H, order = rng.standard_normal((6, 9)), np.empty(6, dtype=np.int64)
+    assert independent_rows(H, 1e-9, order) == 6
+    assert order.tolist() != sorted(order.tolist())
+    assert uk.rank_report(H, list("abcdef")).independent == tuple("abcdef")
+
+
+def test_the_constraint_force_of_a_mass_that_is_not_positive_is_refused():
+    M = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(SingularMass, match="fails at coordinate 1"):
+        uk.constraint_force(M, np.zeros(2), np.array([[1.0, 0.0]]), np.zeros(1))
