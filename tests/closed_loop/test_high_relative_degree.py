@@ -144,7 +144,9 @@ def task_of(scenario):
     return Loop(scenario.replace({"controller": {"use": "servo-baumgarte"}})).law.task
 
 
-@pytest.mark.parametrize("name", [*CHAINS, *CRANES])
+@pytest.mark.parametrize(
+    "name", [*CHAINS, CRANES[0], pytest.param(CRANES[1], marks=pytest.mark.slow)]
+)
 def test_the_flat_motion_is_the_closed_form(name):
     task = task_of(Scenario.load(name))
     nominal = Flat().solve(task)
@@ -159,7 +161,7 @@ def test_the_flat_motion_is_the_closed_form(name):
         ("two-mass-spring-far-solved", ServoDae),
         ("two-mass-spring-far-solved", StableInversion),
         (CRANES[0], StableInversion),
-        (CRANES[1], ServoDae),
+        pytest.param(CRANES[1], ServoDae, marks=pytest.mark.slow),
         pytest.param(CRANES[0], ServoDae, marks=pytest.mark.slow),
         pytest.param(CRANES[1], StableInversion, marks=pytest.mark.slow),
     ],
@@ -192,7 +194,11 @@ def test_the_dae_is_refused_where_the_degree_is_too_high_for_it(inversion):
         ("two-mass-spring-far-solved", "its relative degree is 4."),
         ("four-mass-chain", "its relative degree is 8."),
         ("crane-planar", "through 1 of 2 channels: together their relative degree is 4, 4,"),
-        ("crane-spatial", "through 1 of 3 channels: together their relative degree is 4, 4, 4,"),
+        pytest.param(
+            "crane-spatial",
+            "through 1 of 3 channels: together their relative degree is 4, 4, 4,",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_plain_law_is_refused_with_the_right_relative_degree(name, degrees):

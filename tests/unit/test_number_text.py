@@ -73,6 +73,7 @@ TABLE = [
     (text.si(0.1, "m"), "0.1 m"), (text.si(0.0999, "m"), "99.9 mm"), (text.si(1e-12, "J"), "1 pJ"),
     (text.si(9e-13, "J"), "9×10⁻¹³ J"), (text.si(-2e-3, "s"), "−2 ms"),
     (text.si(2e-5, "m/s^2"), "2×10⁻⁵ m/s²"), (text.si(0.0, "m"), "0 m"),
+    (text.prefixed(2e-15, "J"), (1e15, "fJ")),
     (text.prefixed(2e-5, "m"), (1e6, "µm")), (text.prefixed(0.1, "m"), (1.0, "m")),
     (text.prefixed(0.099, "m"), (1e3, "mm")), (text.prefixed(9999.0, "m"), (1.0, "m")),
     (text.prefixed(1e4, "m"), (1e-3, "10³ m")), (text.prefixed(1e-4, "m^2"), (1e6, "10⁻⁶ m²")),

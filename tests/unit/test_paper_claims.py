@@ -12,9 +12,20 @@ NUMBERS = ("printed", "ours", "within")
 KEPT = list(kept())
 
 
-@pytest.mark.parametrize(
-    ("key", "part"), [pytest.param(key, part, id=place(part)) for key, part in parts()]
+LONG = (
+    "scara.motion.stabilised",
+    "recursive.clearance.gaps",
+    "recursive.three_rrr_routes.structure",
 )
+"""Parts that take some seconds each; of their papers there are others."""
+
+
+def _marked(key, part):
+    long = place(part) in LONG
+    return pytest.param(key, part, id=place(part), marks=[pytest.mark.slow] if long else [])
+
+
+@pytest.mark.parametrize(("key", "part"), [_marked(key, part) for key, part in parts()])
 def test_every_claim_is_what_it_was(key, part):
     found = [row(key, part, claim) for claim in part()]
     expected = [one for one in KEPT if one["part"] == place(part)]

@@ -209,7 +209,10 @@ def _regulator():
     )
 
 
-@pytest.mark.parametrize(("method", "simulations"), [("simplex", 30), ("evolution", 60)])
+@pytest.mark.parametrize(
+    ("method", "simulations"),
+    [("simplex", 30), pytest.param("evolution", 60, marks=pytest.mark.slow)],
+)
 def test_the_best_damping_of_an_error_is_that_of_the_closed_form(regulator, method, simulations):
     # The integral of phi^2 is (zeta + 1/(4 zeta)) phi_0^2 / omega, least at zeta = 1/2.
     over = {"controller.feedback.alpha": (0.5, 50.0)}

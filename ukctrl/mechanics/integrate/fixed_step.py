@@ -57,9 +57,10 @@ class StepHalving:
             halved = self._step(t + 0.5 * h, self._step(t, before, 0.5 * h), 0.5 * h)
         except Exception:  # the step itself has passed; what it meets on the way is not this one's
             return
-        change = float(np.linalg.norm(after.v - before.v))
-        error = self._richardson * float(np.linalg.norm(after.v - halved.v))
-        floor = ROUNDING * float(np.linalg.norm(after.v))
+        with np.errstate(over="ignore"):  # of a motion that grows without bound
+            change = float(np.linalg.norm(after.v - before.v))
+            error = self._richardson * float(np.linalg.norm(after.v - halved.v))
+            floor = ROUNDING * float(np.linalg.norm(after.v))
         if np.isfinite(error) and change > floor:
             self.path += stands_for * change
             self.error += stands_for * error if error > floor else 0.0
