@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from ukctrl import Robot, Scenario, check, simulate
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.expression.formula import DomainError
 from ukctrl.mechanics.constraints import Aggregation
 
 pytestmark = pytest.mark.portable

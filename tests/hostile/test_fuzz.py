@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ukctrl.core.algebra.compiled import cache_folder
+from ukctrl.core.compiled import cache_folder
 
 FUZZ = Path(__file__).with_name("fuzz.py")
 

@@ -19,7 +19,7 @@ import yaml
 
 from ukctrl import Result, Scenario, simulate
 from ukctrl.cli import main
-from ukctrl.core.algebra import compiled
+from ukctrl.core import compiled
 from ukctrl.simulation.result import foreign_hdf5, hdf5_files
 
 GOOD = Path(__file__).resolve().parents[1] / "conformance" / "bad" / "base"
@@ -302,7 +302,7 @@ def test_no_library_takes_settings_from_the_working_folder(tmp_path, words):
 
 def test_machine_code_that_no_disk_takes_is_used_without_being_kept(tmp_path):
     (tmp_path / "own.py").write_text(
-        "import resource\nfrom ukctrl.core.algebra.compiled import compiled\n"
+        "import resource\nfrom ukctrl.core.compiled import compiled\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "@compiled\ndef double(x):\n    return 2.0 * x\nprint(double(4.0), end='')"
     )

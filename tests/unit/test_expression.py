@@ -12,7 +12,8 @@ import pytest
 import sympy
 
 from ukctrl.core.errors import ExpressionError, UkctrlError
-from ukctrl.core.expression.codegen import DomainError, compile_function
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import DomainError, Formula
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.expression.syntax import FUNCTIONS
 from ukctrl.core.expression.units import UNITS, constant, dimension_of
@@ -365,15 +366,18 @@ def test_a_function_that_no_formula_of_the_language_leads_to_is_refused_by_name(
     assert str(caught.value) == "in 'size of x': 'Abs' came up and cannot be evaluated."
 
 
-def test_generated_source_contains_no_word_of_the_user():
+def test_generated_lines_contain_no_word_of_the_user():
     name = "import_os"
     function = compile_function([parse(f"2*{name}", [name])], [[name]], label=name)
-    assert name not in function.__doc__
+    assert name not in "".join(function.lines)
 
 
-def test_generated_code_sees_no_builtins():
-    function = compile_function([parse("t", ["t"])], ["t"])
-    assert function.__globals__["__builtins__"] == {}
+@pytest.mark.parametrize(
+    "line", ["return (__import__('os').getcwd(),)", "import os", "return (p0.real,)", "return [p0]"]
+)
+def test_lines_are_read_and_never_executed(line):
+    with pytest.raises(NotImplementedError):
+        Formula(["p0"], [line])
 
 
 def test_a_symbol_without_an_argument_is_refused():
@@ -387,7 +391,7 @@ def test_the_generated_source_does_not_depend_on_the_hash_seed():
         "names = ['a', 'b', 'c', 'd']\n"
         "rows = derive_rows(['sin(a + b)*c - d**2*a + t*b*c*d', 'a*b + c/(1 + a*a)'],"
         " form='holonomic', coordinates=names, dofs=names, rates=['v.' + n for n in names])\n"
-        "print(rows.evaluate.__doc__)"
+        "print(rows.evaluate.lines, rows.evaluate.code.tolist())"
     )
     sources = {
         subprocess.run(

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.algebra import grip, kernels, stabilisation
-from ukctrl.core.algebra.answer_checks import raise_if_conflicting, raise_if_singular
+from ukctrl.core.algebra.answer_checks import conflicting, singular
 from ukctrl.core.algebra.by_size import solvers
+from ukctrl.core.algebra.constrained import NOW, settled
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
-from ukctrl.core.algebra.row_space import GRADUAL, mass_weighted
+from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
+from ukctrl.core.program import Call, Step, Steps, as_step
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
-from ukctrl.robot import Robot
+from ukctrl.robot import Robot, push_kernels
 from ukctrl.uk import RankReport, reported
 
 
@@ -89,9 +91,9 @@ class Dynamics:
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
-        passive_rank: Directions that the passive rows constrain.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
+        steps: What evaluates all of it at the state of ``snapshot``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
             the largest that does not; of rows of unit length in mass-weighted coordinates.
     """
@@ -106,13 +108,14 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
-        self.passive_rank, self.margins = 0, np.zeros(2)
-        self._regular = 0  # the highest rank so far: less is a singular position
-        self._inputs = robot.nu
-        self._answer, self._passive_answer, self._lengths, _ = solvers(n)
+        self.margins, self._ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
+        self._inputs, self._solvers = robot.nu, solvers(n)
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
+        self._allowed = np.zeros(self._count)
+        self.steps = Steps(self._steps())
+        self._pushing = Steps(self._push_steps())
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
         """Evaluate at another state.
@@ -122,42 +125,47 @@ class Dynamics:
             ConflictingConstraints: No acceleration satisfies all passive rows.
         """
         s = self.snapshot
-        s.move(q, v, t)
-        if self._count:
-            self._move_constrained()
-            return
-        raise_if_singular(self._answer(s.M, s.nle, s.f, s.B, self.L, self.a_free, self.G))
+        s.q[:] = q
+        s.v[:] = v
+        s.clock[0] = t
+        self.steps()
 
-    def _move_constrained(self) -> None:
+    def _steps(self) -> Iterator[Step]:
         s, rank, gains = self.snapshot, self.rank, self.gains
-        A, b, rate, error = self._write_passive()
-        f = s.f + self.nonideal if self._pushes else s.f
-        stabilisation.stabilised(gains.alpha, gains.beta, b, rate, error, self._b_p)
-        rank_or_failure = self._passive_answer(
-            s.M,
-            s.nle,
-            f,
-            s.B,
-            A,
-            self._b_p,
-            rank.passive,
-            self.L,
-            self.a_free,
-            self.G,
-            self._a_0,
-            self.margins,
-        )
-        raise_if_singular(rank_or_failure)
-        self.passive_rank = rank_or_failure
-        self._regular = max(self._regular, rank_or_failure)
-        if rank_or_failure == self._count:
+        L, a_free, G = self.L, self.a_free, self.G
+        yield from s.steps.every
+        if not self._count:
+            plain = s.M, s.nle, s.f, s.B, L, a_free, G
+            yield as_step(self._solvers.plain_answer, *plain, fault=singular)
             return
-        kept, loose = self.margins.tolist()
-        if kept < GRADUAL * rank.passive or rank_or_failure < self._regular:
-            loose = GRADUAL * rank.passive  # near a singular position rows are met in part
-        a, b, allowed = self._a_0, self._b_p[0], np.empty(self._count)
-        if stabilisation.conflict(A, b, a, s.v, rate, error, rank.reach, loose, kept, allowed):
-            raise_if_conflicting(A, b, a, rank, self.passive.names, allowed)
+        yield from self.passive.steps(s).every
+        f = s.f
+        if self._pushes:
+            f = np.zeros(len(f))
+            yield from self._push_steps()
+            yield Call(push_kernels.total, s.f, self.nonideal, f)
+        A, b, rate, error = self.passive.rows
+        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self._ranks
+        yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
+        given = s.M, s.nle, f, s.B, A, b_p, float(rank.passive), L, a_free, G, a_0, margins
+        yield as_step(self._solvers.ranked_answer, *given, ranks, fault=singular)
+        limits = float(rank.passive), float(rank.reach)
+        agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
+        yield Call(settled, *agreed, fault=self._contradiction)
+
+    def _push_steps(self) -> Iterator[Step]:
+        yield Call(push_kernels.clear, self.nonideal)
+        for push in self._pushes:
+            yield from push.steps(self.snapshot, self.nonideal)
+
+    def _contradiction(self, code: int) -> Exception:
+        miss = np.abs(self.passive.rows.A @ self._a_0 - self._b_p[0])
+        return conflicting(miss, self._allowed, self.passive.names)
+
+    @property
+    def passive_rank(self) -> int:
+        """Directions that the passive rows constrain."""
+        return int(self._ranks[NOW])
 
     def look(self, t: float, q: Vector, v: Vector) -> Rows:
         """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.
@@ -170,9 +178,7 @@ class Dynamics:
     def _write_passive(self) -> Rows:
         rows = self.passive.write(self.snapshot)
         if self._pushes:
-            self.nonideal.fill(0.0)
-            for push in self._pushes:
-                push.add(self.snapshot, self.nonideal)
+            self._pushing()
         return rows
 
     @property
@@ -207,7 +213,7 @@ class Dynamics:
         Args:
             A: Rows at the current state, shape ``(m, nv)``.
         """
-        return self._lengths(self.L, A, self.snapshot.B)
+        return self._solvers.lengths(self.L, A, self.snapshot.B)
 
     def grip(self, A: Matrix, names: Sequence[str]) -> grip.Grip:
         """Return how firmly the motors hold rows at the current state; see `ukctrl.uk.grip`."""

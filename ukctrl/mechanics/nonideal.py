@@ -13,7 +13,7 @@ changes the motion. That is the answer to $c$ as to any applied force, so it is 
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import numpy as np
@@ -24,9 +24,10 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.expression.symbolic import Vocabulary, check
 from ukctrl.core.fields import Formula, JointDamping, JointEffort, JointSpeed, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Step
 from ukctrl.mechanics.constraints import Attached
 from ukctrl.mechanics.constraints.joints import dof_index
-from ukctrl.robot.forces import Given
+from ukctrl.robot.forces import Added, Given
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -89,21 +90,21 @@ class NonIdeal:
 class Push(Protocol):
     """A force that a passive constraint exerts beside its reaction."""
 
-    def add(self, snapshot: Snapshot, f: Vector, /) -> None:
-        """Add the generalised force; the constraint has written its rows at this state."""
+    def steps(self, snapshot: Snapshot, f: Vector, /) -> Sequence[Step]:
+        """Return what adds the generalised force, after the constraint has written its rows."""
 
 
-class _Friction:
+class _Friction(Added):
     def __init__(self, specs: tuple[Viscous | Coulomb, ...], part: Attached) -> None:
         self._specs, self._part = specs, part
 
-    def add(self, snapshot: Snapshot, force: Vector) -> None:
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
         J = self._part.slip()
         if J is None:
             raise AssertionError  # refused when it was made
         velocity = J @ snapshot.v
         for friction in self._specs:
-            force += J.T @ friction.push(velocity)
+            f += J.T @ friction.push(velocity)
 
 
 def _given(formulas: Mapping[str, str], robot: Robot) -> Given:

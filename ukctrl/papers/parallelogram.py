@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ellipj, ellipk, ellipkinc
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 LENGTH, MASS, INERTIA = 1.0, 1.0, 0.1
 """Of every link: length [m], mass [kg], moment of inertia about its centre [kg m^2]."""

@@ -1,9 +1,10 @@
 """What is the robot, and what is it at a state? Only here Pinocchio is imported.
 
 In order: ``layout``, ``motor`` and ``schema`` (what files say);
-``interface`` (a robot as its parts see it), ``snapshot``, ``structure``, ``rigid_snapshot`` and
-``rigid``;
-``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
+``interface`` (a robot as its parts see it), ``snapshot``, ``structure``;
+``tree_kernels`` (the terms of rigid bodies), ``tree`` (of a Pinocchio model), ``rigid_snapshot``
+and ``rigid``;
+``push_kernels``, ``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
 ``audit`` and ``models`` (where bodies come from);
 ``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
 without bodies);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step
+from ukctrl.robot import push_kernels
 from ukctrl.robot.interface import Site
 from ukctrl.robot.motor import InputBounds, MotorLimits
 from ukctrl.robot.schema.push_tables import (
@@ -40,8 +43,8 @@ class Column(abc.ABC):
     """Whether it pushes bodies, rather than coordinates."""
 
     @abc.abstractmethod
-    def evaluate(self, snapshot: Snapshot) -> Vector:
-        """Return the generalised force per unit of input, shape ``(nv,)``."""
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+        """Return what writes the generalised force per unit of input into a column of ``B``."""
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -52,9 +55,11 @@ class WrenchColumn(Column):
     force: Vector
     torque: Vector
 
-    def evaluate(self, snapshot: Snapshot) -> Vector:
-        rotation = snapshot.rotations[self.site.joint] @ self.site.rotation
-        return snapshot.pushed(self.site, rotation @ self.force, rotation @ self.torque)
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+        s, site = snapshot, self.site
+        place = s.Jt, s.rotations, s.translations, site.joint, site.translation, site.columns
+        push = site.rotation @ self.force, site.rotation @ self.torque
+        return (Call(push_kernels.wrench_column, *place, *push, at, s.B),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -67,10 +72,10 @@ class TorqueColumn(Column):
     sign: Vector
     """+1 where a velocity turns the second frame only, -1 the first only, else 0."""
 
-    def evaluate(self, snapshot: Snapshot) -> Vector:
-        axis = snapshot.rotations[self.first.joint] @ self.axis
-        column: Vector = self.sign * (snapshot.Jt[:, 3:] @ axis)
-        return column
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+        s = snapshot
+        turning = s.Jt, s.rotations, self.first.joint, self.axis, self.sign
+        return (Call(push_kernels.torque_column, *turning, at, s.B),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -83,18 +88,18 @@ class FormulaColumn(Column):
     """Coordinates and parameters, without velocities and time."""
     on_bodies: ClassVar[bool] = False
 
-    def evaluate(self, snapshot: Snapshot) -> Vector:
-        column = np.zeros(len(self.reached))
-        column[self.dofs] = self._evaluate(snapshot.q.tolist())
-        return column
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
+        values = np.zeros(len(self.dofs))
+        formula = self._evaluate.step((snapshot.q,), values)
+        return formula, Call(push_kernels.formula_column, self.dofs, values, at, snapshot.B)
 
     @cached_property
-    def _evaluate(self) -> Callable[..., tuple[float, ...]]:
+    def _evaluate(self) -> Formula:
         parsed = [parse(text, self.words) for text in self.texts]
         return compile_function(parsed, [self.words.plain], "; ".join(self.texts))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the compiled formulas out: they do not pickle, their texts do."""
+        """Leave the formulas out: they are made again of their texts."""
         return {key: value for key, value in self.__dict__.items() if key != "_evaluate"}
 
 
@@ -115,10 +120,9 @@ class Actuation:
         """Whether ``B`` depends on the configuration."""
         return bool(self.moving)
 
-    def evaluate(self, snapshot: Snapshot) -> None:
-        """Write the columns that depend on the configuration into ``snapshot.B``."""
-        for index, column in self.moving:
-            snapshot.B[:, index] = column.evaluate(snapshot)
+    def steps(self, snapshot: Snapshot) -> list[Step]:
+        """Return what writes the columns that depend on the configuration into ``snapshot.B``."""
+        return [step for at, column in self.moving for step in column.steps(snapshot, at)]
 
 
 @dc.dataclass(frozen=True)

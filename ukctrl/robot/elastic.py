@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import final
 
@@ -26,6 +26,8 @@ from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.fields import NumberByName
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step
+from ukctrl.robot import push_kernels
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.by_name import spread
 from ukctrl.robot.layout import Block
@@ -81,13 +83,12 @@ class ElasticJoints:
             stretch -= math.tau * turns
         return stretch
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        """Add the torque of the springs and dampers, to the joints and back to the motors."""
-        v = snapshot.v
-        torque = self.stiffness * self.stretch(snapshot.q)
-        torque += self.damping * (v[self.motors] - v[self.links])
-        f[self.links] += torque
-        f[self.motors] -= torque
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        """Return what adds the torque of the springs and dampers, to joints and motors."""
+        places = self.links, self.motors, self.link_coordinates, self.motor_coordinates
+        springs = self.continuous, self.stiffness, self.damping
+        state = snapshot.q, snapshot.v, f
+        return (Call(push_kernels.pull_elastic, *places, *springs, *state),)
 
     def potential(self, snapshot: Snapshot) -> float:
         """Return the energy of the springs [J]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step
+from ukctrl.robot import push_kernels
 from ukctrl.robot.interface import Site
 from ukctrl.robot.schema.push_tables import (
     AnyForce,
@@ -31,8 +34,8 @@ from ukctrl.robot.structure import Structure
 class Term(Protocol):
     """One applied force."""
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        """Add the generalised force to ``f``, shape ``(nv,)``."""
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        """Return what adds the generalised force to ``f``, shape ``(nv,)``."""
 
     def potential(self, snapshot: Snapshot) -> float:
         """Return the potential energy [J]; 0 for a force that has none."""
@@ -52,12 +55,13 @@ class Forces:
         """Whether there is any force."""
         return bool(self.terms)
 
-    def evaluate(self, snapshot: Snapshot) -> None:
-        """Write the sum into ``snapshot.f``."""
+    def steps(self, snapshot: Snapshot) -> list[Step]:
+        """Return what writes the sum into ``snapshot.f``."""
+        if not self.terms:
+            return []
         f = snapshot.f
-        f.fill(0.0)
-        for term in self.terms:
-            term.add(snapshot, f)
+        of_terms = (step for term in self.terms for step in term.steps(snapshot, f))
+        return [Call(push_kernels.clear, f), *of_terms]
 
     def potential(self, snapshot: Snapshot) -> float:
         """Return the potential energy of the springs [J]."""
@@ -68,7 +72,19 @@ class Forces:
         return sum(term.potential_rate(snapshot) for term in self.terms)
 
 
-class WithoutPotential:
+class Added:
+    """A force that Python adds, as one of a user's own may be; no compiled loop can run it."""
+
+    def add(self, snapshot: Snapshot, f: Vector) -> None:
+        """Add the generalised force to ``f``, shape ``(nv,)``."""
+        raise NotImplementedError
+
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        """Return what adds it to ``f``."""
+        return (lambda: self.add(snapshot, f),)
+
+
+class WithoutPotential(Added):
     """A force that stores no energy."""
 
     def potential(self, snapshot: Snapshot) -> float:
@@ -86,8 +102,8 @@ class Dampers(WithoutPotential):
 
     damping: Vector
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        f -= self.damping * snapshot.v
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        return (Call(push_kernels.damp, self.damping, snapshot.v, f),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -98,9 +114,9 @@ class Friction(WithoutPotential):
     level: Vector
     scale: Vector
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        slip = np.tanh(snapshot.v[self.dofs] / self.scale)
-        np.subtract.at(f, self.dofs, self.level * slip)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        given = self.dofs, self.level, self.scale, snapshot.v, f
+        return (Call(push_kernels.rub, *given),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -112,8 +128,9 @@ class JointSprings:
     stiffness: Vector
     rest: Vector
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        np.subtract.at(f, self.dofs, self.stiffness * self._stretch(snapshot))
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        springs = self.coordinates, self.dofs, self.stiffness, self.rest
+        return (Call(push_kernels.pull_joints, *springs, snapshot.q, f),)
 
     def potential(self, snapshot: Snapshot) -> float:
         return 0.5 * float(self.stiffness @ self._stretch(snapshot) ** 2)
@@ -138,10 +155,13 @@ class FrameSpring:
     rest: float
     damping: float
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        length, gradient = self._gradient(snapshot)
-        rate = float(gradient @ snapshot.v)
-        f -= (self.stiffness * (length - self.rest) + self.damping * rate) * gradient
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s, a, b = snapshot, self.first, self.second
+        places = a.joint, a.translation, a.columns, b.joint, b.translation, b.columns
+        spring = float(self.stiffness), float(self.rest), float(self.damping)
+        moving = s.Jt, s.rotations, s.translations, s.v
+        room = np.zeros(len(s.v))
+        return (Call(push_kernels.pull_frames, *moving, *places, *spring, room, f),)
 
     def potential(self, snapshot: Snapshot) -> float:
         length = float(np.linalg.norm(self._line(snapshot)))
@@ -172,20 +192,20 @@ class Given(WithoutPotential):
     texts: tuple[str, ...]
     words: Vocabulary
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        values = self.compiled(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
-        for dof, value in zip(self.dofs, values, strict=True):
-            f[dof] += value
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        values = np.zeros(len(self.dofs))
+        formula = self.compiled.step((snapshot.q, snapshot.v, snapshot.clock), values)
+        return formula, Call(push_kernels.add_at, np.array(self.dofs), values, f)
 
     @cached_property
-    def compiled(self) -> Callable[..., tuple[float, ...]]:
+    def compiled(self) -> Formula:
         words = self.words
         parsed = [parse(text, words) for text in self.texts]
         names = (words.plain, [f"v.{name}" for name in words.velocities], "t")
         return compile_function(parsed, names, "; ".join(self.texts))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the compiled formulas out: they do not pickle, their texts do."""
+        """Leave the formulas out: they are made again of their texts."""
         return {key: value for key, value in self.__dict__.items() if key != "compiled"}
 
 

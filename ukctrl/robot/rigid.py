@@ -11,11 +11,14 @@ import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import unknown_name
+from ukctrl.core.program import Call, Program
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block, blocks_of
-from ukctrl.robot.rigid_snapshot import RigidSnapshot, borrowed
+from ukctrl.robot.rigid_snapshot import RigidSnapshot
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
+from ukctrl.robot.tree import compare_with_pinocchio, room_for, tree_of
+from ukctrl.robot.tree_kernels import Tree, mass_and_bias
 
 UNLIMITED = 1e20
 """Limits beyond this are how model files write "none"."""
@@ -32,6 +35,13 @@ class RigidStructure(Structure):
     @property
     def model(self) -> Any:
         return self.bodies
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The joints and bodies as arrays, whose terms are those of Pinocchio."""
+        tree = tree_of(self.model)
+        compare_with_pinocchio(self.model, tree)
+        return tree
 
     @cached_property
     def velocity_limit(self) -> Vector:
@@ -190,10 +200,6 @@ def rigid_structure(model: Any) -> RigidStructure:
     return RigidStructure(blocks_of(model), model)
 
 
-_crba = pin.crba
-_bias = pin.nonLinearEffects
-
-
 @final
 class RigidTerms:
     """Mass matrix and bias force of a rigid robot at one state after another.
@@ -203,13 +209,15 @@ class RigidTerms:
         nle: Coriolis, centrifugal and gravity force, shape ``(nv,)``.
     """
 
-    __slots__ = ("M", "_data", "_model", "nle")
+    __slots__ = ("M", "_terms", "nle", "q", "v")
 
     def __init__(self, robot: RobotInterface) -> None:
-        self._model = robot.structure.model
-        self._data = data = self._model.createData()
-        self.M: Matrix = borrowed(data.M, (robot.nv, robot.nv), data)
-        self.nle: Vector = borrowed(data.nle, (robot.nv,), data)
+        tree, nv = robot.structure.tree, robot.nv
+        self.q, self.v = np.zeros(robot.nq), np.zeros(nv)
+        self.M: Matrix = np.zeros((nv, nv))
+        self.nle: Vector = np.zeros(nv)
+        room = room_for(tree, robot.structure.gravity)
+        self._terms = Program([Call(mass_and_bias, tree, room, self.q, self.v, self.M, self.nle)])
 
     @staticmethod
     def suits(robot: RobotInterface) -> bool:
@@ -217,7 +225,7 @@ class RigidTerms:
         return isinstance(robot.structure, RigidStructure)
 
     def evaluate(self, q: Vector, v: Vector) -> None:
-        """Evaluate at another state, by the calls that `RigidSnapshot.move` makes too."""
-        model, data = self._model, self._data
-        _crba(model, data, q)
-        _bias(model, data, q, v)
+        """Evaluate at another state, by the arithmetic of `RigidSnapshot.move`."""
+        self.q[:] = q
+        self.v[:] = v
+        self._terms()

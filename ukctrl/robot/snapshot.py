@@ -6,6 +6,7 @@ Owning a `Snapshot` proves that kinematics and dynamics were evaluated.
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
+from ukctrl.core.program import Step, Steps
 from ukctrl.robot.interface import RobotInterface, Site
 
 
@@ -72,7 +74,7 @@ class Snapshot(abc.ABC):
         robot: The robot.
         q: Configuration, shape ``(nq,)``.
         v: Velocity, shape ``(nv,)``.
-        t: Time [s].
+        t: Time [s]; kernels read it from ``clock``, shape ``(1,)``.
         M: Mass matrix, shape ``(nv, nv)``, symmetric, C-contiguous.
         nle: Coriolis, centrifugal and gravity force, shape ``(nv,)``.
         f: Applied forces (springs, dampers, friction, given), shape ``(nv,)``.
@@ -82,10 +84,13 @@ class Snapshot(abc.ABC):
         dJt: Time derivative of ``Jt``.
         rotations: ``R_world_joint`` of every joint, shape ``(njoints, 3, 3)``; 0 is the world.
         translations: Origin of every joint in the world, shape ``(njoints, 3)`` [m].
+        steps: What evaluates all of it at ``q``, ``v`` and ``clock``.
         joints: ``Jt``, ``dJt``, ``v``, ``rotations`` and ``translations``, as one tuple.
     """
 
     # Subclasses allocate these in their constructor; the memory may be that of a library.
+    q: Vector
+    v: Vector
     M: Matrix
     nle: Vector
     Jt: Matrix
@@ -97,8 +102,7 @@ class Snapshot(abc.ABC):
         "B",
         "Jt",
         "M",
-        "_forces",
-        "_moving_B",
+        "clock",
         "dJt",
         "f",
         "joints",
@@ -106,7 +110,7 @@ class Snapshot(abc.ABC):
         "q",
         "robot",
         "rotations",
-        "t",
+        "steps",
         "translations",
         "v",
     )
@@ -114,21 +118,33 @@ class Snapshot(abc.ABC):
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         """Evaluate the robot at ``(q, v, t)``; `Robot.snapshot` checks the shapes first."""
         self.robot = robot
-        self.q, self.v, self.t = np.empty(robot.nq), np.empty(robot.nv), 0.0
-        self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
+        self.clock = np.zeros(1)
         self.f: Vector = np.zeros(robot.nv)
         self.B: Matrix = robot.actuation.constant.copy()
-        self._forces = robot.forces if robot.forces.any else None
-        self._moving_B = robot.actuation if robot.actuation.varies else None
+        self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
+        self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
+        pushes = [*robot.forces.steps(self), *robot.actuation.steps(self)]
+        self.steps = Steps([*self._terms(), *pushes])
         self.move(q, v, t)
 
+    @property
+    def t(self) -> float:
+        return float(self.clock[0])
+
     @abc.abstractmethod
+    def _terms(self) -> Sequence[Step]:
+        """Return what writes all but ``f`` and ``B`` at ``q``, ``v`` and ``clock``."""
+
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at another state, in place.
 
         The hot path: the arguments must be float64 arrays of shapes ``(nq,)`` and ``(nv,)``
         and are not checked further.
         """
+        self.q[:] = q
+        self.v[:] = v
+        self.clock[0] = t
+        self.steps()
 
     def copy(self) -> Snapshot:
         """Return an independent snapshot of the same state."""

@@ -121,14 +121,14 @@ REFUSED = {
     "undefined at neutral": (
         lambda: bead(potential="sqrt(x - 1)"),
         "robot 'lagrangian': lagrangian: it has no finite value at x = 0: in 'm*v.x**2/2; sqrt(x - "
-        "1)': there is no finite real value at t = 0 s (math domain error). Give a neutral "
+        "1)': there is no finite real value at t = 0 s (root of a negative number). Give a neutral "
         "configuration where it has, such as neutral = { x = 1.0 }.",
     ),
     "beyond the largest number": (
         lambda: bead(potential="(x + 1e200)**2*x"),
-        "robot 'lagrangian': lagrangian: it has no finite value at x = 0: the mass matrix or a "
-        "force is not finite. Give a neutral configuration where it has, such as neutral = { x = "
-        "1.0 }.",
+        "robot 'lagrangian': lagrangian: it has no finite value at x = 0: in 'm*v.x**2/2; (x + "
+        "1e200)**2*x': there is no finite real value at t = 0 s (a number is too large). Give a "
+        "neutral configuration where it has, such as neutral = { x = 1.0 }.",
     ),
     "floating MJCF": (
         lambda: Robot.build(WHEEL, Options(floating_base=True)),

@@ -17,8 +17,8 @@ from ukctrl.control.feedback.surface import (
     weighed_error,
 )
 from ukctrl.control.task import Signal
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, Listed, NonNegative, Positive, Rate, is_number, spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -17,8 +17,8 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     spread,
 )
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import spec
 from ukctrl.mechanics.constraints import Rows, Stack

@@ -13,8 +13,8 @@ from typing import NamedTuple, final
 import numpy as np
 
 from ukctrl.control.feedback.feedback import ModelFeedback, PerRow, Promise, spread
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.mechanics.constraints import Rows, Stack
 

@@ -13,9 +13,9 @@ from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Command, Controller, Law
 from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack

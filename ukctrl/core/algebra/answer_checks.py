@@ -79,10 +79,15 @@ def expect(name: str, got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
 def raise_if_singular(code: int) -> None:
     """Raise `SingularMass` when a kernel answered with a negative code."""
     if code < 0:
-        raise SingularMass(
-            f"mass matrix must be symmetric positive definite; it fails at coordinate {-code - 1}. "
-            "Give every moving link a mass and an inertia."
-        )
+        raise singular(code)
+
+
+def singular(code: int) -> SingularMass:
+    """Return the error of a kernel that answered with a negative code."""
+    return SingularMass(
+        f"mass matrix must be symmetric positive definite; it fails at coordinate {-code - 1}. "
+        "Give every moving link a mass and an inertia."
+    )
 
 
 def raise_if_indefinite(R: Matrix) -> None:
@@ -107,26 +112,29 @@ def raise_if_conflicting(
     a: Vector,
     rank: RankPolicy,
     rows: Sequence[str] | None,
-    allowed: Vector | None = None,
     load: tuple[Matrix, Vector] | None = None,
 ) -> None:
     """Raise `ConflictingConstraints` when ``a`` misses a passive row.
 
-    By more than ``allowed``, row by row, where that is given; else than the policy allows. Where
-    the reactions cancel a ``load``, a mass matrix and a force, what rounding leaves is no miss.
+    Where the reactions cancel a ``load``, a mass matrix and a force, what rounding leaves is no
+    miss.
     """
     if not len(b):
         return
     miss = np.abs(A @ a - b)
-    bound = allowed
-    if bound is None:  # a row that is only rounding beside the longest one holds by itself
-        bound = _allowed(A, b, np.abs(a), rank) + NOTHING * np.abs(A).max() * np.abs(a).sum()
+    # a row that is only rounding beside the longest one holds by itself
+    bound = _allowed(A, b, np.abs(a), rank) + NOTHING * np.abs(A).max() * np.abs(a).sum()
     if load is not None and (miss > bound).any():
         bound = bound + _cancelled(*load, A)
-    bad = np.flatnonzero(~(miss <= bound))  # NaN is bad too
-    if bad.size:
-        names = row_names(rows, len(b))
-        raise ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
+    if not (miss <= bound).all():  # NaN is bad too
+        raise conflicting(miss, bound, rows)
+
+
+def conflicting(miss: Vector, bound: Vector, rows: Sequence[str] | None) -> ConflictingConstraints:
+    """Return the error of passive rows that are missed by more than a bound."""
+    bad = np.flatnonzero(~(miss <= bound))
+    names = row_names(rows, len(miss))
+    return ConflictingConstraints([names[i] for i in bad.tolist()], miss[bad].tolist())
 
 
 def _cancelled(M: Matrix, Q: Vector, A: Matrix) -> Vector:

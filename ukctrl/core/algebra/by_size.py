@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ukctrl.core.algebra import grip, kernels, least_input
+from ukctrl.core.algebra import constrained, grip, kernels, least_input
 from ukctrl.core.algebra.grip import Lengths
 from ukctrl.core.arrays import Matrix
 
@@ -18,8 +18,8 @@ class Solvers(NamedTuple):
 
     plain_answer: Callable[..., int]
     """`ukctrl.core.algebra.kernels.plain_answer`."""
-    passive_answer: Callable[..., int]
-    """`ukctrl.core.algebra.kernels.passive_answer`."""
+    ranked_answer: Callable[..., int]
+    """`ukctrl.core.algebra.constrained.ranked_answer`."""
     lengths: Callable[[Matrix, Matrix, Matrix], Lengths]
     """`ukctrl.core.algebra.grip.lengths`."""
     servo_input: Callable[..., int]
@@ -29,9 +29,10 @@ class Solvers(NamedTuple):
 def solvers(nv: int) -> Solvers:
     """Return the functions that suit a robot of ``nv`` freedoms."""
     if nv < LARGE:
-        few = kernels.plain_answer, kernels.passive_answer, grip.lengths, least_input.servo_input
-        return Solvers(*few)
+        return Solvers(
+            kernels.plain_answer, constrained.ranked_answer, grip.lengths, least_input.servo_input
+        )
     # SciPy's linear algebra takes a tenth of a second to load, which most robots never need.
     from ukctrl.core.algebra import kernels_large as many
 
-    return Solvers(many.plain_answer, many.passive_answer, many.lengths, many.servo_input)
+    return Solvers(many.plain_answer, many.ranked_answer, many.lengths, many.servo_input)

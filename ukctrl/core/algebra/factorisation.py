@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import EQUAL_RTOL
 
 

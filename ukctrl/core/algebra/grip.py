@@ -23,7 +23,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     copy_into,
@@ -33,6 +32,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_lower_columns,
 )
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 
 Hold = Literal["held", "weak", "lost"]

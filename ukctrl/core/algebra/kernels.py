@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     copy_into,
@@ -27,6 +26,7 @@ from ukctrl.core.algebra.row_space import (
     row_space,
 )
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 MOVES = 1e-6
 """Inputs that move a robot by less than this fraction of what they would without its reactions are

@@ -7,11 +7,14 @@ of many separate bodies are almost empty. Same arguments, same answers to roundi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.constrained import NOW
 from ukctrl.core.algebra.factorisation import unit_rows
 from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost
 from ukctrl.core.algebra.least_input import careful_input, motor_stretch, stands
@@ -48,6 +51,13 @@ def plain_answer(
     a_free[:] = answer[:, 0]
     G[:] = answer[:, 1:]
     return 0
+
+
+def ranked_answer(*given: Any) -> int:
+    """Write the answer and its rank; see `ukctrl.core.algebra.constrained.ranked_answer`."""
+    *arguments, ranks = given
+    ranks[NOW] = rank = passive_answer(*arguments)
+    return rank
 
 
 def passive_answer(

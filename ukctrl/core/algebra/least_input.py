@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import (
     cholesky,
     dot,
@@ -23,6 +22,7 @@ from ukctrl.core.algebra.factorisation import (
 from ukctrl.core.algebra.grip import Lengths, drop_lost, held_rows, lengths
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 UNSURE = -2
 """Says that an answer must be found with care."""

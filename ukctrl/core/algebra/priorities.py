@@ -29,9 +29,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import cholesky, copy_into
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 
 @compiled

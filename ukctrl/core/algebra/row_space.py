@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import RowFactor, factor_rows, solve_lower, solve_upper
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 GRADUAL = 10.0
 """A direction counts fully from this multiple of the rank threshold on, and below it in part."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import cholesky, solve_upper
 from ukctrl.core.algebra.row_space import NOTHING, add_solution, mass_weighted, row_space
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 DRIFT_FACTOR = 5.0
 """How many times its estimate the drift of passive rows may explain of a miss."""

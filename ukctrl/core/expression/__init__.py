@@ -2,7 +2,8 @@
 
 Files hold formulas such as ``"30*deg"`` or ``"q1 + q2 + q3"``. In order: they are read by a
 whitelist (``syntax``; ``suggest`` says what was meant), never by ``eval`` or ``sympify``; evaluated
-at once when they are constant (``units``); else turned into sympy expressions (``symbolic``) and
-compiled to plain Python arithmetic (``codegen``), as constraint rows (``rows``) and equations of
-motion (``lagrange``) differentiate them. sympy is imported on first use.
+at once when they are constant (``units``); else turned into sympy expressions (``symbolic``). One
+compiled loop (``machine``) runs the tables of operations (``formula``) that are made of them
+(``codegen``), when constraint rows (``rows``) and equations of motion (``lagrange``) have
+differentiated them. sympy is imported on first use.
 """

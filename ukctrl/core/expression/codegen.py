@@ -1,17 +1,17 @@
-"""From sympy expressions to one fast Python function of floats.
+"""From sympy expressions to one fast function of floats.
 
-The source is written here, node by node, from a closed list of sympy types; names that a user
-chose never reach it (inputs are ``a0``, ``a1``, ...), it sees nothing but the functions of
-``math``, and it is never stored. Common parts are computed once.
+The lines of its `Formula` are written here, node by node, from a closed list of sympy types; names
+that a user chose never reach it (inputs are ``a0``, ``a1``, ...). Common parts are computed once.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ukctrl.core.errors import ExpressionError, UkctrlError
+from ukctrl.core.errors import ExpressionError
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.syntax import FUNCTIONS, shown
 
 if TYPE_CHECKING:
@@ -22,24 +22,12 @@ _LONGEST_PRODUCT = 4
 """Powers up to this exponent are written as products: x*x is twice as fast as x**2."""
 
 
-class DomainError(UkctrlError, ArithmeticError):
-    """A formula has no finite real value at the arguments that came (sqrt of -1, 1/0, ...)."""
-
-
-class Compiled(Protocol):
-    """A compiled function: floats, or lists of floats, in; a flat tuple of floats out."""
-
-    def __call__(self, *arguments: Any) -> tuple[float, ...]:
-        """Evaluate."""
-        ...
-
-
 def compile_function(
     exprs: Sequence[sympy.Expr],
     arguments: Sequence[str | Sequence[str]],
     label: str = "",
     missing: int = 0,
-) -> Compiled:
+) -> Formula:
     """Compile expressions into one function that returns all their values as a flat tuple.
 
     ``compile_function([x*t, y], [["x", "y"], "t"])`` returns ``f(xy, t)``, called with a list of
@@ -53,8 +41,7 @@ def compile_function(
         missing: How many NaN to append to the values.
 
     Returns:
-        The function; its ``__doc__`` is its source. It raises ``DomainError`` where a value does
-        not exist.
+        The function. It raises ``DomainError`` where a value does not exist.
 
     Raises:
         ExpressionError: An expression cannot be evaluated with floats.
@@ -70,57 +57,9 @@ def compile_function(
         printer.assign(symbol, part)
     values = [printer.code(result, _SUM) for result in results] + ["nan"] * missing
     lines = lines + printer.lines + [f"return ({''.join(value + ', ' for value in values)})"]
-    parameters = ", ".join(f"p{index}" for index in range(len(arguments)))
+    parameters = [f"p{index}" for index in range(len(arguments))]
     time = next((i for i, argument in enumerate(arguments) if argument == "t"), None)
-    return compile_source(parameters, lines, label, "None" if time is None else f"p{time}")
-
-
-def compile_source(
-    parameters: str,
-    lines: Sequence[str],
-    label: str = "",
-    time: str = "None",
-    known: Mapping[str, object] | None = None,
-) -> Compiled:
-    """Make a function of generated lines; the only place where generated source is executed.
-
-    Args:
-        parameters: Its parameters, comma-separated.
-        lines: Its body, made by this library alone: no word of it may come from a user.
-        label: What an error calls it.
-        time: The parameter that is the time, or ``"None"``.
-        known: Values and functions that the body uses beside those of the language.
-    """
-    body = "\n".join(f"        {line}" for line in lines)
-    source = (
-        f"def evaluate({parameters}):\n"
-        f"    try:\n{body}\n"
-        f"    except (ValueError, ArithmeticError) as error:\n"
-        f"        raise explained(error, {time}) from None\n"
-    )
-
-    def explained(error: Exception, t: float | None) -> DomainError:
-        if isinstance(error, DomainError):  # of a function that this one calls
-            return error
-        when = "" if t is None else f" at t = {t:g} s"
-        what = f"in {shown(label)}: " if label else ""
-        return DomainError(f"{what}there is no finite real value{when} ({error}).")
-
-    namespace: dict[str, Any] = {
-        **FUNCTIONS,
-        "pow": math.pow,
-        "nan": math.nan,
-        "explained": explained,
-        "ValueError": ValueError,
-        "ArithmeticError": ArithmeticError,
-        **(known or {}),
-        "__builtins__": {},
-    }
-    exec(compile(source, "<ukctrl formula>", "exec"), namespace)
-    function = namespace["evaluate"]
-    function.__doc__ = source
-    compiled: Compiled = function
-    return compiled
+    return Formula(parameters, lines, label, time)
 
 
 def _inputs(

@@ -7,7 +7,8 @@ import functools
 from typing import TYPE_CHECKING
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import Compiled, compile_function
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.expression.syntax import fault
 from ukctrl.core.files.toml import blaming
@@ -40,13 +41,13 @@ class Motion:
     """Symbolic force -dF/dv of the dissipation F, n; zeros where there is none."""
     constant: bool
     """Whether M is made of numbers alone."""
-    dynamics: Compiled = dc.field(repr=False, compare=False)
+    dynamics: Formula = dc.field(repr=False, compare=False)
     """``dynamics(q, v, t)``: flat M row by row (n n), then nle (n)."""
-    potential: Compiled = dc.field(repr=False, compare=False)
+    potential: Formula = dc.field(repr=False, compare=False)
     """``potential(q, t)``: the part V - T_0 of the energy [J]."""
-    drive: Compiled | None = dc.field(repr=False, compare=False)
+    drive: Formula | None = dc.field(repr=False, compare=False)
     """``drive(q, v, t)``: the power -dL/dt of what moves by itself [W]; None where it is zero."""
-    friction: Compiled | None = dc.field(repr=False, compare=False)
+    friction: Formula | None = dc.field(repr=False, compare=False)
     """``friction(q, v, t)``: the force -dF/dv of the dissipation F (n); None where it is zero."""
 
 
@@ -105,7 +106,7 @@ def derive_motion(
 
 
 @functools.lru_cache(maxsize=64)
-def derive_coriolis(motion: Motion, words: Vocabulary) -> Compiled:
+def derive_coriolis(motion: Motion, words: Vocabulary) -> Formula:
     r"""Return ``C(q, v, t)``, flat row by row (n n), that makes $\dot M - 2 C$ skew-symmetric.
 
     $$ C_{ij} = \tfrac12 \sum_k \Bigl(\frac{\partial M_{ij}}{\partial q_k} +

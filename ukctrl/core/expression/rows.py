@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses as dc
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ukctrl.core.errors import ExpressionError, ShapeError, quoted
 from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.expression.syntax import fault
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     import sympy
 
 Form = Literal["holonomic", "nonholonomic", "pfaffian"]
-
-Evaluate = Callable[[Sequence[float], Sequence[float], float], tuple[float, ...]]
-"""``evaluate(q, v, t)`` with lists of plain floats."""
 
 
 @dc.dataclass(frozen=True)
@@ -47,7 +45,7 @@ class DerivedRows:
     """Symbolic constraint matrix, m rows of nv."""
     b: tuple[sympy.Expr, ...]
     """Symbolic constraint vector."""
-    evaluate: Evaluate = dc.field(repr=False, compare=False)
+    evaluate: Formula = dc.field(repr=False, compare=False)
     """``evaluate(q, v, t)``: flat A row by row (m nv), then b (m), beta (m) and phi (m)."""
 
     @property

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
-from ukctrl.mechanics.constraints.kinematics import orientation_rows, relative_motion
+from ukctrl.mechanics.constraints.kinematics import cross, orientation_rows, relative_motion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -91,23 +94,18 @@ class _Closure(Attached):
         self._places, self._turning = len(axes), turning
         self._free, self._along = _FREE[spec.type]
         self.slides = bool(self._free)
-        self._x = np.zeros(3), np.zeros(3), np.zeros(3)
-        self._A = np.zeros((3, robot.nv))
-        self._still, self._none = np.zeros(3), np.zeros(6)
-        self._J_a, self._J_n = np.zeros((6, robot.nv)), np.zeros((6, robot.nv))
+        self._A, self._J = np.zeros((3, robot.nv)), np.zeros((6, robot.nv))
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        a, b, x = self._a, self._b, self._x
-        a.move(s)
-        b.move(s)
-        relative_motion(*a.motion, *b.motion[1:], *x, self._A)
-        count = self._places
-        self._fill(rows.part(slice(0, count)), count)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        a, b, count = self._a, self._b, self._places
+        both = *a.motion, *b.motion
+        top = rows.part(slice(0, count))
         rest = rows.part(slice(count, len(self.names)))
-        if self._turning == "axis":
-            self._axis(rest)
-        elif self._turning == "all":
-            orientation_rows(b.R, b.J - a.J, *b.turning(), a.R, *a.turning(), *rest)
+        steps = [a.step(s), b.step(s), Call(held_places, *both, self._A, *top)]
+        if self._turning:
+            kernel = held_axis if self._turning == "axis" else held_turn
+            steps.append(Call(kernel, *both, self._J, *rest))
+        return steps
 
     def slip(self) -> Matrix | None:
         a, b, along = self._a, self._b, list(self._along)
@@ -116,30 +114,109 @@ class _Closure(Attached):
             return turning[along]
         return self._A[along] if self._free else None
 
-    def _fill(self, rows: Rows, count: int) -> None:
-        x = self._x
-        rows.A[:] = self._A[:count]
-        rows.phi[:] = x[0][:count]
-        rows.beta[:] = x[1][:count]
-        rows.b[:] = -x[2][:count]
 
-    def _axis(self, rows: Rows) -> None:
-        """Write the first two components of the held axis in the holding frame.
+@compiled
+def held_places(
+    R_a: Matrix,
+    p_a: Vector,
+    J_a: Matrix,
+    v_a: Vector,
+    drift_a: Vector,
+    R_b: Matrix,
+    p_b: Vector,
+    J_b: Matrix,
+    v_b: Vector,
+    drift_b: Vector,
+    across: Matrix,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the rows that hold the origin of b on that of a, along a's first axes.
 
-        The axis moves as the tip of a unit vector from the world's origin would, so the kinematics
-        of a point serve it: it turns with the one frame, and is seen from the other.
-        """
-        a, b, x = self._a, self._b, self._x
-        n = b.R[:, 2].copy()
-        omega, alpha = b.turning()
-        n_dot = np.cross(omega, n)
-        tip, tip_drift = np.zeros(6), np.zeros(6)
-        tip[:3] = n_dot
-        tip_drift[:3] = np.cross(alpha, n) + np.cross(omega, n_dot)
-        self._J_n[:3] = np.cross(b.J[3:].T, n).T
-        self._J_a[3:] = a.J[3:]
-        seen, seen_drift = self._none.copy(), self._none.copy()
-        seen[3:], seen_drift[3:] = a.turning()
-        seen_from = (a.R, self._still, self._J_a, seen, seen_drift)
-        relative_motion(*seen_from, n, self._J_n, tip, tip_drift, *x, self._A)
-        self._fill(rows, 2)
+    ``across`` receives the Jacobian along all three, shape ``(3, nv)``.
+    """
+    x, x_dot, x_drift = np.empty(3), np.empty(3), np.empty(3)
+    seen = p_b, J_b, v_b, drift_b
+    relative_motion(R_a, p_a, J_a, v_a, drift_a, *seen, x, x_dot, x_drift, across)
+    for i in range(len(b)):
+        phi[i], beta[i], b[i] = x[i], x_dot[i], -x_drift[i]
+        for c in range(A.shape[1]):
+            A[i, c] = across[i, c]
+
+
+@compiled
+def held_turn(
+    R_a: Matrix,
+    p_a: Vector,
+    J_a: Matrix,
+    v_a: Vector,
+    drift_a: Vector,
+    R_b: Matrix,
+    p_b: Vector,
+    J_b: Matrix,
+    v_b: Vector,
+    drift_b: Vector,
+    J: Matrix,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the rows that keep b from turning in a; ``J`` is room for a Jacobian."""
+    for i in range(3, 6):
+        for c in range(J.shape[1]):
+            J[i, c] = J_b[i, c] - J_a[i, c]
+    own = R_a, v_a[3:], drift_a[3:]
+    orientation_rows(R_b, J, v_b[3:], drift_b[3:], *own, A, b, beta, phi)
+
+
+@compiled
+def held_axis(
+    R_a: Matrix,
+    p_a: Vector,
+    J_a: Matrix,
+    v_a: Vector,
+    drift_a: Vector,
+    R_b: Matrix,
+    p_b: Vector,
+    J_b: Matrix,
+    v_b: Vector,
+    drift_b: Vector,
+    J: Matrix,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the first two components of b's z axis in a; ``J`` is room for a Jacobian.
+
+    The axis moves as the tip of a unit vector from the world's origin would, so the kinematics of
+    a point serve it: it turns with b, and is seen from a.
+    """
+    n, n_dot, tip, turn = np.empty(3), np.empty(3), np.empty(6), np.empty(6)
+    first, second, still = np.empty(3), np.empty(3), np.zeros(3)
+    for i in range(3):
+        n[i] = R_b[i, 2]
+    cross(v_b[3:], n, n_dot)
+    cross(drift_b[3:], n, first)
+    cross(v_b[3:], n_dot, second)
+    tip_drift, turn_drift = np.empty(6), np.empty(6)
+    for i in range(3):
+        tip[i], tip_drift[i] = n_dot[i], first[i] + second[i]
+        tip[3 + i] = tip_drift[3 + i] = turn[i] = turn_drift[i] = 0.0
+        turn[3 + i], turn_drift[3 + i] = v_a[3 + i], drift_a[3 + i]
+    J_n, across = np.zeros(J.shape), np.empty((3, J.shape[1]))
+    for c in range(J.shape[1]):
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            J_n[i, c] = J_b[3 + j, c] * n[k] - J_b[3 + k, c] * n[j]
+            J[i, c], J[3 + i, c] = 0.0, J_a[3 + i, c]
+    x, x_dot, x_drift = np.empty(3), np.empty(3), np.empty(3)
+    seen = n, J_n, tip, tip_drift
+    relative_motion(R_a, still, J, turn, turn_drift, *seen, x, x_dot, x_drift, across)
+    for i in range(2):
+        phi[i], beta[i], b[i] = x[i], x_dot[i], -x_drift[i]
+        for c in range(A.shape[1]):
+            A[i, c] = across[i, c]

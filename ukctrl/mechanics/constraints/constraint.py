@@ -15,14 +15,20 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints.kinematics import frame_motion
 from ukctrl.mechanics.reference import Reference
 
 if TYPE_CHECKING:
     from ukctrl.core.expression.rows import DerivedRows
     from ukctrl.robot import Robot, Snapshot
+
+
+BOUND = 4
+"""The steps of so many snapshots are kept: a law's and those with which it looks ahead."""
 
 
 class Rows(NamedTuple):
@@ -72,9 +78,17 @@ class Attached(abc.ABC):
         self.units = tuple(units.values())
         self.holonomic = (holonomic,) * len(units)
 
-    @abc.abstractmethod
+    def steps(self, snapshot: Snapshot, rows: Rows) -> Sequence[Step]:
+        """Return what writes the rows at the state that a snapshot has then.
+
+        A constraint of one's own may leave this alone and override `write`; then no compiled loop
+        can run it.
+        """
+        return (lambda: self.write(snapshot, rows),)
+
     def write(self, snapshot: Snapshot, rows: Rows) -> None:
         """Write the rows at a state. ``A`` comes zeroed or as this method left it."""
+        Steps(self.steps(snapshot, rows))()
 
     slides: bool = False
     """Whether the constraint leaves a sliding or turning that friction can act on."""
@@ -165,6 +179,7 @@ class Stack:
         self.holonomic = np.array([h for part in self.attached for h in part.holonomic], dtype=bool)
         self.rows = Rows.zeros(len(names), robot.nv)
         self._parts: list[tuple[Attached, Rows]] = []
+        self._bound: list[tuple[Snapshot, Steps]] = []
         start = 0
         for part in self.attached:
             stop = start + len(part.names)
@@ -176,9 +191,17 @@ class Stack:
 
     def write(self, snapshot: Snapshot) -> Rows:
         """Write all rows at a state."""
-        for part, rows in self._parts:
-            part.write(snapshot, rows)
+        self.steps(snapshot)()
         return self.rows
+
+    def steps(self, snapshot: Snapshot) -> Steps:
+        """Return what writes all rows at the state that a snapshot has then."""
+        for known, steps in self._bound:
+            if known is snapshot:
+                return steps
+        steps = Steps(step for part, rows in self._parts for step in part.steps(snapshot, rows))
+        self._bound = [(snapshot, steps), *self._bound[: BOUND - 1]]
+        return steps
 
     def traces(self) -> list[Trace]:
         """Return the traces of all constraints that hold a frame, as of the last `write`."""
@@ -200,11 +223,34 @@ def _uniquely_named(parts: list[Attached]) -> list[Attached]:
     return parts
 
 
-def path_of_size(path: Reference, size: int, what: str) -> Callable[[float], tuple[float, ...]]:
+@final
+class Followed:
+    """Where a path is, written into an array that kernels read.
+
+    Attributes:
+        now: Value and derivatives, flat, as of the last time; see `ukctrl.mechanics.reference`.
+    """
+
+    def __init__(self, path: Callable[[float], Sequence[float]], count: int) -> None:
+        self._path = path
+        self.now: Vector = np.zeros(count)
+
+    def step(self, clock: Vector) -> Step:
+        """Return what writes it, at the time that the clock shows then."""
+        if isinstance(self._path, Formula):
+            return self._path.step((clock,), self.now)
+        return lambda: self.move(float(clock[0]))
+
+    def move(self, t: float) -> None:
+        """Write where it is at a time."""
+        self.now[:] = self._path(t)
+
+
+def path_of_size(path: Reference, size: int, what: str) -> Followed:
     """Return the compiled path, or say that it has the wrong number of components."""
     if path.size != size:
         raise InputError(f"{what} must have {size} components; got {path.size}.")
-    return path.compile()
+    return Followed(path.compile(), 3 * size)
 
 
 class FrameProbe:
@@ -222,9 +268,9 @@ class FrameProbe:
         self.velocity, self.drift = np.zeros(6), np.zeros(6)
         self.motion = (self.R, self.p, self.J, self.velocity, self.drift)
 
-    def turning(self) -> tuple[Vector, Vector]:
-        """Return the angular velocity and the angular acceleration at ``a = 0``."""
-        return self.velocity[3:], self.drift[3:]
+    def step(self, s: Snapshot) -> Call:
+        """Return what evaluates at the state that the snapshot has then."""
+        return Call(frame_motion, *s.joints, *self._place, *self.motion)
 
     def move(self, s: Snapshot) -> None:
         """Evaluate at the snapshot; the arrays are reused."""

@@ -82,7 +82,8 @@ class _Energy(Attached):
         self._scratch = robot.snapshot(robot.neutral)
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        level, level_rate, _ = self._path(s.t)
+        self._path.move(s.t)
+        level, level_rate, _ = self._path.now.tolist()
         v, force = s.v, s.nle
         if self._partial:
             v = self._own * s.v

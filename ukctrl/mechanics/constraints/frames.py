@@ -5,6 +5,7 @@ A frame that follows an orientation, alone or as a pose, takes one compiled call
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,19 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Vec3, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import (
     Attached,
     Constraint,
+    Followed,
     FrameProbe,
     Rows,
     Trace,
     path_of_size,
 )
 from ukctrl.mechanics.constraints.kinematics import (
+    cross,
     frame_motion,
     orientation_rows,
     point_rows,
@@ -47,7 +51,7 @@ def turned_rows(
     local_rotation: Matrix,
     local: Vector,
     columns: Indices,
-    reference: tuple[float, ...],
+    reference: Vector,
     J: Matrix,
     A: Matrix,
     b: Vector,
@@ -61,10 +65,7 @@ def turned_rows(
     R, p, velocity, drift = np.empty((3, 3)), np.empty(3), np.empty(6), np.empty(6)
     joints = Jt, dJt, v, rotations, translations
     frame_motion(*joints, joint, local_rotation, local, columns, R, p, J, velocity, drift)
-    desired = np.empty(15)
-    for i in range(15):
-        desired[i] = reference[i]
-    wanted = desired[:9].reshape((3, 3)), desired[9:12], desired[12:]
+    wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
     orientation_rows(R, J, velocity[3:], drift[3:], *wanted, A, b, beta, phi)
 
 
@@ -80,8 +81,8 @@ def pose_rows(
     local: Vector,
     columns: Indices,
     axes: Indices,
-    path: tuple[float, ...],
-    orientation: tuple[float, ...],
+    path: Vector,
+    orientation: Vector,
     J: Matrix,
     p: Vector,
     A: Matrix,
@@ -94,6 +95,63 @@ def pose_rows(
     top, rest = (A[:3], b[:3], beta[:3], phi[:3]), (A[3:], b[3:], beta[3:], phi[3:])
     point_rows(*joints, joint, local, columns, axes, path, p, *top)
     turned_rows(*joints, joint, local_rotation, local, columns, orientation, J, *rest)
+
+
+@compiled
+def place_rows(
+    x: Vector, x_dot: Vector, x_drift: Vector, path: Vector, b: Vector, beta: Vector, phi: Vector
+) -> None:
+    """Write the errors of a place from where a path has it, or from nothing without a path."""
+    m = len(b)
+    for i in range(m):
+        phi[i], beta[i], b[i] = x[i], x_dot[i], -x_drift[i]
+        if len(path):
+            phi[i] -= path[i]
+            beta[i] -= path[m + i]
+            b[i] += path[2 * m + i]
+
+
+@compiled
+def seen_turn_rows(
+    R_a: Matrix,
+    p_a: Vector,
+    J_a: Matrix,
+    v_a: Vector,
+    drift_a: Vector,
+    R_b: Matrix,
+    p_b: Vector,
+    J_b: Matrix,
+    v_b: Vector,
+    drift_b: Vector,
+    desired: Vector,
+    J: Matrix,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the rows that turn frame b, seen from frame a, as a reference has it.
+
+    ``J`` is room for the difference of their Jacobians.
+    """
+    R_d, omega_d, alpha_d = np.empty((3, 3)), np.empty(3), np.empty(3)
+    turn, spin = np.empty(3), np.empty(3)
+    for i in range(3):
+        turn[i] = 0.0
+        alpha_d[i] = drift_a[3 + i]
+        for k in range(3):
+            turn[i] += R_a[i, k] * desired[9 + k]
+            alpha_d[i] += R_a[i, k] * desired[12 + k]
+            R_d[i, k] = 0.0
+            for j in range(3):
+                R_d[i, k] += R_a[i, j] * desired[3 * j + k]
+        omega_d[i] = v_a[3 + i] + turn[i]
+    cross(v_a[3:], turn, spin)
+    for i in range(3):
+        alpha_d[i] += spin[i]
+        for c in range(J.shape[1]):
+            J[3 + i, c] = J_b[3 + i, c] - J_a[3 + i, c]
+    orientation_rows(R_b, J, v_b[3:], drift_b[3:], R_d, omega_d, alpha_d, A, b, beta, phi)
 
 
 def _check_axes(axes: str) -> str:
@@ -135,15 +193,15 @@ class _Point(Attached):
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._place = (site.joint, local, site.columns, self._axes)
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
-        self._reference = (0.0,) * (3 * len(self.names))
         self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        self._reference = self._path(s.t)
-        point_rows(*s.joints, *self._place, self._reference, self._position, *rows)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        place = *s.joints, *self._place
+        point = Call(point_rows, *place, self._path.now, self._position, *rows)
+        return self._path.step(s.clock), point
 
     def trace(self) -> Trace:
-        self._desired[self._axes] = self._reference[: len(self.names)]
+        self._desired[self._axes] = self._path.now[: len(self.names)]
         return Trace(self._frame, self._position, self._desired)
 
 
@@ -170,11 +228,12 @@ class _Orientation(Attached):
     def __init__(self, block: str, frame: str, path: AnyOrientation, robot: Robot) -> None:
         self.name_rows(block, TURNS)
         self._place = robot.site(frame).place
-        self._path = path.compile()
+        self._path = Followed(path.compile(), 15)
         self._J = np.zeros((6, robot.nv))
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        turned_rows(*s.joints, *self._place, self._path(s.t), self._J, *rows)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        place = *s.joints, *self._place
+        return self._path.step(s.clock), Call(turned_rows, *place, self._path.now, self._J, *rows)
 
 
 @spec
@@ -198,18 +257,17 @@ class _Pose(Attached):
         self.name_rows(spec.name or spec.frame, PLACES | TURNS)
         self._frame, self._place = spec.frame, (*robot.site(spec.frame).place, np.arange(3))
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
-        self._orientation = spec.orientation.compile()
+        self._orientation = Followed(spec.orientation.compile(), 15)
         self._J = np.zeros((6, robot.nv))
-        self._reference: tuple[float, ...] = (0.0,) * 9
         self._position, self._desired = np.zeros(3), np.full(3, np.nan)
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        self._reference = self._path(s.t)
-        paths = self._reference, self._orientation(s.t)
-        pose_rows(*s.joints, *self._place, *paths, self._J, self._position, *rows)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        path, orientation = self._path, self._orientation
+        place = *s.joints, *self._place, path.now, orientation.now, self._J, self._position
+        return path.step(s.clock), orientation.step(s.clock), Call(pose_rows, *place, *rows)
 
     def trace(self) -> Trace:
-        self._desired[:] = self._reference[:3]
+        self._desired[:] = self._path.now[:3]
         return Trace(self._frame, self._position, self._desired)
 
 
@@ -239,30 +297,21 @@ class _Relative(Attached):
         self.name_rows(spec.name or f"{spec.frames[1]}_in_{spec.frames[0]}", units)
         self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
-        self._orientation = spec.orientation.compile() if spec.orientation else None
+        oriented = spec.orientation
+        self._orientation = Followed(oriented.compile(), 15) if oriented else None
         self._x = np.zeros(3), np.zeros(3), np.zeros(3)
+        self._J = np.zeros((6, robot.nv))
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        a, b, x = self._a, self._b, self._x
-        a.move(s)
-        b.move(s)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        a, b, path, turn = self._a, self._b, self._path, self._orientation
         top = rows.part(slice(0, 3))
-        relative_motion(*a.motion, *b.motion[1:], *x, top.A)
-        r = np.array(self._path(s.t))
-        top.phi[:] = x[0] - r[:3]
-        top.beta[:] = x[1] - r[3:6]
-        top.b[:] = r[6:] - x[2]
-        if self._orientation is None:
-            return
-        desired = np.array(self._orientation(s.t))
-        omega_a, alpha_a = a.turning()
-        omega = a.R @ desired[9:12]
-        orientation_rows(
-            b.R,
-            b.J - a.J,
-            *b.turning(),
-            np.ascontiguousarray(a.R @ desired[:9].reshape(3, 3)),
-            omega_a + omega,
-            alpha_a + a.R @ desired[12:] + np.cross(omega_a, omega),
-            *rows.part(slice(3, 6)),
-        )
+        steps = [
+            a.step(s), b.step(s), path.step(s.clock),
+            Call(relative_motion, *a.motion, *b.motion[1:], *self._x, top.A),
+            Call(place_rows, *self._x, path.now, top.b, top.beta, top.phi),
+        ]  # fmt: skip
+        if turn is not None:
+            rest = rows.part(slice(3, 6))
+            steps.append(turn.step(s.clock))
+            steps.append(Call(seen_turn_rows, *a.motion, *b.motion, turn.now, self._J, *rest))
+        return steps

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import (
     Attached,
     Constraint,
@@ -49,24 +52,55 @@ class _Distance(Attached):
         self._a, self._b = FrameProbe(robot, first), FrameProbe(robot, second)
         self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        a, b = self._a, self._b
-        a.move(s)
-        b.move(s)
-        y, y_dot = b.p - a.p, b.velocity[:3] - a.velocity[:3]
-        length = float(np.sqrt(y @ y))
-        if length == 0.0:
-            raise DomainError(
-                f"distance '{self.block}' must stay above zero, where it has no direction; got 0."
-            )
-        normal = y / length
-        closing = float(normal @ y_dot)
-        d, d_dot, d_ddot = self._path(s.t)
-        rows.A[0] = normal @ (b.J[:3] - a.J[:3])
-        rows.phi[0] = length - d
-        rows.beta[0] = closing - d_dot
-        drift = normal @ (b.drift[:3] - a.drift[:3]) + (y_dot @ y_dot - closing**2) / length
-        rows.b[0] = d_ddot - drift
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        a, b, path = self._a, self._b, self._path
+        both = *a.motion[1:], *b.motion[1:], path.now
+        row = Call(distance_row, *both, *rows, fault=self._nowhere)
+        return a.step(s), b.step(s), path.step(s.clock), row
+
+    def _nowhere(self, code: int) -> DomainError:
+        return DomainError(
+            f"distance '{self.block}' must stay above zero, where it has no direction; got 0."
+        )
+
+
+@compiled
+def distance_row(
+    p_a: Vector,
+    J_a: Matrix,
+    v_a: Vector,
+    drift_a: Vector,
+    p_b: Vector,
+    J_b: Matrix,
+    v_b: Vector,
+    drift_b: Vector,
+    path: Vector,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> bool:
+    """Write the row of a distance; returns whether it has a direction."""
+    square, along, fast = 0.0, 0.0, 0.0
+    for i in range(3):
+        y, y_dot = p_b[i] - p_a[i], v_b[i] - v_a[i]
+        square += y * y
+        along += y * y_dot
+        fast += y_dot * y_dot
+    length = np.sqrt(square)
+    if length == 0.0:
+        return False
+    closing = along / length
+    drift = (fast - closing * closing) / length
+    for c in range(A.shape[1]):
+        A[0, c] = 0.0
+    for i in range(3):
+        normal = (p_b[i] - p_a[i]) / length
+        drift += normal * (drift_b[i] - drift_a[i])
+        for c in range(A.shape[1]):
+            A[0, c] += normal * (J_b[i, c] - J_a[i, c])
+    phi[0], beta[0], b[0] = length - path[0], closing - path[1], path[2] - drift
+    return True
 
 
 @spec
@@ -103,22 +137,41 @@ class _Surface(Attached):
         x = [known.get(name, sympy.Symbol(name)) for name in names]
         first = [sympy.diff(g, s) for s in x]
         second = [sympy.diff(f, s) for f in first for s in x]
-        self._g = compile_function([g, *first, *second], names, label=spec.surface)
+        self._g = compile_function([g, *first, *second], [names[:3], "t"], label=spec.surface)
+        self._values = np.zeros(21)
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        probe = self._probe
-        probe.move(s)
-        p_dot: Vector = np.append(probe.velocity[:3], 1.0)
-        values = self._g(*probe.p.tolist(), s.t)
-        gradient: Vector = np.array(values[1:4])
-        hessian: Matrix = np.reshape(values[5:], (4, 4))
-        rows.A[0] = gradient @ probe.J[:3]
-        rows.phi[0] = values[0]
-        rows.beta[0] = gradient @ probe.velocity[:3] + values[4]
-        rows.b[0] = -(gradient @ probe.drift[:3] + p_dot @ hessian @ p_dot)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        probe, g = self._probe, self._values
+        formula = self._g.step((probe.p, s.clock), g)
+        motion = probe.J, probe.velocity, probe.drift
+        return probe.step(s), formula, Call(surface_row, g, *motion, *rows)
 
     def trace(self) -> Trace:
         return Trace(self._frame, self._probe.p, np.full(3, np.nan))
+
+
+@compiled
+def surface_row(
+    g: Vector,
+    J: Matrix,
+    velocity: Vector,
+    drift: Vector,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the row of a surface: ``g``, its gradient and its Hessian, by place and time."""
+    phi[0], beta[0], b[0] = g[0], g[4], -g[20]
+    for c in range(A.shape[1]):
+        A[0, c] = 0.0
+    for i in range(3):
+        beta[0] += g[1 + i] * velocity[i]
+        b[0] -= g[1 + i] * drift[i] + (g[8 + 4 * i] + g[17 + i]) * velocity[i]
+        for k in range(3):
+            b[0] -= velocity[i] * g[5 + 4 * i + k] * velocity[k]
+        for c in range(A.shape[1]):
+            A[0, c] += g[1 + i] * J[i, c]
 
 
 @spec
@@ -142,8 +195,9 @@ class _Com(Attached):
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
 
     def write(self, s: Snapshot, rows: Rows) -> None:
-        com, axes = s.com(), self._axes
-        r, r_dot, r_ddot = np.array(self._path(s.t)).reshape(3, -1)
+        com, axes, path = s.com(), self._axes, self._path
+        path.move(s.t)
+        r, r_dot, r_ddot = path.now.reshape(3, -1)
         rows.A[:] = com.J[axes]
         rows.phi[:] = com.position[axes] - r
         rows.beta[:] = com.velocity[axes] - r_dot

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.compiled import compiled
+from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
 from ukctrl.mechanics.constraints.kinematics import cross
 
@@ -226,10 +228,9 @@ class _Contact(Attached):
         self._tangents = _tangents(normal)
         self._axes = np.vstack([self._tangents, normal])
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        probe = self._probe
-        probe.move(s)
-        contact_rows(*probe.motion, self._point, self._axes, self._flat, self._sticks, *rows)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)
+        return probe.step(s), Call(contact_rows, *probe.motion, *how, *rows)
 
     def slip(self) -> Matrix | None:
         return None if self._sticks else self._tangents @ self._probe.J[:3]
@@ -277,16 +278,14 @@ class _Rolling(Attached):
         self.name_rows(spec.name or f"{spec.frame}_rolling", dict.fromkeys(names, "m"))
         self.holonomic = tuple(name == "height" for name in names)
         self._probe = FrameProbe(robot, spec.frame)
-        self._axle, self._radius = _unit(spec.axle), spec.radius
+        self._axle, self._radius = _unit(spec.axle), float(spec.radius)
         self._point, self._normal = np.array(spec.ground.point), _unit(spec.ground.normal)
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        probe = self._probe
-        probe.move(s)
-        has_heading = rolling_rows(
-            *probe.motion, self._axle, self._radius, self._point, self._normal, *rows
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        probe, how = self._probe, (self._axle, self._radius, self._point, self._normal)
+        return probe.step(s), Call(rolling_rows, *probe.motion, *how, *rows, fault=self._flat)
+
+    def _flat(self, code: int) -> DomainError:
+        return DomainError(
+            f"wheel '{self.block}' must not lie flat on the ground, where it has no heading."
         )
-        if not has_heading:
-            raise DomainError(
-                f"wheel '{self.block}' must not lie flat on the ground, where it has no heading."
-            )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl.core.arrays import Matrix
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import Number, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, path_of_size
 from ukctrl.mechanics.reference import AnyReference
 
@@ -42,25 +45,51 @@ class _Joints(Attached):
     def __init__(self, spec: JointFollows, robot: Robot) -> None:
         self.block = spec.name or "joints"
         self._dofs = np.array([dof_index(robot, joint) for joint in spec.joints])
-        self._coordinates = [_coordinate_index(robot, joint) for joint in spec.joints]
+        self._coordinates = _coordinates(robot, spec.joints)
         self.names = tuple(f"{self.block}.{joint}" for joint in spec.joints)
         self.units = tuple(robot.dof_units[i].removesuffix("/s") for i in self._dofs)
         self.holonomic = (True,) * len(self.names)
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        r, r_dot, r_ddot = np.array(self._path(s.t)).reshape(3, -1)
-        for row, (dof, (at, continuous)) in enumerate(
-            zip(self._dofs, self._coordinates, strict=True)
-        ):
-            rows.A[row, dof] = 1.0
-            if continuous:
-                angle = math.atan2(s.q[at + 1], s.q[at]) - r[row]
-                rows.phi[row] = math.remainder(angle, math.tau)
-            else:
-                rows.phi[row] = s.q[at] - r[row]
-        rows.beta[:] = s.v[self._dofs] - r_dot
-        rows.b[:] = r_ddot
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        path, at = self._path, (self._dofs, self._coordinates)
+        return path.step(s.clock), Call(joint_rows, s.q, s.v, *at, path.now, *rows)
+
+
+@compiled
+def joint_rows(
+    q: Vector,
+    v: Vector,
+    dofs: Indices,
+    coordinates: Indices,
+    path: Vector,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the rows of joints on a path; of each its place in ``v``, and as `_coordinates`."""
+    m = len(dofs)
+    for i in range(m):
+        A[i, dofs[i]] = 1.0
+        phi[i] = measured(q, coordinates[i]) - path[i]
+        if coordinates[i, 1]:
+            phi[i] = half_turn(phi[i])
+        beta[i] = v[dofs[i]] - path[m + i]
+        b[i] = path[2 * m + i]
+
+
+@compiled
+def measured(q: Vector, coordinate: Indices) -> float:
+    """Return the angle or the distance of a joint; see `_coordinates`."""
+    at = coordinate[0]
+    return math.atan2(q[at + 1], q[at]) if coordinate[1] else float(q[at])
+
+
+@compiled
+def half_turn(angle: float) -> float:
+    """Return an angle as one of at most half a turn."""
+    return float(angle - math.tau * np.rint(angle / math.tau))
 
 
 def dof_index(robot: Robot, name: str) -> int:
@@ -68,6 +97,11 @@ def dof_index(robot: Robot, name: str) -> int:
     if name not in robot.dofs:
         raise unknown_name("degree of freedom", name, robot.dofs)
     return robot.dofs.index(name)
+
+
+def _coordinates(robot: Robot, joints: Sequence[str]) -> Indices:
+    """Return the first place of each joint in ``q``, and whether it is a cosine, shape (k, 2)."""
+    return np.array([_coordinate_index(robot, joint) for joint in joints], dtype=np.int64)
 
 
 def _coordinate_index(robot: Robot, name: str) -> tuple[int, bool]:
@@ -109,9 +143,9 @@ class _Gear(Attached):
             raise InputError(f"joints must be two joints; got '{first}' twice.")
         if spec.ratio == 0.0:
             raise InputError("ratio must not be zero; got 0.")
-        self._dofs = [dof_index(robot, joint) for joint in spec.joints]
-        self._coordinates = [_coordinate_index(robot, joint) for joint in spec.joints]
-        if self._coordinates[1][1] and not float(spec.ratio).is_integer():
+        self._dofs = np.array([dof_index(robot, joint) for joint in spec.joints])
+        self._coordinates = _coordinates(robot, spec.joints)
+        if self._coordinates[1, 1] and not float(spec.ratio).is_integer():
             raise InputError(
                 f"ratio must be a whole number where '{second}' turns without limits, because its "
                 f"turns are not counted; got {spec.ratio:g}."
@@ -119,20 +153,33 @@ class _Gear(Attached):
         self.block = spec.name or f"{first}_by_{second}"
         self.names, self.holonomic = (self.block,), (True,)
         self.units = (robot.dof_units[self._dofs[0]].removesuffix("/s"),)
-        self._ratio, self._offset = spec.ratio, spec.offset
-        self._wraps = any(continuous for _, continuous in self._coordinates)
+        self._given = float(spec.ratio), float(spec.offset)
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        first, second = self._dofs
-        rows.A[0, first], rows.A[0, second] = 1.0, -self._ratio
-        q = [
-            math.atan2(s.q[at + 1], s.q[at]) if continuous else s.q[at]
-            for at, continuous in self._coordinates
-        ]
-        error = q[0] - self._ratio * q[1] - self._offset
-        rows.phi[0] = math.remainder(error, math.tau) if self._wraps else error
-        rows.beta[0] = s.v[first] - self._ratio * s.v[second]
-        rows.b[0] = 0.0
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        return (Call(gear_row, s.q, s.v, self._dofs, self._coordinates, *self._given, *rows),)
+
+
+@compiled
+def gear_row(
+    q: Vector,
+    v: Vector,
+    dofs: Indices,
+    coordinates: Indices,
+    ratio: float,
+    offset: float,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the row of a gear between two joints."""
+    first, second = dofs[0], dofs[1]
+    A[0, first], A[0, second] = 1.0, -ratio
+    phi[0] = measured(q, coordinates[0]) - ratio * measured(q, coordinates[1]) - offset
+    if coordinates[0, 1] or coordinates[1, 1]:
+        phi[0] = half_turn(phi[0])
+    beta[0] = v[first] - ratio * v[second]
+    b[0] = 0.0
 
 
 @spec
@@ -164,12 +211,21 @@ class _Linear(Attached):
         self.units = (units.pop() if len(units) == 1 else "",)
         self._path = path_of_size(spec.path, 1, f"path of '{self.block}'")
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        r, r_dot, _ = self._path(s.t)
-        rows.A[0] = self._k
-        rows.phi[0] = math.nan
-        rows.beta[0] = self._k @ s.v - r
-        rows.b[0] = r_dot
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        path = self._path
+        return path.step(s.clock), Call(velocity_row, s.v, self._k, path.now, *rows)
+
+
+@compiled
+def velocity_row(
+    v: Vector, k: Vector, path: Vector, A: Matrix, b: Vector, beta: Vector, phi: Vector
+) -> None:
+    """Write the row of a combination of velocities."""
+    beta[0] = -path[0]
+    for i in range(len(k)):
+        A[0, i] = k[i]
+        beta[0] += k[i] * v[i]
+    b[0], phi[0] = path[1], np.nan
 
 
 Text = str | tuple[str, ...]
@@ -222,45 +278,48 @@ class _Expression(Attached):
         )
         self.units = (spec.unit,) * count
         self.holonomic = (derived.form == "holonomic",) * count
-        path = spec.path
-        self._path = path and path_of_size(path, count, f"path of '{self.block}'")
-        self._derived, self._evaluate = derived, derived.evaluate
-        self._split = count * robot.nv
-        # Most rows in text are linear in q; their A is written once, not at every tick.
-        constant = all(entry.is_number for row in derived.A for entry in row)
-        self._A = np.array(derived.A, dtype=np.float64) if constant else None
-        self._filled: Matrix | None = None
+        path, what = spec.path, f"path of '{self.block}'"
+        self._path = None if path is None else path_of_size(path, count, what)
+        self._derived = derived
+        self._values, self._none = np.zeros(count * (robot.nv + 3)), np.zeros(0)
 
     def formulas(self) -> DerivedRows | None:
         return self._derived if self._path is None else None
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        self._write(s, rows)
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        steps = [self._derived.evaluate.step((s.q, s.v, s.clock), self._values)]
+        followed = self._none
         if self._path is not None:
-            r, r_dot, r_ddot = np.array(self._path(s.t)).reshape(3, -1)
-            if self.holonomic[0]:
-                rows.phi[:] -= r
-                rows.beta[:] -= r_dot
-                rows.b[:] += r_ddot
-            else:
-                rows.beta[:] -= r
-                rows.b[:] += r_dot
+            steps.append(self._path.step(s.clock))
+            followed = self._path.now
+        steps.append(Call(written_rows, self._values, followed, self.holonomic[0], *rows))
+        return steps
 
-    def _write(self, s: Snapshot, rows: Rows) -> None:
-        values = self._evaluate(s.q.tolist(), s.v.tolist(), s.t)
-        A, b, beta, phi = rows
-        m, at = len(self.names), self._split
-        if self._A is None:
-            A.reshape(-1)[:] = values[:at]
-        elif A is not self._filled:
-            A[:] = self._A
-            self._filled = A
-        if m == 1:
-            b[0], beta[0], phi[0] = values[at:]
-            return
-        b[:] = values[at : at + m]
-        beta[:] = values[at + m : at + 2 * m]
-        phi[:] = values[at + 2 * m :]
+
+@compiled
+def written_rows(
+    values: Vector,
+    path: Vector,
+    holonomic: bool,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write what formulas give: ``A`` row by row, ``b``, ``beta`` and ``phi``, less a path."""
+    m, n = A.shape
+    for i in range(m):
+        for c in range(n):
+            A[i, c] = values[i * n + c]
+        at = m * n + i
+        b[i], beta[i], phi[i] = values[at], values[at + m], values[at + 2 * m]
+        if len(path) and holonomic:
+            phi[i] -= path[i]
+            beta[i] -= path[m + i]
+            b[i] += path[2 * m + i]
+        elif len(path):
+            beta[i] -= path[i]
+            b[i] += path[m + i]
 
 
 def derived_rows(spec: Expression, robot: Robot) -> DerivedRows:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 
 @compiled
@@ -34,7 +34,7 @@ def point_rows(
     local: Vector,
     columns: Indices,
     axes: Indices,
-    reference: tuple[float, ...],
+    reference: Vector,
     p: Vector,
     A: Matrix,
     b: Vector,

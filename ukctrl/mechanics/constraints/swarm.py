@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import NonNegative, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows
 
 if TYPE_CHECKING:
@@ -64,20 +66,20 @@ class _Aggregation(Attached):
         self.name_rows(spec.name or "aggregation", units, holonomic=False)
         self._at = np.array([[places[name] for name in each] for each in dofs])
         self._gains = float(spec.attraction), float(spec.repulsion)
-        self._filled: object = None
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        if rows.A is not self._filled:  # the identity, on the particles' coordinates
-            rows.A[np.arange(self._at.size), self._at.reshape(-1)] = 1.0
-            rows.phi[:] = math.nan
-            self._filled = rows.A
-        met = aggregation_rows(s.q, s.v, self._at, *self._gains, rows.b, rows.beta)
-        if met >= 0:
-            i, j = divmod(met, len(self._at))
-            raise DomainError(
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        rows.A[np.arange(self._at.size), self._at.reshape(-1)] = 1.0  # once and for all
+        rows.phi[:] = math.nan
+
+        def met(code: int) -> DomainError:
+            i, j = divmod(-1 - code, len(self._at))
+            return DomainError(
                 f"particles {i + 1} and {j + 1} are at the same place at t = {s.t:g} s; the "
                 "direction in which they repel each other is not defined there."
             )
+
+        given = s.q, s.v, self._at, *self._gains, rows.b, rows.beta
+        return (Call(aggregation_rows, *given, fault=met),)
 
 
 @compiled
@@ -86,10 +88,10 @@ def aggregation_rows(
 ) -> int:
     """Write ``b`` and ``beta`` of all particles.
 
-    Returns -1, or ``i * count + j`` for two particles i, j that are at the same place.
+    Returns 0, or ``-1 - (i * count + j)`` for two particles i, j that are at the same place.
     """
     count, axes = at.shape
-    met = -1
+    met = 0
     for i in range(count):
         for k in range(axes):
             b[i * axes + k] = 0.0
@@ -106,7 +108,7 @@ def aggregation_rows(
                 square += away[k] * away[k]
                 along += away[k] * rate[k]
             if not square > 0.0:
-                met = i * count + j
+                met = -1 - (i * count + j)
             distance = np.sqrt(square)
             gain = k_a - k_r / distance
             turn = k_r * along / (square * distance)

@@ -20,7 +20,8 @@ import numpy as np
 
 from ukctrl.core.algebra.answer_checks import raise_if_singular
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.expression.codegen import Compiled, compile_function
+from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.lagrange import Motion
 from ukctrl.core.expression.symbolic import parse
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
@@ -169,7 +170,7 @@ def _stages(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Expr
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_stage(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Compiled:
+def _compiled_stage(motion: Motion, B: tuple[Exprs, ...], names: _Names, k: int) -> Formula:
     arguments = [*map(names.level, range(k + 2)), *map(names.push, range(k + 1)), "t"]
     return compile_function(_stages(motion, B, names, k), arguments, "the equation of motion")
 
@@ -181,7 +182,7 @@ def _row(phi: sympy.Expr, names: _Names, k: int) -> sympy.Expr:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_rows(rows: Exprs, names: _Names, order: int, level: int) -> Compiled:
+def _compiled_rows(rows: Exprs, names: _Names, order: int, level: int) -> Formula:
     flat = [_row(row, names, k) for k in range(order + 1) for row in rows]
     lists = [names.level(k) for k in range(order + level + 1)]
     return compile_function(flat, [*lists, "t"], "the servo rows")
@@ -218,8 +219,8 @@ class FormulaJets(Jets):
         self._names = _Names(tuple(self.robot.coordinates), self.robot.nu)
         self._blocks = tuple(_blocks(stack))
         # What is compiled is shared by all that ask for the same; here it is at hand.
-        self._stages: list[Compiled] = []
-        self._rows: dict[tuple[int, int], Compiled] = {}
+        self._stages: list[Formula] = []
+        self._rows: dict[tuple[int, int], Formula] = {}
         self._followed: tuple[float, int, list[Matrix | None]] = (np.nan, -1, [])
 
     def within(self, order: int) -> bool:
@@ -265,7 +266,7 @@ class FormulaJets(Jets):
                 jets[:, block.where] -= r
         return jets
 
-    def _compiled(self, block: _Block, order: int) -> Compiled:
+    def _compiled(self, block: _Block, order: int) -> Formula:
         key = block.where.start, order
         if key not in self._rows:
             self._rows[key] = _compiled_rows(block.rows, self._names, order, block.level)

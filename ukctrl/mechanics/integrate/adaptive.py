@@ -11,9 +11,9 @@ from typing import Any, final
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.differences import state_jacobian
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite
 from ukctrl.mechanics.integrate.integrator import (
     Correction,

@@ -1,7 +1,7 @@
 """Steps of a robot that nothing drives but an input that is held.
 
-A rigid robot without passive constraints and applied forces needs two calls of Pinocchio for each
-evaluation; one kernel does all that lies between them. The arithmetic is that of
+A rigid robot without passive constraints and applied forces needs its mass matrix and bias force
+alone for each evaluation; one kernel does all that lies between them. The arithmetic is that of
 `FixedStep`, operation by operation, so that the motion has the same bits whichever made it.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_singular
 from ukctrl.core.algebra.by_size import LARGE
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.robot import RigidTerms

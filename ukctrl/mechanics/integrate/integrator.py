@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol, final
 
 import numpy as np
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import UkctrlError
 from ukctrl.robot import Robot
 

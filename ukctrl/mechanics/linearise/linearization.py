@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.program import Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, Gains, passive_constraints
 from ukctrl.mechanics.integrability.sampled_rows import positional_rows
@@ -172,16 +173,14 @@ class Linearizer:
         if len(dynamics.passive):
             lam = dynamics.reactions(dynamics.passive_force(a, u))
         t, q, v = dynamics.snapshot.t, dynamics.snapshot.q.copy(), dynamics.snapshot.v.copy()
-        still = np.zeros(robot.nv)
+        still, f, s = np.zeros(robot.nv), np.zeros(robot.nv), dynamics.snapshot
+        others = Steps(step for term in self._others for step in term.steps(s, f))
 
         def rest(dq: Vector, dv: Vector) -> Vector:
             A, b, beta, _ = dynamics.look(t, robot.integrate(q, dq), v + dv)
-            s = dynamics.snapshot
-            force = -s.B @ u - dynamics.nonideal - lam @ A
-            f: Vector = np.zeros(robot.nv)
-            for term in self._others:
-                term.add(s, f)
-            force -= f
+            f.fill(0.0)
+            others()
+            force = -s.B @ u - dynamics.nonideal - lam @ A - f
             return np.concatenate([force, A @ a - b, beta])
 
         by_q = jacobian(lambda dq: rest(dq, still), robot.nv)

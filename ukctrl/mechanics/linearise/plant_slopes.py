@@ -6,6 +6,7 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import solve_lower, solve_upper
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.program import Steps
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints, Snapshot
 from ukctrl.robot.forces import Dampers, Forces, Friction, JointSprings, Term
@@ -94,7 +95,7 @@ def power_slopes(plant: Dynamics, u: Vector) -> Vector:
         rubs = by_v @ s.v
         if isinstance(term, Friction):
             rubs = np.zeros(len(s.v))
-            term.add(s, rubs)
+            Steps(term.steps(s, rubs))()
         lost += rubs + s.v @ by_v
     slopes: Vector = s.B @ u + lost
     return slopes

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import blas
 
-from ukctrl.core.algebra.compiled import compiled
 from ukctrl.core.algebra.factorisation import copy_into, factor_rows
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import UnresolvedRank
 from ukctrl.mechanics.pseudoinverse.lapack_methods import EPS, Found
 

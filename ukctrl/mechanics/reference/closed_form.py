@@ -18,6 +18,7 @@ from ukctrl.mechanics.reference.compiled_paths import (
     finite_rows,
     padded,
     polynomial,
+    unchanging,
 )
 from ukctrl.mechanics.reference.pieces import min_jerk_coefficients
 from ukctrl.mechanics.reference.reference import Path, Reference, Smooth
@@ -40,8 +41,7 @@ class Constant(Smooth):
         return len(self.value)
 
     def compile(self) -> Path:
-        flat = (*self.value, *([0.0] * 2 * self.size))
-        return lambda t: flat
+        return unchanging((*self.value, *([0.0] * 2 * self.size)))
 
     def series(self, t: float, order: int) -> Series:
         return np.array([self.value, *([[0.0] * self.size] * order)])

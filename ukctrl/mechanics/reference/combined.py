@@ -11,7 +11,7 @@ from pydantic import model_validator
 from pydantic.dataclasses import rebuild_dataclass
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import DomainError, compile_source
+from ukctrl.core.expression.formula import DomainError, Formula
 from ukctrl.core.fields import Listed, Plain, Seconds, Time, spec
 from ukctrl.core.kinds import any_of, kinds, passing
 from ukctrl.mechanics.reference.reference import Path, Reference
@@ -73,7 +73,7 @@ class TimeScaled(Reference):
             values += [f"s1*x{i}" for i in range(self.size, 2 * self.size)]
             values += [f"q*x{i + self.size} + s2*x{i}" for i in range(self.size, 2 * self.size)]
         lines.append(f"return ({', '.join(values)},)")
-        return compile_source("t", lines, time="t", known=known)
+        return Formula(["t"], lines, time=0, known=known)
 
     @property
     def smoothness(self) -> float:
@@ -149,7 +149,7 @@ class Repeated(Reference):
         values += [f"x{i}" for i in range(self.size, 3 * self.size)]
         lines.append(f"return ({', '.join(values)},)")
         known = {"path": self.path.compile(), "floor": math.floor}
-        return compile_source("t", lines, time="t", known=known)
+        return Formula(["t"], lines, time=0, known=known)
 
     @property
     def smoothness(self) -> float:
@@ -200,7 +200,7 @@ class Stacked(Reference):
                 together += names[order * part.size : (order + 1) * part.size]
         values = [name for together in orders for name in together]
         lines.append(f"return ({', '.join(values)},)")
-        return compile_source("t", lines, time="t", known=known)
+        return Formula(["t"], lines, time=0, known=known)
 
     @property
     def smoothness(self) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import compile_source
+from ukctrl.core.expression.formula import Formula
 from ukctrl.mechanics.reference.reference import Path, Reference
 from ukctrl.mechanics.reference.taylor import Series
 
@@ -39,7 +39,7 @@ def combination(
         known: Functions that the lines call beside those of the language.
     """
     values = ", ".join(_linear(row, basis) for row in rows.tolist())
-    return compile_source("t", [*lines, f"return ({values},)"], time="t", known=known)
+    return Formula(["t"], [*lines, f"return ({values},)"], time=0, known=known)
 
 
 def _linear(row: Sequence[float], basis: Sequence[str]) -> str:
@@ -51,6 +51,11 @@ def _term(coefficient: float, name: str) -> str:
     if name == "1":
         return f"({coefficient!r})"
     return name if coefficient == 1.0 else f"({coefficient!r})*{name}"
+
+
+def unchanging(values: Sequence[float]) -> Path:
+    """Compile what is the same at all times."""
+    return Formula(["t"], ["return values"], known={"values": values})
 
 
 def finite_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -108,7 +113,7 @@ def piecewise(
         "before": (*coefficients[0, 0].tolist(), *([0.0] * 2 * size)),
         "after": (*end, *([0.0] * 2 * size)),
     }
-    return compile_source("t", lines, time="t", known=known)
+    return Formula(["t"], lines, time=0, known=known)
 
 
 class Pieces(NamedTuple):
@@ -249,7 +254,7 @@ def polynomial(coefficients: NDArray[np.float64]) -> Path:
     """Compile one polynomial per component without end, shape ``(1, powers, size)``."""
     parts = _with_derivatives(coefficients)
     values = ", ".join(_literal_horner(row) for part in parts for row in part[0].T.tolist())
-    return compile_source("t", [f"return ({values},)"], time="t")
+    return Formula(["t"], [f"return ({values},)"], time=0)
 
 
 def _literal_horner(row: Sequence[float]) -> str:

@@ -19,11 +19,11 @@ from pydantic import Field, model_validator
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
-from ukctrl.core.expression.codegen import compile_source
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.fields import Angles3, Direction, Listed, Quaternion, Seconds, spec
 from ukctrl.core.kinds import passing
 from ukctrl.mechanics.reference.combined import AnyReference
-from ukctrl.mechanics.reference.compiled_paths import combination
+from ukctrl.mechanics.reference.compiled_paths import combination, unchanging
 from ukctrl.mechanics.reference.reference import Compiled
 from ukctrl.mechanics.reference.waypoints import Instants, check_times, instants
 
@@ -135,8 +135,7 @@ class ConstantOrientation(OrientationReference):
 
     def compile(self) -> OrientationPath:
         R = _rotation(self.rpy, self.quaternion)
-        flat = (*R.ravel().tolist(), *([0.0] * 6))
-        return lambda t: flat
+        return unchanging((*R.ravel().tolist(), *([0.0] * 6)))
 
 
 @spec
@@ -211,7 +210,7 @@ class RollPitchYaw(OrientationReference):
         return self
 
     def compile(self) -> OrientationPath:
-        return compile_source("t", _RPY_LINES, time="t", known={"angles": self.angles.compile()})
+        return Formula(["t"], _RPY_LINES, time=0, known={"angles": self.angles.compile()})
 
 
 @spec
@@ -284,7 +283,7 @@ class Between(OrientationReference):
             "before": (*rotations[0].ravel().tolist(), *rest),
             "after": (*rotations[-1].ravel().tolist(), *rest),
         }
-        return compile_source("t", lines, time="t", known=known)
+        return Formula(["t"], lines, time=0, known=known)
 
 
 AnyOrientation = Annotated[

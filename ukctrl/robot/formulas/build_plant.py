@@ -10,7 +10,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, ModelError, UkctrlError
-from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.extremes import first_smallest
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import audit

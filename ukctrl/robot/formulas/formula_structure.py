@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -14,6 +14,7 @@ from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError, near_miss, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
+from ukctrl.core.program import Step
 from ukctrl.robot.formulas.plant import FunctionPlant, Lagrangian, Plant, PlantFunctions
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block
@@ -203,29 +204,20 @@ class FormulaStructure(Structure):
 class FormulaSnapshot(Snapshot):
     """A robot whose structure has coordinates and no bodies, at one state."""
 
-    __slots__ = ("_M", "_fill", "_nle", "_own", "_structure")
+    __slots__ = ("_fill", "_own", "_structure")
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         structure: FormulaStructure = robot.structure
         nv, own = structure.nv, structure.own
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
         self.M[range(own, nv), range(own, nv)] = structure.rotors
-        self._M, self._nle, self._own = self.M[:own, :own], self.nle[:own], own
-        self._structure, self._fill = structure, structure.plant.fill
+        self._own, self._structure, self._fill = own, structure, structure.plant.fill
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
         self.rotations, self.translations = np.eye(3)[None].copy(), np.zeros((1, 3))
         super().__init__(robot, q, v, t)
 
-    def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
-        self.q[:] = q
-        self.v[:] = v
-        self.t = t
-        own = self._own
-        self._fill(q[:own], v[:own], t, self._M, self._nle)
-        if self._forces is not None:
-            self._forces.evaluate(self)
-        if self._moving_B is not None:
-            self._moving_B.evaluate(self)
+    def _terms(self) -> Sequence[Step]:
+        return self._structure.plant.steps(self, self._own)
 
     @property
     def gravity(self) -> Vector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses as dc
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, final
 
@@ -13,10 +14,12 @@ from numpy.typing import ArrayLike
 from ukctrl.core.algebra.differences import jacobian
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
-from ukctrl.core.expression.codegen import Compiled
+from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.lagrange import Motion, derive_coriolis, derive_motion
 from ukctrl.core.expression.symbolic import Vocabulary
 from ukctrl.core.extremes import first_largest
+from ukctrl.core.program import Call, Step
+from ukctrl.robot import push_kernels
 from ukctrl.robot.actuators import Column
 from ukctrl.robot.forces import Term
 from ukctrl.robot.schema.plant_tables import Functions
@@ -42,6 +45,11 @@ class Plant(abc.ABC):
     @abc.abstractmethod
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
         """Write the mass matrix, shape ``(n, n)``, and the bias force, shape ``(n,)``."""
+
+    def steps(self, snapshot: Snapshot, own: int) -> Sequence[Step]:
+        """Return what writes the terms of its ``own`` coordinates, the first ones of a robot."""
+        s, M, nle = snapshot, snapshot.M[:own, :own], snapshot.nle[:own]
+        return (lambda: self.fill(s.q[:own], s.v[:own], s.t, M, nle),)
 
     @abc.abstractmethod
     def coriolis(self, q: Vector, v: Vector, t: float) -> Matrix:
@@ -96,7 +104,7 @@ class Lagrangian(Plant):
         return np.array(motion.M, dtype=np.float64) if motion.constant else None
 
     @cached_property
-    def _coriolis(self) -> Compiled:
+    def _coriolis(self) -> Formula:
         return derive_coriolis(self.motion, self.words)
 
     def fill(self, q: Vector, v: Vector, t: float, M: Matrix, nle: Vector) -> None:
@@ -105,6 +113,11 @@ class Lagrangian(Plant):
         constant = self._mass
         M[:] = np.reshape(values[: n * n], (n, n)) if constant is None else constant
         nle[:] = values[n * n :]
+
+    def steps(self, snapshot: Snapshot, own: int) -> Sequence[Step]:
+        s, values = snapshot, np.zeros(own * own + own)
+        formula = self.motion.dynamics.step((s.q, s.v, s.clock), values)
+        return formula, Call(push_kernels.formula_terms, values, own, s.M, s.nle)
 
     def coriolis(self, q: Vector, v: Vector, t: float) -> Matrix:
         """Return it by the plant's own formulas; derived when first asked for."""
@@ -121,7 +134,7 @@ class Lagrangian(Plant):
         return (LagrangianForce(self),) if motion.drive or motion.friction else ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the compiled formulas out: they do not pickle, their texts do."""
+        """Leave the formulas out: they are made again of their texts."""
         compiled = ("motion", "_mass", "_coriolis")
         return {key: value for key, value in self.__dict__.items() if key not in compiled}
 
@@ -133,12 +146,14 @@ class LagrangianForce:
 
     plant: Lagrangian
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        """Add the force of the dissipation."""
-        friction = self.plant.motion.friction
-        if friction is not None:
-            n = len(self.plant.words.plain)
-            f[:n] += friction(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        """Return what adds the force of the dissipation."""
+        s, friction = snapshot, self.plant.motion.friction
+        if friction is None:
+            return ()
+        values = np.zeros(len(self.plant.words.plain))
+        formula = friction.step((s.q, s.v, s.clock), values)
+        return formula, Call(push_kernels.add_at, np.arange(len(values)), values, f)
 
     def potential(self, snapshot: Snapshot) -> float:
         """Return 0: the potential energy is the plant's own."""
@@ -294,9 +309,11 @@ class FunctionColumn(Column):
     index: int
     on_bodies: ClassVar[bool] = False
 
-    def evaluate(self, snapshot: Snapshot) -> Vector:
+    def steps(self, snapshot: Snapshot, at: int) -> Sequence[Step]:
         own = int(self.reached.sum())
-        column = np.zeros(len(snapshot.v))
-        B = self.plant.functions.B(snapshot.q[:own])
-        column[:own] = np.asarray(B)[:, self.index]
-        return column
+        q, column = snapshot.q[:own], snapshot.B[:own, at]
+
+        def write() -> None:
+            column[:] = np.asarray(self.plant.functions.B(q))[:, self.index]
+
+        return (write,)

@@ -14,14 +14,14 @@ from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
-from ukctrl.robot.forces import Forces
+from ukctrl.robot.forces import Added, Forces
 from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class SpringsWithPlay:
+class SpringsWithPlay(Added):
     """The springs of elastic joints, with a gap in which they are loose."""
 
     springs: ElasticJoints

@@ -8,7 +8,7 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import StartError
-from ukctrl.core.expression.codegen import DomainError
+from ukctrl.core.expression.formula import DomainError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.start import solve_positions
 from ukctrl.simulation.result.samples import Signal

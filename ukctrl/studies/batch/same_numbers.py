@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from ukctrl.core.algebra.compiled import source_hash
+from ukctrl.core.compiled import source_hash
 from ukctrl.core.files import catalog
 from ukctrl.simulation.loop.provenance import origin
 

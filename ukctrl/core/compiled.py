@@ -30,19 +30,29 @@ T = TypeVar("T")
 
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
 config._config_fname = os.devnull  # or it would look there again whenever it compiles
-PACKAGE = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile for the loop: cached on disk, with IEEE arithmetic, so that runs repeat exactly."""
+    """Compile for the loop: cached on disk, with IEEE arithmetic, so that runs repeat exactly.
+
+    Other threads go on meanwhile.
+    """
+    decorated: Callable[P, T] = compiled_with(
+        numba.njit(cache=True, error_model="numpy", nogil=True), function
+    )
+    return decorated
+
+
+def compiled_with(decorator: Callable[[Callable[P, T]], Any], function: Callable[P, T]) -> Any:
+    """Compile by one of Numba's decorators, with our folder for the machine code."""
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder(before))
     try:
-        made: Any = numba.njit(cache=True, error_model="numpy")(function)
+        made = decorator(function)
         if not config.DISABLE_JIT:  # machine code that no disk takes is made anew, not an error
             made._cache._guard_against_spurious_io_errors = partial(contextlib.suppress, OSError)
-        decorated: Callable[P, T] = made
-        return decorated
+        return made
     finally:
         config.CACHE_DIR = before
 

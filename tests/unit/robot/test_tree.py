@@ -1,0 +1,78 @@
+"""Rigid-body terms by our kernels: those of Pinocchio, at random states of random trees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from ukctrl import Robot
+from ukctrl.core.errors import ModelError
+from ukctrl.core.files import catalog
+from ukctrl.robot.rigid import RigidStructure
+from ukctrl.robot.tree import compare_with_pinocchio, tree_of
+
+JOINTS = (
+    lambda axis: pin.JointModelHX(0.3), lambda axis: pin.JointModelHelicalUnaligned(axis, -0.2),
+    lambda axis: pin.JointModelRUBY(), lambda axis: pin.JointModelRX(),
+    lambda axis: pin.JointModelRevoluteUnaligned(axis),
+    lambda axis: pin.JointModelPrismaticUnaligned(axis), lambda axis: pin.JointModelPY(),
+    lambda axis: pin.JointModelPlanar(), lambda axis: pin.JointModelSpherical(),
+    lambda axis: pin.JointModelFreeFlyer(),
+)  # fmt: skip
+
+
+def drawn(seed):
+    """Return a random tree of up to eight joints, each below one of those that carry the last."""
+    rng = np.random.default_rng(seed)
+    pin.seed(seed)
+    model = pin.Model()
+    for k in range(int(rng.integers(1, 9))):
+        carriers, at = [0], model.njoints - 1
+        while at > 0:
+            carriers.append(at)
+            at = model.parents[at]
+        axis = rng.standard_normal(3)
+        kind = JOINTS[int(rng.integers(len(JOINTS)))](axis / np.linalg.norm(axis))
+        joint = model.addJoint(int(rng.choice(carriers)), kind, pin.SE3.Random(), f"j{k}")
+        model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Random())
+    model.armature[:] = rng.random(model.nv)
+    return model
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_random_tree_of_every_kind_of_joint_has_the_terms_of_pinocchio(seed):
+    model = drawn(seed)
+    compare_with_pinocchio(model, tree_of(model))
+
+
+@pytest.mark.parametrize("name", catalog.names("robots"))
+def test_every_robot_of_the_catalogue_has_the_terms_of_pinocchio(name):
+    structure = Robot.load(name).structure
+    if not isinstance(structure, RigidStructure):
+        pytest.skip("it has no bodies")
+    compare_with_pinocchio(structure.model, tree_of(structure.model))
+
+
+def test_far_from_the_origin_no_digit_is_lost():
+    robot = Robot.load("quadrotor")
+    near, far = robot.neutral, robot.neutral
+    near[:3], far[:3] = 0.0, (3e5, -2e5, 1e5)
+    v = np.random.default_rng(0).standard_normal(robot.nv)
+    ours, theirs = robot.snapshot(near, v), robot.snapshot(far, v)
+    np.testing.assert_array_equal(ours.M, theirs.M)
+    np.testing.assert_array_equal(ours.nle, theirs.nle)
+
+
+@pytest.mark.parametrize("field", ["inertias", "translations"])
+def test_a_difference_from_pinocchio_is_an_error_that_names_the_joint(field):
+    model = pin.Model()
+    for k in range(3):
+        place = pin.SE3(np.eye(3), np.array([0.5, 0.0, 0.0]))
+        at = model.addJoint(k, pin.JointModelRY(), place, f"j{k}")
+        body = pin.Inertia(1.0, np.array([0.2, 0.0, 0.0]), np.eye(3))
+        model.appendBodyToJoint(at, body, pin.SE3.Identity())
+    tree = tree_of(model)
+    getattr(tree, field)[2] *= 1.0 + 1e-9  # what the first joint carries
+    with pytest.raises(ModelError, match=r"the mass matrix at joint 'j0' .* must be that of Pino"):
+        compare_with_pinocchio(model, tree)

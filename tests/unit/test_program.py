@@ -1,0 +1,121 @@
+"""Kernels in a table give what they give when Python calls them, and say where they fail."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import Call, Program, Steps, as_step
+from ukctrl.core.program.call import RAISED
+
+
+class Pair(NamedTuple):
+    first: np.ndarray
+    more: tuple
+
+
+@compiled
+def mixed(pair, flags, numbers, scale, shift, even, out):
+    """Uses every kind of argument once."""
+    for i in range(len(out)):
+        out[i] = scale * pair.first[i, 0] + pair.more[1][i] + shift
+        if flags[i] and even:
+            out[i] += numbers[i]
+
+
+@compiled
+def count(cell, limit):
+    cell[0] += 1
+    return limit - cell[0]
+
+
+@compiled
+def holds(cell, limit):
+    return cell[0] < limit
+
+
+@compiled
+def raises(values):
+    if values[0] > 0.0:
+        raise ValueError("kernels must not")
+
+
+def test_a_kernel_gets_what_it_was_given_and_sees_what_becomes_of_it():
+    first, second = np.arange(6.0).reshape(3, 2), np.array([0.1, 0.2, 0.3])
+    flags, numbers, out = np.array([True, False, True]), np.array([7, 8, 9]), np.zeros(3)
+    given = Pair(first, (1.5, second)), flags, numbers, 2.0, -1, True
+    program = Program([Call(mixed, *given, out)])
+    for change in (0.0, 3.0):
+        first += change
+        program()
+        expected = np.zeros(3)
+        mixed.py_func(*given, expected)
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_the_first_kernel_that_fails_ends_a_program_and_says_why():
+    cell = np.zeros(1, dtype=np.int64)
+    calls = [
+        Call(count, cell, 3),
+        Call(holds, cell, 2, fault=lambda code: KeyError(f"full: {code}")),
+        Call(count, cell, 10),
+    ]
+    program = Program(calls)
+    program()
+    assert (cell[0], program.lines[:, 2].tolist()) == (2, [2, 0, 8])
+    with pytest.raises(KeyError, match="full: -1"):
+        program()
+    assert cell[0] == 3  # the last one was not called
+    with pytest.raises(RuntimeError, match="kernel 'count' failed with -1"):
+        Program([calls[0]])()
+
+
+def test_a_kernel_that_raises_is_a_failure_and_no_silence():
+    program = Program([Call(raises, np.ones(1), fault=lambda code: ArithmeticError(str(code)))])
+    with pytest.raises(ArithmeticError, match=str(RAISED)):
+        program()
+
+
+def test_steps_of_python_run_between_kernels_in_their_order():
+    cell, seen = np.zeros(1, dtype=np.int64), []
+    step = Call(count, cell, 100)
+    steps = Steps([step, step, lambda: seen.append(int(cell[0])), step, lambda: seen.append("end")])
+    steps()
+    steps()
+    assert seen == [2, "end", 5, "end"]
+    assert len(steps.python) == 2
+    assert Steps([]).python == ()
+
+
+def test_a_function_that_is_not_compiled_is_a_step_of_python():
+    def check(value):
+        return -5 if value[0] > 1.0 else 0
+
+    cell = np.zeros(1)
+    step = as_step(check, cell, fault=lambda code: ValueError(str(code)))
+    assert not isinstance(step, Call)
+    step()
+    cell[0] = 2.0
+    with pytest.raises(ValueError, match="-5"):
+        step()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.zeros((3, 3))[:, :2], np.zeros(2, dtype=complex), "text", None],
+    ids=["part of rows", "complex", "text", "None"],
+)
+def test_what_a_kernel_cannot_take_is_refused(value):
+    with pytest.raises(TypeError, match="a kernel takes"):
+        Call(raises, value)
+
+
+@pytest.mark.parametrize("move", [copy.deepcopy, pickle.dumps])
+def test_a_call_is_never_copied_for_it_knows_addresses(move):
+    with pytest.raises(TypeError, match="addresses of this process"):
+        move(Call(raises, np.zeros(1)))

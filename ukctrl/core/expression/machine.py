@@ -1,0 +1,165 @@
+"""A machine for formulas: a list of operations on numbers, and one compiled loop that runs any.
+
+What a user writes as text never becomes a program of another language: it is a table of the few
+operations below. A new formula needs no compiler, and machine code that calls kernels
+(`ukctrl.core.program`) calls this one like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.compiled import compiled
+
+(
+    ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MODULO, NEGATE, FLOOR,
+    COPY, LOAD, SEARCH, LESS, JUMP, CALL,
+    SIN, COS, TAN, ASIN, ACOS, ATAN, ATAN2, SINH, COSH, TANH, EXP, LOG, SQRT,
+) = range(27)  # fmt: skip
+"""The operations. One is a row of five whole numbers: what to do, where the result goes, where its
+two arguments are, and one more. ``LOAD``, ``SEARCH`` and the jumps are told in `operate`."""
+FUNCTIONS: Mapping[str, int] = {
+    "sin": SIN, "cos": COS, "tan": TAN, "asin": ASIN, "acos": ACOS, "atan": ATAN, "atan2": ATAN2,
+    "sinh": SINH, "cosh": COSH, "tanh": TANH, "exp": EXP, "log": LOG, "sqrt": SQRT,
+    "pow": POWER, "floor": FLOOR,
+}  # fmt: skip
+DONE = -1
+
+
+@compiled
+def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
+    """Run operations on the places ``w``, from ``first`` on.
+
+    Beside arithmetic: ``LOAD`` copies the last argument's count of numbers from the table, from
+    the second argument on, and by that count times a place further; ``SEARCH`` counts which of so
+    many numbers of the table are not above a place; ``LESS`` leaves out the last argument's number
+    of operations unless one place is below another, ``JUMP`` always.
+
+    Returns -1, or the number of the operation that has no finite value though its arguments have,
+    or that calls a function of Python.
+    """
+    k = first
+    while k < len(code):
+        op, to, a, b = code[k, 0], code[k, 1], code[k, 2], code[k, 3]
+        x, y = w[a], w[b]
+        if op == MULTIPLY:
+            value = x * y
+        elif op == ADD:
+            value = x + y
+        elif op == SUBTRACT:
+            value = x - y
+        elif op == NEGATE:
+            value = -x
+        elif op == DIVIDE:
+            value = x / y
+        elif op == COPY:
+            w[to] = x
+            k += 1
+            continue
+        elif op == LESS:
+            k += 1 if x < y else 1 + code[k, 4]
+            continue
+        elif op >= SIN:
+            value = function(op, x, y)
+        elif op == POWER:
+            value = x**y
+        elif op == MODULO:
+            value = x % y
+        elif op == FLOOR:
+            value = np.floor(x)
+        elif op == LOAD:
+            start = b + int(x) * code[k, 4]
+            for i in range(code[k, 4]):
+                w[to + i] = table[start + i]
+            k += 1
+            continue
+        elif op == SEARCH:
+            low, high = 0, code[k, 4]
+            while low < high:
+                middle = (low + high) // 2
+                if x < table[b + middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            w[to] = float(low)
+            k += 1
+            continue
+        elif op == JUMP:
+            k += 1 + code[k, 4]
+            continue
+        else:
+            return k
+        if not np.isfinite(value) and np.isfinite(x) and np.isfinite(y):
+            return k
+        w[to] = value
+        k += 1
+    return DONE
+
+
+@compiled
+def function(op: int, x: float, y: float) -> float:
+    """Return the value of a function, NaN where it has none."""
+    if op == SIN:
+        return math.sin(x)
+    if op == COS:
+        return math.cos(x)
+    if op == SQRT:
+        return math.sqrt(x) if x >= 0.0 else np.nan
+    if op == EXP:
+        return math.exp(x)
+    if op == TAN:
+        return math.tan(x)
+    if op == TANH:
+        return math.tanh(x)
+    if op == ATAN2:
+        return math.atan2(x, y)
+    if op == ASIN:
+        return math.asin(x) if -1.0 <= x <= 1.0 else np.nan
+    if op == ACOS:
+        return math.acos(x) if -1.0 <= x <= 1.0 else np.nan
+    if op == ATAN:
+        return math.atan(x)
+    if op == SINH:
+        return math.sinh(x)
+    if op == COSH:
+        return math.cosh(x)
+    return math.log(x) if x > 0.0 else np.nan
+
+
+@compiled
+def fill(
+    code: Indices,
+    table: Vector,
+    w: Vector,
+    inputs: Indices,
+    given: tuple[Vector, ...],
+    outputs: Indices,
+    out: Vector,
+) -> int:
+    """Write what a formula gives at arguments.
+
+    Args:
+        code: Its operations, as `operate` runs them.
+        table: Numbers that they load.
+        w: The places of numbers; constants stand in theirs.
+        inputs: Of each argument that is used: which of the given arrays, where in it, and its
+            place, shape ``(k, 3)``.
+        given: The arguments.
+        outputs: Where the results are.
+        out: Receives them.
+
+    Returns:
+        0, or ``-2 - k`` where the operation ``k`` has no value.
+    """
+    for i in range(len(inputs)):
+        w[inputs[i, 2]] = given[inputs[i, 0]][inputs[i, 1]]
+    stopped = operate(code, table, w, 0)
+    if stopped >= 0:
+        return -2 - stopped
+    for i in range(len(outputs)):
+        out[i] = w[outputs[i]]
+    return 0

@@ -1,0 +1,9 @@
+"""Programs: kernels with their arguments, run one after the other by machine code.
+
+In order: ``call`` (a kernel with its arguments) and ``program`` (one after the other).
+"""
+
+from ukctrl.core.program.call import Call
+from ukctrl.core.program.program import Program, Step, Steps, as_step
+
+__all__ = ["Call", "Program", "Step", "Steps", "as_step"]

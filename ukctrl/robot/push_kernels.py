@@ -1,0 +1,206 @@
+"""Applied forces and moving columns of ``B``, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+
+
+@compiled
+def clear(f: Vector) -> None:
+    """Write zeros."""
+    for i in range(len(f)):
+        f[i] = 0.0
+
+
+@compiled
+def total(f: Vector, nonideal: Vector, out: Vector) -> None:
+    """Write the sum of two forces."""
+    for i in range(len(f)):
+        out[i] = f[i] + nonideal[i]
+
+
+@compiled
+def damp(damping: Vector, v: Vector, f: Vector) -> None:
+    """Add ``-damping v``."""
+    for i in range(len(f)):
+        f[i] -= damping[i] * v[i]
+
+
+@compiled
+def rub(dofs: Indices, level: Vector, scale: Vector, v: Vector, f: Vector) -> None:
+    """Add ``-level tanh(v / scale)``."""
+    for i in range(len(dofs)):
+        f[dofs[i]] -= level[i] * np.tanh(v[dofs[i]] / scale[i])
+
+
+@compiled
+def pull_joints(
+    coordinates: Indices, dofs: Indices, stiffness: Vector, rest: Vector, q: Vector, f: Vector
+) -> None:
+    """Add ``-stiffness (q - rest)``."""
+    for i in range(len(dofs)):
+        f[dofs[i]] -= stiffness[i] * (q[coordinates[i]] - rest[i])
+
+
+@compiled
+def pull_elastic(
+    links: Indices,
+    motors: Indices,
+    link_coordinates: Indices,
+    motor_coordinates: Indices,
+    continuous: Flags,
+    stiffness: Vector,
+    damping: Vector,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+) -> None:
+    """Add what springs and dampers do between joints and their motors; see `ElasticJoints`."""
+    for i in range(len(links)):
+        at = link_coordinates[i]
+        stretch = q[motor_coordinates[i]]
+        if continuous[i]:
+            stretch -= np.arctan2(q[at + 1], q[at])
+            stretch -= 2.0 * np.pi * np.rint(stretch / (2.0 * np.pi))
+        else:
+            stretch -= q[at]
+        torque = stiffness[i] * stretch + damping[i] * (v[motors[i]] - v[links[i]])
+        f[links[i]] += torque
+        f[motors[i]] -= torque
+
+
+@compiled
+def add_at(dofs: Indices, values: Vector, f: Vector) -> None:
+    """Add values, each at its place."""
+    for i in range(len(dofs)):
+        f[dofs[i]] += values[i]
+
+
+@compiled
+def place_of(
+    rotations: NDArray[np.float64], translations: Matrix, joint: int, local: Vector, out: Vector
+) -> None:
+    """Write where a point of a body is in the world."""
+    for i in range(3):
+        out[i] = translations[joint, i]
+        for k in range(3):
+            out[i] += rotations[joint, i, k] * local[k]
+
+
+@compiled
+def pushed(Jt: Matrix, place: Vector, force: Vector, torque: Vector, c: int) -> float:
+    """Return the generalised force along a velocity of a push at a place of the world."""
+    total = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        moment = place[j] * force[k] - place[k] * force[j] + torque[i]
+        total += Jt[c, i] * force[i] + Jt[c, 3 + i] * moment
+    return total
+
+
+@compiled
+def pull_frames(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    v: Vector,
+    first: int,
+    first_place: Vector,
+    first_columns: Indices,
+    second: int,
+    second_place: Vector,
+    second_columns: Indices,
+    stiffness: float,
+    rest: float,
+    damping: float,
+    gradient: Vector,
+    f: Vector,
+) -> None:
+    """Add the tension of a spring between two points; ``gradient`` is room for its length's."""
+    a, b, none = np.empty(3), np.empty(3), np.zeros(3)
+    place_of(rotations, translations, first, first_place, a)
+    place_of(rotations, translations, second, second_place, b)
+    line = b - a
+    length = np.sqrt(line[0] * line[0] + line[1] * line[1] + line[2] * line[2])
+    if length == 0.0:
+        return
+    for i in range(3):
+        line[i] /= length
+    for c in range(len(v)):
+        gradient[c] = 0.0
+    for c in second_columns:
+        gradient[c] += pushed(Jt, b, line, none, c)
+    for c in first_columns:
+        gradient[c] -= pushed(Jt, a, line, none, c)
+    rate = 0.0
+    for c in range(len(v)):
+        rate += gradient[c] * v[c]
+    tension = stiffness * (length - rest) + damping * rate
+    for c in range(len(v)):
+        f[c] -= tension * gradient[c]
+
+
+@compiled
+def wrench_column(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    joint: int,
+    local: Vector,
+    columns: Indices,
+    force: Vector,
+    torque: Vector,
+    at: int,
+    B: Matrix,
+) -> None:
+    """Write the column of a push that is fixed in a joint's frame; see `WrenchColumn`."""
+    place, turned, twisted = np.empty(3), np.zeros(3), np.zeros(3)
+    place_of(rotations, translations, joint, local, place)
+    for i in range(3):
+        for k in range(3):
+            turned[i] += rotations[joint, i, k] * force[k]
+            twisted[i] += rotations[joint, i, k] * torque[k]
+    for c in columns:
+        B[c, at] = pushed(Jt, place, turned, twisted, c)
+
+
+@compiled
+def torque_column(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    joint: int,
+    axis: Vector,
+    sign: Vector,
+    at: int,
+    B: Matrix,
+) -> None:
+    """Write the column of a torque between two frames; see `TorqueColumn`."""
+    turned = np.zeros(3)
+    for i in range(3):
+        for k in range(3):
+            turned[i] += rotations[joint, i, k] * axis[k]
+    for c in range(len(sign)):
+        total = 0.0
+        for i in range(3):
+            total += Jt[c, 3 + i] * turned[i]
+        B[c, at] = sign[c] * total
+
+
+@compiled
+def formula_column(dofs: Indices, values: Vector, at: int, B: Matrix) -> None:
+    """Write values, each at its place, into a column."""
+    for i in range(len(dofs)):
+        B[dofs[i], at] = values[i]
+
+
+@compiled
+def formula_terms(values: Vector, own: int, M: Matrix, nle: Vector) -> None:
+    """Write ``M`` row by row, and ``nle``, of a plant's own coordinates."""
+    for i in range(own):
+        for k in range(own):
+            M[i, k] = values[i * own + k]
+        nle[i] = values[own * own + i]
