@@ -29,6 +29,7 @@ carray: Any = numba.carray  # type: ignore[attr-defined]
 from_types: Any = types.BaseTuple.from_types
 unpack: Any = cgutils.unpack_tuple
 KINDS = {"f": "floats", "i": "whole", "b": "flags"}
+NUMBERS = {"f": types.float64, "i": types.int64, "b": types.boolean}
 """What an array may hold, by NumPy's letter."""
 RAISED = -(2**62)
 """What an entrance returns of a kernel that raised: kernels must not."""
@@ -119,7 +120,7 @@ class Call:
         if config.DISABLE_JIT:
             return
         block = _Block(arguments)
-        address, returns = _native(kernel, block.types)
+        address, returns = _native(kernel, block.text, arguments)
         self._words = np.array([address, *block.words], dtype=np.int64)
         self.entrance = int(entrance(returns, block.text, block.classes).address)
         self.block = self._words.ctypes.data
@@ -139,63 +140,71 @@ class _Block:
     """How arguments are made of whole numbers in memory.
 
     Attributes:
-        text: The arguments as an expression in the block ``b``.
+        text: The arguments as an expression in the block ``b``, which tells their types too.
         words: The block, after its first number.
         classes: The named tuples of the expression, by name.
-        types: The arguments' types.
     """
 
     def __init__(self, arguments: Sequence[Any]) -> None:
         self.words: list[int] = []
         self.classes: dict[str, type] = {}
-        told = [self._told(value) for value in arguments]
-        self.text = "".join(f"{text}, " for text, _ in told)
-        self.types = tuple(kind for _, kind in told)
+        self.text = "".join(f"{self._told(value)}, " for value in arguments)
 
-    def _told(self, value: Any) -> tuple[str, Any]:
+    def _told(self, value: Any) -> str:
+        at = len(self.words) + 1
+        if isinstance(value, np.ndarray):
+            if not value.flags.c_contiguous or value.dtype.kind not in KINDS:
+                raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
+            self.words += (value.ctypes.data, *value.shape)
+            shape = "".join(f"b[{at + k}], " for k in range(1, value.ndim + 1))
+            return f"carray({KINDS[value.dtype.kind]}(b[{at}]), ({shape}))"
         if isinstance(value, tuple):
-            parts = [self._told(part) for part in value]
-            made = type(value)
-            kinds = [kind for _, kind in parts]
+            inside, made = "".join(f"{self._told(part)}, " for part in value), type(value)
             if made is tuple:
-                return f"({''.join(f'{text}, ' for text, _ in parts)})", from_types(kinds)
+                return f"({inside})"
             self.classes[made.__name__] = made
-            inside = ", ".join(text for text, _ in parts)
-            return f"{made.__name__}({inside})", from_types(kinds, made)
-        text, own, kind = _argument(value)
-        text = text.format(*range(len(self.words) + 1, len(self.words) + 1 + len(own)))
-        self.words.extend(own)
-        return text, kind
+            return f"{made.__name__}({inside})"
+        if isinstance(value, bool | np.bool_):
+            self.words.append(int(value))
+            return f"b[{at}] != 0"
+        if isinstance(value, int | np.integer):
+            self.words.append(int(value))
+            return f"b[{at}]"
+        if isinstance(value, float):
+            self.words.append(int(np.float64(value).view(np.int64)))
+            return f"number(b[{at}])"
+        raise TypeError(f"a kernel takes arrays, numbers and tuples of them; got {value!r}.")
 
 
-def _argument(value: Any) -> tuple[str, tuple[int, ...], Any]:
-    """Return the expression that makes an argument of the block, its numbers there, its type."""
+def _type(value: Any) -> Any:
+    """Return the type by which Numba knows an argument."""
+    if isinstance(value, tuple):
+        kinds = [_type(part) for part in value]
+        return from_types(kinds) if type(value) is tuple else from_types(kinds, type(value))
     if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous or value.dtype.kind not in KINDS:
-            raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
-        shape = "".join(f"b[{{{k}}}], " for k in range(1, value.ndim + 1))
-        text = f"carray({KINDS[value.dtype.kind]}(b[{{0}}]), ({shape}))"
-        kind = {"f": types.float64, "i": types.int64, "b": types.boolean}[value.dtype.kind]
-        return text, (value.ctypes.data, *value.shape), types.Array(kind, value.ndim, "C")
+        return types.Array(NUMBERS[value.dtype.kind], value.ndim, "C")
     if isinstance(value, bool | np.bool_):
-        return "b[{0}] != 0", (int(value),), types.boolean
-    if isinstance(value, int | np.integer):
-        return "b[{0}]", (int(value),), types.int64
-    if isinstance(value, float):
-        return "number(b[{0}])", (int(np.float64(value).view(np.int64)),), types.float64
-    raise TypeError(f"a kernel takes arrays, numbers and tuples of them; got {value!r}.")
+        return types.boolean
+    return types.float64 if isinstance(value, float) else types.int64
 
 
-def _native(kernel: Any, kinds: tuple[Any, ...]) -> tuple[int, str]:
+_KERNELS: dict[tuple[Any, str], tuple[int, str]] = {}
+
+
+def _native(kernel: Any, text: str, arguments: Sequence[Any]) -> tuple[int, str]:
     """Return the address of a kernel's machine code for such arguments, and what it returns."""
-    kernel.compile(kinds)
-    made = kernel.overloads[kinds]
-    address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-    answer = made.signature.return_type
-    name = next((name for name, (kind, _) in RETURNS.items() if kind == answer), "code")
-    if name == "code" and not isinstance(answer, types.Integer):
-        raise TypeError(f"kernel '{kernel.__name__}' must return nothing, a truth or a number.")
-    return int(address), name
+    key = (kernel, text)
+    if key not in _KERNELS:
+        kinds = tuple(_type(value) for value in arguments)
+        kernel.compile(kinds)
+        made = kernel.overloads[kinds]
+        address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        answer = made.signature.return_type
+        name = next((name for name, (kind, _) in RETURNS.items() if kind == answer), "")
+        if not name:
+            raise TypeError(f"kernel '{kernel.__name__}' must return nothing, a truth or a number.")
+        _KERNELS[key] = int(address), name
+    return _KERNELS[key]
 
 
 _ENTRANCES: dict[tuple[str, str], Any] = {}
