@@ -162,8 +162,9 @@ class _Block:
             inside, made = "".join(f"{self._told(part)}, " for part in value), type(value)
             if made is tuple:
                 return f"({inside})"
-            self.classes[made.__name__] = made
-            return f"{made.__name__}({inside})"
+            name = f"{made.__module__}.{made.__qualname__}".replace(".", "_")
+            self.classes[name] = made
+            return f"{name}({inside})"
         if isinstance(value, bool | np.bool_):
             self.words.append(int(value))
             return f"b[{at}] != 0"

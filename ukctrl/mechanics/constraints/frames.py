@@ -101,14 +101,10 @@ def pose_rows(
 def place_rows(
     x: Vector, x_dot: Vector, x_drift: Vector, path: Vector, b: Vector, beta: Vector, phi: Vector
 ) -> None:
-    """Write the errors of a place from where a path has it, or from nothing without a path."""
+    """Write the errors of a place from where a path has it."""
     m = len(b)
     for i in range(m):
-        phi[i], beta[i], b[i] = x[i], x_dot[i], -x_drift[i]
-        if len(path):
-            phi[i] -= path[i]
-            beta[i] -= path[m + i]
-            b[i] += path[2 * m + i]
+        phi[i], beta[i], b[i] = x[i] - path[i], x_dot[i] - path[m + i], path[2 * m + i] - x_drift[i]
 
 
 @compiled
