@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import unknown_name
-from ukctrl.core.program import Call, Program
+from ukctrl.core.program import Call, Steps
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
@@ -217,7 +217,7 @@ class RigidTerms:
         self.M: Matrix = np.zeros((nv, nv))
         self.nle: Vector = np.zeros(nv)
         room = room_for(tree, robot.structure.gravity)
-        self._terms = Program([Call(mass_and_bias, tree, room, self.q, self.v, self.M, self.nle)])
+        self._terms = Steps([Call(mass_and_bias, tree, room, self.q, self.v, self.M, self.nle)])
 
     @staticmethod
     def suits(robot: RobotInterface) -> bool:

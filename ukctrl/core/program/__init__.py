@@ -4,6 +4,6 @@ In order: ``call`` (a kernel with its arguments) and ``program`` (one after the 
 """
 
 from ukctrl.core.program.call import Call
-from ukctrl.core.program.program import Program, Step, Steps, as_step
+from ukctrl.core.program.program import Step, Steps, as_step, run
 
-__all__ = ["Call", "Program", "Step", "Steps", "as_step"]
+__all__ = ["Call", "Step", "Steps", "as_step", "run"]
