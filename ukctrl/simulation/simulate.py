@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ukctrl.control.controller import Command
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError

@@ -52,6 +52,13 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @compiled
+def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
+    """Write ``x + scale y``."""
+    for i in range(x.shape[0]):
+        total[i] = x[i] + scale * y[i]
+
+
+@compiled
 def cholesky(M: Matrix, L: Matrix) -> int:
     """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
     n = M.shape[0]

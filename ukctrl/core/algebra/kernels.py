@@ -115,6 +115,35 @@ def passive_answer(
 
 
 @compiled
+def input_metric(
+    L: Matrix, B: Matrix, G: Matrix, power: int, reacting: bool, complete: bool, R: Matrix
+) -> None:
+    """Write what inputs cost by the accelerations that they cause; see `motor_metric`.
+
+    ``power`` 1 measures those by the mass matrix, and 2 as they are; ``reacting`` robots answer
+    inputs with reactions too.
+    """
+    n, nu = B.shape
+    X, could = B.copy(), np.zeros(nu)
+    solve_lower_columns(L, X)
+    if power == 2:
+        solve_upper_columns(L, X)
+    for k in range(nu):
+        for c in range(n):
+            could[k] += X[c, k] * X[c, k]
+        could[k] = np.sqrt(could[k])
+    if reacting:
+        for c in range(n):
+            for k in range(nu):
+                X[c, k] = G[c, k]
+                if power == 1:
+                    X[c, k] *= L[c, c]
+                    for i in range(c + 1, n):
+                        X[c, k] += L[i, c] * G[i, k]
+    motor_metric(X, could, complete, R)
+
+
+@compiled
 def motor_metric(X: Matrix, could: Vector, complete: bool, R: Matrix) -> None:
     """Write ``R = X' X``, what the motors' accelerations ``X u`` cost, positive definite.
 

@@ -24,8 +24,8 @@ from ukctrl.core.compiled import compiled_with, config
 Kernel = Callable[..., Any]
 """A function decorated with `ukctrl.core.compiled.compiled`."""
 Fault = Callable[[int], Exception | None]
-"""Makes the error of a negative number that a kernel returned; or does what the kernel could not, and
-returns None."""
+"""Makes the error of a negative number that a kernel returned; or does what the kernel could not,
+and returns None."""
 carray: Any = numba.carray  # type: ignore[attr-defined]
 from_types: Any = types.BaseTuple.from_types
 unpack: Any = cgutils.unpack_tuple

@@ -18,17 +18,13 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import Formula
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step, Steps
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.constraints.kinematics import frame_motion
 from ukctrl.mechanics.reference import Reference
 
 if TYPE_CHECKING:
     from ukctrl.core.expression.rows import DerivedRows
     from ukctrl.robot import Robot, Snapshot
-
-
-BOUND = 4
-"""The steps of so many snapshots are kept: a law's and those with which it looks ahead."""
 
 
 class Rows(NamedTuple):
@@ -179,7 +175,7 @@ class Stack:
         self.holonomic = np.array([h for part in self.attached for h in part.holonomic], dtype=bool)
         self.rows = Rows.zeros(len(names), robot.nv)
         self._parts: list[tuple[Attached, Rows]] = []
-        self._bound: list[tuple[Snapshot, Steps]] = []
+        self._steps: Kept[Snapshot, Steps] = Kept(self._of_parts)
         start = 0
         for part in self.attached:
             stop = start + len(part.names)
@@ -196,12 +192,10 @@ class Stack:
 
     def steps(self, snapshot: Snapshot) -> Steps:
         """Return what writes all rows at the state that a snapshot has then."""
-        for known, steps in self._bound:
-            if known is snapshot:
-                return steps
-        steps = Steps(step for part, rows in self._parts for step in part.steps(snapshot, rows))
-        self._bound = [(snapshot, steps), *self._bound[: BOUND - 1]]
-        return steps
+        return self._steps(snapshot)
+
+    def _of_parts(self, snapshot: Snapshot) -> Steps:
+        return Steps(step for part, rows in self._parts for step in part.steps(snapshot, rows))
 
     def traces(self) -> list[Trace]:
         """Return the traces of all constraints that hold a frame, as of the last `write`."""

@@ -12,8 +12,9 @@ from typing import Any, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Law, law_name
+from ukctrl.control.controller import Law, law_name
 from ukctrl.control.task import Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, NotFinite, ShapeError, UkctrlError
 from ukctrl.core.extremes import first_largest

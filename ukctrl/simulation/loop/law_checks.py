@@ -8,8 +8,9 @@ from typing import TypeGuard, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Controller, Law, law_name
+from ukctrl.control.controller import Controller, Law, law_name
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed

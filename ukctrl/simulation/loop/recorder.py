@@ -10,7 +10,8 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Law
+from ukctrl.control.controller import Law
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import ShapeError
