@@ -1,7 +1,8 @@
 """What is the robot, and what is it at a state? Only here Pinocchio is imported.
 
 In order: ``layout``, ``motor`` and ``schema`` (what files say);
-``interface`` (a robot as its parts see it), ``snapshot``, ``structure``;
+``interface`` (a robot as its parts see it) and ``snapshot``;
+``twist_kernels``, ``configuration_kernels`` (how configurations move) and ``structure``;
 ``tree_kernels`` (the terms of rigid bodies), ``tree`` (of a Pinocchio model), ``rigid_snapshot``
 and ``rigid``;
 ``push_kernels``, ``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;

@@ -148,19 +148,6 @@ class RigidStructure(Structure):
         """The configuration with every joint at zero, shape ``(nq,)``."""
         return np.array(pin.neutral(self.model))
 
-    def integrate(self, q: Vector, dv: Vector) -> Vector:
-        return np.asarray(pin.integrate(self.model, q, dv))
-
-    def difference(self, q0: Vector, q1: Vector) -> Vector:
-        return np.asarray(pin.difference(self.model, q0, q1))
-
-    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
-        jacobian = pin.dIntegrate(self.model, q, dv, pin.ArgumentPosition.ARG1)
-        return np.asarray(jacobian).reshape(self.nv, self.nv)
-
-    def normalize(self, q: Vector) -> Vector:
-        return np.asarray(pin.normalize(self.model, q))
-
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
         return RigidSnapshot(robot, q, v, t)
 

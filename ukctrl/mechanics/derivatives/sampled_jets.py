@@ -279,7 +279,7 @@ class SampledJets(Jets):
             except (UkctrlError, ArithmeticError, ValueError):
                 return None
             if not straight:
-                rates[i] = np.linalg.solve(robot.integrate_jacobian(curve.q, xi[i]), velocities[i])
+                rates[i] = robot.chart_rate(xi[i], velocities[i])
             if whole:
                 rows = self._own.write(dynamics.snapshot)
                 row_a[i] = rows.A @ a[i] - rows.b

@@ -146,7 +146,7 @@ class FixedStep(Integrator):
         v, memory = v0, m0
         for weight, reach, time in ((1, 0.5, 0.0), (2, 0.5, 0.5), (2, 1.0, 0.5), (1, 0.0, 1.0)):
             a, memory_rate = self.system.rates(t + time * h, self._moved(q0, xi), v, memory)
-            xi_dot = self._chart_rate(q0, xi, v)
+            xi_dot = v if self.flat else self.robot.chart_rate(xi, v)
             sum_xi += weight * xi_dot
             sum_v += weight * a
             sum_m += weight * memory_rate
@@ -159,10 +159,3 @@ class FixedStep(Integrator):
         if self.flat:
             return q + xi
         return self.robot.integrate(q, xi)
-
-    def _chart_rate(self, q: Vector, xi: Vector, v: Vector) -> Vector:
-        if self.flat or not xi.any():
-            return v
-        return np.asarray(
-            np.linalg.solve(self.robot.integrate_jacobian(q, xi), v), dtype=np.float64
-        )

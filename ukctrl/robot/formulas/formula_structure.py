@@ -169,22 +169,6 @@ class FormulaStructure(Structure):
     def neutral(self) -> Vector:
         return self.range.neutral.copy()
 
-    def integrate(self, q: Vector, dv: Vector) -> Vector:
-        """Return ``q + dv``."""
-        return np.asarray(q + dv)
-
-    def difference(self, q0: Vector, q1: Vector) -> Vector:
-        """Return ``q1 - q0``."""
-        return np.asarray(q1 - q0)
-
-    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
-        """Return the identity, shape ``(nv, nv)``."""
-        return np.eye(self.nv)
-
-    def normalize(self, q: Vector) -> Vector:
-        """Return ``q``: every number is a configuration."""
-        return np.array(q)
-
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
         return FormulaSnapshot(robot, q, v, t)
 
