@@ -292,7 +292,7 @@ class Dynamics:
         s, forces = self.snapshot, self.robot.forces
         total = float(u @ (s.v @ s.B))
         if forces.any:
-            total += float(s.f @ s.v) + forces.potential_rate(s)
+            total += float(s.f @ s.v) + float(s.stored[push_kernels.POWER])
         if self._count:
             total += float(self.passive_force(a, u) @ s.v)
         return total
