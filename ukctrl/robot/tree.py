@@ -125,7 +125,7 @@ def compare_with_pinocchio(model: Any, tree: Tree) -> None:
 
 def _velocities(model: Any) -> Indices:
     """Return the joint that each velocity belongs to."""
-    return np.repeat(np.arange(model.njoints), [joint.nv for joint in model.joints])
+    return np.repeat(np.arange(1, model.njoints), [joint.nv for joint in list(model.joints)[1:]])
 
 
 def _joints(
