@@ -114,4 +114,4 @@ class _ServoLaw(Law):
 @compiled
 def is_whole(share: Vector) -> bool:
     """Return whether all of a demand is asked for."""
-    return share[0] >= 1.0
+    return not share[0] < 1.0

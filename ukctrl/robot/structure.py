@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,6 +85,8 @@ class Named:
 class Structure(Named, abc.ABC):
     """The names of all that a plant has, its limits, and how its configurations move."""
 
+    timeless: ClassVar[bool] = False
+    """Whether mass matrix and bias force know nothing of the time."""
     blocks: tuple[Block, ...]
     """Names, units and kinematics joint by joint."""
 

@@ -73,7 +73,7 @@ class Allocator:
 
     memory: Vector = NO_MEMORY
     """Memory at the start of a run, which the law carries; empty unless it looks back."""
-    _bound: Kept[Dynamics, _Asked] | None = None
+    _by_robot: Kept[Dynamics, _Asked] | None = None
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         """Return the input that makes the rows accelerate as demanded, shape ``(nu,)``.
@@ -81,9 +81,9 @@ class Allocator:
         Raises:
             InfeasibleConstraint: No input does.
         """
-        if self._bound is None:
-            self._bound = Kept(lambda robot: _Asked(self, len(demand), robot))
-        return self._bound(dynamics)(rows, demand)
+        if self._by_robot is None:
+            self._by_robot = Kept(lambda robot: _Asked(self, len(demand), robot))
+        return self._by_robot(dynamics)(rows, demand)
 
     def steps(self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector) -> Iterable[Step]:
         """Return what writes the input for the rows and the demand that are there then."""

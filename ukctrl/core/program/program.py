@@ -63,7 +63,7 @@ def _run(lines: Indices) -> int:
             code = compiled_enter(lines[k, ENTRANCE], lines[k, BLOCK])
         lines[k, ANSWER] = code
         if code < 0:
-            answer = compiled_enter(lines[0, ENTRANCE], lines[0, BLOCK] + k)
+            answer: int = compiled_enter(lines[0, ENTRANCE], lines[0, BLOCK] + k)
             if answer < 0:
                 return answer
     return 0
@@ -139,29 +139,35 @@ class Steps:
             self.complain()
 
     def complain(self) -> None:
-        """Raise what a run met that failed."""
+        """Raise what a run met that failed; do nothing where none has."""
+        fault = self.forget()
+        if fault is not None:
+            raise fault
+
+    def forget(self) -> BaseException | None:
+        """Return what a run met that failed, and forget it."""
         fault, self.fault = self.fault, None
-        assert fault is not None
-        raise fault
+        return fault
 
     def help_with(self, line: int) -> int:
         """Do what a kernel could not, or keep the error; return 0, `FAULT` or `STOP`."""
-        step, code = self.every[line - 1], int(self.lines[line, ANSWER])
         try:
-            if not isinstance(step, Call):
-                step()
-                return 0
-            fault = _unexplained(step, code) if step.fault is None else step.fault(code)
-        except BaseException as error:  # machine code could not pass it on
-            fault = error
-        if fault is None:
-            return 0
-        if isinstance(fault, Exception):
+            self._help_with(self.every[line - 1], int(self.lines[line, ANSWER]))
+        except Exception as fault:  # machine code could not pass it on
             self.fault = self.fault or fault
             return FAULT
-        self.fault = fault
-        return STOP
+        except BaseException as stop:
+            self.fault = stop
+            return STOP
+        return 0
 
-
-def _unexplained(call: Call, code: int) -> Exception:
-    return RuntimeError(f"kernel '{call.kernel.__name__}' failed with {code}.")
+    @staticmethod
+    def _help_with(step: Step, code: int) -> None:
+        if not isinstance(step, Call):
+            step()
+            return
+        if step.fault is None:
+            raise RuntimeError(f"kernel '{step.kernel.__name__}' failed with {code}.")
+        fault = step.fault(code)
+        if fault is not None:
+            raise fault

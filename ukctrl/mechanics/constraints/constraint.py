@@ -86,14 +86,10 @@ class Attached(abc.ABC):
         """Write the rows at a state. ``A`` comes zeroed or as this method left it."""
         Steps(self.steps(snapshot, rows))()
 
-    slides: bool = False
-    """Whether the constraint leaves a sliding or turning that friction can act on."""
+    def slip(self) -> Slip | None:
+        """Return the velocity at which it slides or turns, along the axes that it leaves free.
 
-    def slip(self) -> Matrix | None:
-        """Return the ``J`` of the velocity ``J v`` at which the constraint slides or turns.
-
-        Along the axes that it leaves free, shape ``(k, nv)``, as of the last `write`; None where
-        it does neither.
+        None where it does neither.
         """
         return None
 
@@ -107,6 +103,15 @@ class Attached(abc.ABC):
     def formulas(self) -> DerivedRows | None:
         """Return the rows as symbols; None where they are not written as text."""
         return None
+
+
+class Slip(NamedTuple):
+    """The velocity ``J v`` at which a constraint slides or turns."""
+
+    J: Matrix
+    """Shape ``(k, nv)``."""
+    steps: tuple[Step, ...]
+    """What writes it, after the rows have been written."""
 
 
 class Trace(NamedTuple):

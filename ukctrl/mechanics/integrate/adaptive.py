@@ -70,7 +70,7 @@ class Adaptive(Integrator):
         guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
         failed = self.system.steps
-        failed.fault = None
+        failed.forget()
         solver = self._begin(t, np.concatenate(state), stop)
         over = None
         if self._onto is not None and guard is None:
@@ -81,19 +81,18 @@ class Adaptive(Integrator):
         times = np.asarray(outputs)
         done = 0
         while solver.status == "running":
-            message = solver.step()
+            solver.step()
             crossed_over = False
             if over is not None:
                 fault = failed.fault
                 solver, crossed_over = over.watch(solver)
-                self._solver, failed.fault = solver, None if crossed_over else fault
+                self._solver, failed.fault = solver, fault
             if solver.status == "failed":
-                if failed.fault is not None:
-                    failed.complain()
+                failed.complain()
                 raise IntegrationFailed(
-                    f"the integrator needs steps below rounding at t = {solver.t:.6g} s: {message}"
+                    f"the integrator needs steps below rounding at t = {solver.t:.6g} s."
                 )
-            failed.fault = None
+            failed.forget()
             reached = self._split(solver.y)
             check_bounded(solver.t, reached)
             end = solver.t
@@ -118,8 +117,7 @@ class Adaptive(Integrator):
             if self.correction is not None:
                 last = np.concatenate(self.corrected(solver.t, reached))
                 solver.start_from(last)
-                if failed.fault is not None:
-                    failed.complain()
+                failed.complain()
             if upto > done:
                 for at, y in zip(
                     times[done:upto].tolist(), solver.between(times[done:upto]), strict=True
@@ -213,7 +211,8 @@ class Implicit:
     ) -> None:
         from scipy import integrate  # here, because it takes 0.3 s to import
 
-        self._system, self._inside = system, None
+        self._system = system
+        self._inside: Any = None
         with np.errstate(all="ignore"):
             self._solver = getattr(integrate, method)(
                 system.slope, t, y, stop, jac=jacobian, **limits
@@ -222,11 +221,10 @@ class Implicit:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._solver, name)
 
-    def step(self) -> str | None:
-        """Take a step; return why there is none."""
+    def step(self) -> None:
+        """Take a step, if there is one that is long enough."""
         with np.errstate(all="ignore"):
-            message: str | None = self._solver.step()
-        return message
+            self._solver.step()
 
     def start_from(self, y: Vector) -> None:
         """Go on from another state at the same time.
@@ -241,6 +239,5 @@ class Implicit:
 
     def between(self, times: Vector) -> Matrix:
         """Return the states at times within the last step, one row each."""
-        assert self._inside is not None
         states: Matrix = self._inside(times).T
         return states

@@ -93,17 +93,15 @@ class Explicit:
         here = self._trial.K[self._method.stages]
         self._checked(rates(self._system.port, self.t, self._trial.y, here))
 
-    def step(self) -> str | None:
-        """Take a step; return why there is none."""
+    def step(self) -> None:
+        """Take a step, if there is one that is long enough to be told from none."""
         given = self._system.port, self._method, self._trial
         code = kernels.step(*given, self._stop, self.max_step, self.rtol, self.atol)
         self._checked(code)
         if code == TOO_SMALL:
             self.status = "failed"
-            return "no step is long enough to be told from none and short enough to be right."
-        if not self.t < self._stop:
+        elif not self.t < self._stop:
             self.status = "finished"
-        return None
 
     def between(self, times: Vector) -> Matrix:
         """Return the states at times within the last step, one row each."""

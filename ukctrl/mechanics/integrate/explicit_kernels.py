@@ -82,9 +82,9 @@ def error_norm(method: Method, trial: Trial, h: float, rtol: float, atol: float)
                 error += method.E[k, j] * trial.K[j, i]
             squares[k] += (error / scale) ** 2
     if count == 1:
-        return abs(h) * np.sqrt(squares[0] / n)
+        return float(abs(h) * np.sqrt(squares[0] / n))
     total = squares[0] + 0.01 * squares[1]
-    return 0.0 if total == 0.0 else abs(h) * squares[0] / np.sqrt(total * n)
+    return 0.0 if total == 0.0 else float(abs(h) * squares[0] / np.sqrt(total * n))
 
 
 @compiled

@@ -107,16 +107,16 @@ def table(text: str, columns: int) -> Matrix:
     return np.array([row + [0.0] * (columns - len(row)) for row in rows])
 
 
-def method(A: str, c: str, E: str, D: str, order: int, nested: bool) -> Method:
+def method(A: str, c: str, E: str, D: str, stages: int, order: int, nested: bool) -> Method:
     """Return a method of these tables."""
     (when,) = table(c, 0)
     count = len(when)
-    error = table(E, 0)
-    return Method(table(A, count), when, error, table(D, count), error.shape[1] - 1, order, nested)
+    error = table(E, stages + 1)
+    return Method(table(A, count), when, error, table(D, count), stages, order, nested)
 
 
 METHODS = {
-    "RK45": method(RK45_A, RK45_C, RK45_E, RK45_D, 4, nested=False),
-    "DOP853": method(DOP853_A, DOP853_C, DOP853_E, DOP853_D, 7, nested=True),
+    "RK45": method(RK45_A, RK45_C, RK45_E, RK45_D, 6, 4, nested=False),
+    "DOP853": method(DOP853_A, DOP853_C, DOP853_E, DOP853_D, 12, 7, nested=True),
 }
 """By their names in SciPy."""

@@ -200,7 +200,7 @@ class FormulaSnapshot(Snapshot):
         self.rotations, self.translations = np.eye(3)[None].copy(), np.zeros((1, 3))
         super().__init__(robot, q, v, t)
 
-    def _terms(self) -> Sequence[Step]:
+    def terms(self) -> Sequence[Step]:
         return self._structure.plant.steps(self, self._own)
 
     @property
@@ -240,14 +240,14 @@ class FormulaSnapshot(Snapshot):
             "robot a model file."
         )
 
-    def com(self) -> PointMotion:
+    def com_steps(self, com: PointMotion) -> Sequence[Step]:
         raise self._structure.lacks(
             "has no bodies, so no centre of mass; write what must hold with kind = "
             '"expression" in its coordinates.'
         )
 
-    def _own_potential(self) -> float:
-        return self._structure.plant.potential(self.q[: self._own], self.t)
+    def _own_potential(self, potential: Vector) -> Sequence[Step]:
+        return self._structure.plant.potential_steps(self, self._own, potential)
 
 
 def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:
