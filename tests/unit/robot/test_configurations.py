@@ -11,6 +11,7 @@ from tests.unit.robot.test_tree import drawn
 from ukctrl import Robot
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.files import catalog
+from ukctrl.core.program import Call, Program
 from ukctrl.robot import configuration_kernels as kernels
 from ukctrl.robot.formulas.formula_structure import FormulaStructure
 from ukctrl.robot.rigid import rigid_structure
@@ -168,6 +169,21 @@ def test_kernels_may_write_over_what_they_read(robot, state):
     np.testing.assert_array_equal(here, robot.integrate(q, v))
     kernels.normalize(table, here, here)
     np.testing.assert_array_equal(here, robot.normalize(robot.integrate(q, v)))
+
+
+def test_a_table_of_kernels_moves_as_python_does(robot, state):
+    q, v = state
+    table, here, back, rate = robot.structure.configurations, q.copy(), v.copy(), v.copy()
+    Program(
+        (
+            Call(kernels.integrate, table, here, v, here),
+            Call(kernels.difference, table, q, here, back),
+            Call(kernels.chart_rate, table, v, rate, rate),
+        )
+    )()
+    np.testing.assert_array_equal(here, robot.integrate(q, v))
+    np.testing.assert_array_equal(back, robot.difference(q, here))
+    np.testing.assert_array_equal(rate, robot.chart_rate(v, v))
 
 
 def test_every_coordinate_is_in_the_table_once(robot):
