@@ -17,8 +17,8 @@ from ukctrl.core.program import Call, Step
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
 from ukctrl.robot.forces import Forces
 from ukctrl.simulation.effects import sensor_kernels as kernels
-from ukctrl.simulation.effects.compiled_parts import CompiledSensor
-from ukctrl.simulation.effects.effect import Bench, PlantEffect, Reading, Sensor, SensorEffect
+from ukctrl.simulation.effects.compiled_parts import CompiledSensor, Reading
+from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
 
 

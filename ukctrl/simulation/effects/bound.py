@@ -14,17 +14,15 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects.chain import Actor, Reader, driving, sensing
-from ukctrl.simulation.effects.compiled_parts import Asked
+from ukctrl.simulation.effects.compiled_parts import Asked, Driven, Reading
 from ukctrl.simulation.effects.effect import (
     Bench,
     Bounds,
     ClockEffect,
     Drive,
-    Driven,
     Effect,
     InputEffect,
     PlantEffect,
-    Reading,
     Sensor,
     SensorEffect,
     generator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -11,7 +12,13 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite
 from ukctrl.core.program import Call, Step
-from ukctrl.simulation.effects.effect import Drive, Driven, Reading, Sensor
+from ukctrl.simulation.effects.compiled_parts import (
+    CompiledDrive,
+    CompiledSensor,
+    Driven,
+    Reading,
+)
+from ukctrl.simulation.effects.effect import Drive, Sensor
 
 WHAT = {"q": "coordinates", "v": "velocities"}
 """What a sensor reads."""
@@ -20,10 +27,10 @@ WHAT = {"q": "coordinates", "v": "velocities"}
 @compiled
 def is_finite(x: Vector) -> bool:
     """Return whether all entries are finite."""
-    total = 0.0
+    finite = True
     for i in range(len(x)):
-        total += 0.0 * x[i]  # which of no other number is zero
-    return total == 0.0
+        finite = finite and math.isfinite(x[i])
+    return finite
 
 
 @compiled
@@ -40,9 +47,9 @@ class Reader(NamedTuple):
 
     def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
         """Return the reading, which must be as finite as what was to be read."""
-        made = self.sensor.steps(clock, q, v)
-        if made is None:
-            made = self._of_python(clock, q, v)
+        sensor = self.sensor
+        own = sensor.steps if isinstance(sensor, CompiledSensor) else self._of_python
+        made = own(clock, q, v)
         checks = [self._check(clock, "q", q, made.q), self._check(clock, "v", v, made.v)]
         return made._replace(steps=(*made.steps, *checks))
 
@@ -81,9 +88,9 @@ class Actor(NamedTuple):
 
     def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
         """Return the input that the drive gives, which must be as finite as what it got."""
-        made = self.drive.steps(clock, u, rate)
-        if made is None:
-            made = self._of_python(clock, u, rate)
+        drive = self.drive
+        own = drive.steps if isinstance(drive, CompiledDrive) else self._of_python
+        made = own(clock, u, rate)
         out = made.u
         check = Call(stays_finite, u, out, fault=lambda code: self._unfit(clock, len(u), out))
         return made._replace(steps=(*made.steps, check))

@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
-from typing import final
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, final
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.program import Steps
-from ukctrl.simulation.effects.effect import Drive, Driven, Reading, Sensor
+from ukctrl.core.program import Step, Steps
+from ukctrl.simulation.effects.effect import Drive, Sensor
+
+
+class Reading(NamedTuple):
+    """Where a sensor writes what it reads."""
+
+    q: Vector
+    """Configuration, shape ``(nq,)``; that which it was given where it leaves that alone."""
+    v: Vector
+    """Velocity, shape ``(nv,)``, likewise."""
+    steps: Sequence[Step]
+    """What writes them."""
+
+
+class Driven(NamedTuple):
+    """Where a drive writes the input that it gives."""
+
+    u: Vector
+    """Input, shape ``(nu,)``; that which it was given where it leaves that alone."""
+    steps: Sequence[Step]
+    """What writes it."""
 
 
 @final
@@ -42,7 +62,13 @@ class CompiledSensor(Sensor):
 
     @abc.abstractmethod
     def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
-        """Return what becomes of a measured state, and the kernels that write it."""
+        """Return what becomes of a measured state, and the kernels that write it.
+
+        Args:
+            clock: Time, shape ``(1,)`` [s].
+            q: Configuration, shape ``(nq,)``.
+            v: Velocity, shape ``(nv,)``.
+        """
 
     def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Run the steps at a state."""
@@ -58,7 +84,13 @@ class CompiledDrive(Drive):
 
     @abc.abstractmethod
     def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
-        """Return what becomes of an input, and the kernels that write it."""
+        """Return what becomes of an input, and the kernels that write it.
+
+        Args:
+            clock: Time, shape ``(1,)`` [s].
+            u: Input, shape ``(nu,)``.
+            rate: Rates of the actuators, $B^T v$, shape ``(nu,)``.
+        """
 
     def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
         """Run the steps with an input."""

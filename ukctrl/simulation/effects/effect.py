@@ -11,8 +11,8 @@ An `Effect` is a frozen description, readable from a file. It acts in one of fou
 
 A `Sensor` or `Drive` holds the state of one run, such as the samples that a delay keeps back. Those
 that act at the ticks of a sampled loop are called once a tick, in order; only `sampled = False`
-ones, which have no state, also serve continuous control. Those of the catalogue are kernels, which
-their `steps` return; one of your own is a function of Python.
+ones, which have no state, also serve continuous control. The loop calls them from machine code;
+those of the catalogue are kernels (`ukctrl.simulation.effects.compiled_parts`), which is faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Count, Seconds, spec
-from ukctrl.core.program import Step
 from ukctrl.robot import Robot, Snapshot
 
 
@@ -101,17 +100,6 @@ class PlantEffect(Effect, abc.ABC):
         return {}
 
 
-class Reading(NamedTuple):
-    """Where a sensor writes what it reads."""
-
-    q: Vector
-    """Configuration, shape ``(nq,)``; that which it was given where it leaves that alone."""
-    v: Vector
-    """Velocity, shape ``(nv,)``, likewise."""
-    steps: Sequence[Step]
-    """What writes them."""
-
-
 class Sensor(abc.ABC):
     """A part of the way from the robot to the law, in one run."""
 
@@ -121,16 +109,6 @@ class Sensor(abc.ABC):
 
         The arguments must not be changed in place.
         """
-
-    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading | None:
-        """Return what reads the state in these arrays at a time; None where it is `read`.
-
-        Args:
-            clock: Time, shape ``(1,)`` [s].
-            q: Configuration, shape ``(nq,)``.
-            v: Velocity, shape ``(nv,)``.
-        """
-        return None
 
 
 class LinearReading(NamedTuple):
@@ -170,15 +148,6 @@ class Bounds(NamedTuple):
     high: Vector
 
 
-class Driven(NamedTuple):
-    """Where a drive writes the input that it gives."""
-
-    u: Vector
-    """Input, shape ``(nu,)``; that which it was given where it leaves that alone."""
-    steps: Sequence[Step]
-    """What writes it."""
-
-
 class Drive(abc.ABC):
     """A part of the way from the law to the robot, in one run."""
 
@@ -194,16 +163,6 @@ class Drive(abc.ABC):
             u: Input, shape ``(nu,)``.
             rate: Rates of the actuators, $B^T v$, shape ``(nu,)``.
         """
-
-    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven | None:
-        """Return what drives with the input in an array; None where it is `apply`.
-
-        Args:
-            clock: Time, shape ``(1,)`` [s].
-            u: Input, shape ``(nu,)``.
-            rate: Rates of the actuators, shape ``(nu,)``.
-        """
-        return None
 
     def bounds(self, rate: Vector) -> Bounds | None:
         """Return the bounds that it keeps the input to; None where it has none."""

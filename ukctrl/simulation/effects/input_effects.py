@@ -14,12 +14,11 @@ from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import spread
-from ukctrl.simulation.effects.compiled_parts import CompiledDrive
+from ukctrl.simulation.effects.compiled_parts import CompiledDrive, Driven
 from ukctrl.simulation.effects.effect import (
     Bench,
     Bounds,
     Drive,
-    Driven,
     InputEffect,
     Late,
     late,

@@ -16,12 +16,11 @@ from ukctrl.core.program import Call
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import by_freedom
 from ukctrl.simulation.effects import sensor_kernels as kernels
-from ukctrl.simulation.effects.compiled_parts import CompiledSensor
+from ukctrl.simulation.effects.compiled_parts import CompiledSensor, Reading
 from ukctrl.simulation.effects.effect import (
     Bench,
     Late,
     LinearReading,
-    Reading,
     Sensor,
     SensorEffect,
     late,

@@ -16,7 +16,7 @@ from ukctrl.mechanics.integrate.system import System
 from ukctrl.robot import Snapshot
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.chain import is_finite
-from ukctrl.simulation.effects.effect import Driven
+from ukctrl.simulation.effects.compiled_parts import Driven
 from ukctrl.simulation.loop.law_checks import Answers
 
 
