@@ -119,6 +119,7 @@ class Dynamics:
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
+        ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
         steps: What evaluates all of it at the state of ``snapshot``.
@@ -136,7 +137,7 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
-        self.margins, self._ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
+        self.margins, self.ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
         self._inputs, self._solvers = robot.nu, solvers(n)
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
@@ -197,7 +198,7 @@ class Dynamics:
             yield Call(push_kernels.total, f, self.nonideal, total)
             f = total
         A, b, rate, error = self.passive.rows
-        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self._ranks
+        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, a_0, margins
         yield as_step(self._solvers.ranked_answer, *given, ranks, fault=singular)
@@ -218,7 +219,7 @@ class Dynamics:
     @property
     def passive_rank(self) -> int:
         """Directions that the passive rows constrain."""
-        return int(self._ranks[NOW])
+        return int(self.ranks[NOW])
 
     def look(self, t: float, q: Vector, v: Vector) -> Rows:
         """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.
