@@ -21,7 +21,6 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.by_size import solvers
 from ukctrl.core.algebra.grip import drop_lost, lengths
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
@@ -131,7 +130,6 @@ class _LeastNorm(Allocator):
         self._metric = InputMetric(spec.metric, task, spec.coupling == "exact")
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
         self._miss = np.empty(len(self._names))
-        self._solve = solvers(task.robot.nv).servo_input
 
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._metric.at(dynamics)
@@ -143,7 +141,7 @@ class _LeastNorm(Allocator):
         u: Vector = np.empty(len(u0))
         miss = self._miss
         L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
-        rank_or_failure = self._solve(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
+        rank_or_failure = least_input.servo_input(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
         if rank_or_failure < 0:
             raise GainError(SINGULAR)
         if rank_or_failure < len(b):
@@ -162,7 +160,7 @@ class _LeastNorm(Allocator):
         share, still = demand - rows.b, np.zeros(dynamics.robot.nv)
         none, u, miss = np.zeros(dynamics.robot.nu), np.empty(dynamics.robot.nu), self._miss
         G, L, B, rtol = dynamics.G, dynamics.L, dynamics.snapshot.B, self._rank.servo
-        self._solve(rows.A, share, still, G, L, B, R, none, rtol, u, miss)
+        least_input.servo_input(rows.A, share, still, G, L, B, R, none, rtol, u, miss)
         return u
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_singular
-from ukctrl.core.algebra.by_size import LARGE
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.mechanics.dynamics import Dynamics
@@ -123,7 +122,6 @@ class HeldStep:
             and not robot.forces.any
             and not robot.actuation.varies
             and not len(plant.passive)
-            and robot.nv < LARGE
         )
 
     def __call__(self, t: float, state: State, h: float) -> State:

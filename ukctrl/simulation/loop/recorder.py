@@ -20,7 +20,7 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.integrator import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
-from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows
+from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows, pushed
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Signal
@@ -249,7 +249,7 @@ class Recorder:
         block["energy"] = block["energy"][at] + block["kinetic_energy"]
         if self._gripped and size:
             d = self._demand[at] - np.einsum("kij,kj->ki", A, a_free)
-            H = A @ self._G[at]
+            H = pushed(A, self._G[at])
             quantities = of_the_rows(H, d, self._grips[at], self._held[at], self.truth.rank)
             block |= quantities
             self._gripped = bool(quantities)
