@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from ukctrl.analysis.linear.design import designed
     from ukctrl.analysis.linear.linear_loop import linear_loop
     from ukctrl.control.allocation.allocation import Allocation, Allocator
-    from ukctrl.control.controller import Command, Controller, Law
+    from ukctrl.control.controller import Controller, Law
     from ukctrl.control.feedback.feedback import Feedback
     from ukctrl.control.fuzzy_gain import Fuzzy, fuzzy_gain
     from ukctrl.control.task import Signal, Task
+    from ukctrl.control.tick import Command
     from ukctrl.core import errors, fields, number_text, statistics
     from ukctrl.core.algebra.threads import one_blas_thread
     from ukctrl.core.arrays import Matrix, Vector
@@ -93,10 +94,11 @@ _NAMES = {
     "analysis.linear.design": "designed",
     "analysis.linear.linear_loop": "linear_loop",
     "control.allocation.allocation": "Allocation Allocator",
-    "control.controller": "Command Controller Law",
+    "control.controller": "Controller Law",
     "control.feedback.feedback": "Feedback",
     "control.fuzzy_gain": "Fuzzy fuzzy_gain",
     "control.task": "Signal Task",
+    "control.tick": "Command",
     "core.algebra.threads": "one_blas_thread",
     "core.arrays": "Matrix Vector",
     "core.errors": "InfeasibleConstraint InputError UkctrlError",

@@ -158,6 +158,16 @@ def test_friction_is_the_laws_knowledge_too():
     dynamics = Dynamics(robot)
     dynamics.move(0.0, *map(np.array, hinged(0.2, 1.5)))
     np.testing.assert_allclose(dynamics.nonideal[2], -0.4 * 1.5, **EXACT)
+    assert dynamics.steps.python == ()
+
+
+def test_dry_friction_pushes_nowhere_while_nothing_slides():
+    dry = {"kind": "coulomb", "level": 0.6, "velocity_scale": 0.1}
+    dynamics = Dynamics(bar({**HINGE, "friction": [dry, dry]}))
+    dynamics.move(0.0, *map(np.array, hinged(0.2)))
+    np.testing.assert_array_equal(dynamics.nonideal, np.zeros(3))
+    dynamics.move(0.0, *map(np.array, hinged(0.2, -0.05)))
+    np.testing.assert_allclose(dynamics.nonideal[2], 2.0 * 0.6 * np.tanh(0.5), **EXACT)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,12 @@ def test_rows_are_the_derivatives_of_their_own_error(robot, kind, seed):
     np.testing.assert_allclose(now.beta[holonomic], phi_dot[holonomic], **DIFFERENCED)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_every_kind_are_written_without_python(robot, kind):
+    snapshot = robot.snapshot(robot.neutral)
+    assert Stack([of(robot, kind)], robot).steps(snapshot).python == ()
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "psi"])
 def test_beta_is_linear_in_the_velocity_with_the_matrix_of_the_rows(robot, kind):
     rng = np.random.default_rng(7)

@@ -35,6 +35,20 @@ def test_the_row_of_some_joints_is_the_rate_of_their_energy(name, joints, clause
     clause(Placed(EnergyFollows(joints=joints, path=Constant(value=(0.3,))), Robot.load(name)))
 
 
+@pytest.mark.parametrize("joints", [(), ("pole",)])
+def test_the_row_is_written_without_python_as_by_the_formulas_of_the_snapshot(joints):
+    robot, rng = Robot.load("cart_pole"), np.random.default_rng(5)
+    s = robot.snapshot(robot.random(rng), rng.standard_normal(2))
+    stack = Stack((EnergyFollows(joints=joints, path=Constant(value=(0.7,))),), robot)
+    assert stack.steps(s).python == ()
+    own = np.array([0.0, 1.0]) if joints else np.ones(2)
+    w = own * s.v
+    rows = stack.write(s)
+    energy = 0.5 * w @ s.M @ w + s.potential_energy()
+    np.testing.assert_allclose(rows.beta, [energy - 0.7], **ROUNDING)
+    np.testing.assert_allclose(rows.A, [own * (s.M @ w)], **ROUNDING)
+
+
 def test_the_power_of_the_motors_is_what_an_input_gives_to_the_row():
     robot, rng = Robot.load("acrobot"), np.random.default_rng(3)
     s = robot.snapshot(robot.random(rng), rng.standard_normal(2))

@@ -12,7 +12,6 @@ from ukctrl.mechanics.integrate.fixed_step import FixedStep, StepHalving
 from ukctrl.mechanics.integrate.integrator import (
     SPEED_LIMIT,
     IntegrationFailed,
-    State,
     check_bounded,
     crossing,
 )
@@ -24,9 +23,11 @@ from ukctrl.mechanics.integrate.step_over import (
     SHORT_STEPS,
     StepOver,
 )
+from ukctrl.mechanics.integrate.system import State, System
 
 EXACT = {"rtol": 1e-13, "atol": 1e-13}
-PLANE = SimpleNamespace(is_euclidean=True)
+LINE = np.array([[0, 0, 0, 1]])
+PLANE = SimpleNamespace(structure=SimpleNamespace(configurations=LINE))
 
 
 class Oscillator:
@@ -57,7 +58,8 @@ REST = State(np.zeros(1), np.zeros(1), np.zeros(0))
 
 
 def integrator(system, method, step, **options):
-    return FixedStep(system, PLANE, method, step, **options)
+    of = System.of(system.rates, PLANE, START if isinstance(system, Oscillator) else REST)
+    return FixedStep(of, method, step, **options)
 
 
 def test_a_step_of_order_four_is_the_exponential_to_the_fourth_power():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.expression.formula import DomainError, Formula
-from ukctrl.core.program import Call, Program
+from ukctrl.core.program import Call, Steps
 
 KNOWN = {
     name: getattr(math, name)
@@ -134,7 +134,7 @@ def test_as_a_step_it_writes_what_it_returns_and_raises_what_it_raises():
     q, clock, out = np.array([4.0, 0.0, 3.0]), np.array([2.0]), np.zeros(3)
     step = formula.step((q, clock), out)
     assert isinstance(step, Call)
-    program = Program([step])
+    program = Steps([step])
     program()
     np.testing.assert_array_equal(out, [6.0, 2.0, np.nan])
     assert formula([4.0, 0.0, 3.0], 2.0)[:2] == (6.0, 2.0)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from ukctrl.core.compiled import compiled
-from ukctrl.core.program import Call, Program, Steps, as_step
+from ukctrl.core.program import Call, Steps, as_step, run
 from ukctrl.core.program.call import RAISED
+from ukctrl.core.program.program import FAULT, STOP
 
 
 class Pair(NamedTuple):
@@ -49,7 +50,7 @@ def test_a_kernel_gets_what_it_was_given_and_sees_what_becomes_of_it():
     first, second = np.arange(6.0).reshape(3, 2), np.array([0.1, 0.2, 0.3])
     flags, numbers, out = np.array([True, False, True]), np.array([7, 8, 9]), np.zeros(3)
     given = Pair(first, (1.5, second)), flags, numbers, 2.0, -1, True
-    program = Program([Call(mixed, *given, out)])
+    program = Steps([Call(mixed, *given, out)])
     for change in (0.0, 3.0):
         first += change
         program()
@@ -65,18 +66,18 @@ def test_the_first_kernel_that_fails_ends_a_program_and_says_why():
         Call(holds, cell, 2, fault=lambda code: KeyError(f"full: {code}")),
         Call(count, cell, 10),
     ]
-    program = Program(calls)
+    program = Steps(calls)
     program()
-    assert (cell[0], program.lines[:, 2].tolist()) == (2, [2, 0, 8])
+    assert (cell[0], program.lines[1:, 2].tolist()) == (2, [2, 0, 8])
     with pytest.raises(KeyError, match="full: -1"):
         program()
     assert cell[0] == 3  # the last one was not called
     with pytest.raises(RuntimeError, match="kernel 'count' failed with -1"):
-        Program([calls[0]])()
+        Steps([calls[0]])()
 
 
 def test_a_kernel_that_raises_is_a_failure_and_no_silence():
-    program = Program([Call(raises, np.ones(1), fault=lambda code: ArithmeticError(str(code)))])
+    program = Steps([Call(raises, np.ones(1), fault=lambda code: ArithmeticError(str(code)))])
     with pytest.raises(ArithmeticError, match=str(RAISED)):
         program()
 
@@ -90,6 +91,47 @@ def test_steps_of_python_run_between_kernels_in_their_order():
     assert seen == [2, "end", 5, "end"]
     assert len(steps.python) == 2
     assert Steps([]).python == ()
+
+
+def test_python_may_do_what_a_kernel_could_not():
+    cell, asked = np.zeros(1, dtype=np.int64), []
+    steps = Steps([Call(count, cell, 1, fault=asked.append), Call(count, cell, 100)])
+    steps()
+    assert asked == []
+    steps()
+    assert asked == [-2]
+    assert cell[0] == 4  # the second kernel went on
+
+
+def test_an_error_in_python_ends_the_table_and_keeps_its_place():
+    def fails():
+        raise LookupError("not here")
+
+    cell = np.zeros(1, dtype=np.int64)
+    steps = Steps([fails, Call(count, cell, 100)])
+    with pytest.raises(LookupError, match="not here") as caught:
+        steps()
+    assert caught.traceback[-1].name == "fails"
+    assert cell[0] == 0
+    assert steps.fault is None
+
+
+def test_what_failed_first_is_kept_until_somebody_asks():
+    cell = np.zeros(1, dtype=np.int64)
+    steps = Steps([Call(count, cell, 0, fault=lambda code: ValueError(str(code)))])
+    assert [run(steps.lines), run(steps.lines)] == [FAULT, FAULT]
+    with pytest.raises(ValueError, match="-1"):
+        steps.complain()
+
+
+def test_an_interruption_ends_more_than_a_fault():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    steps = Steps([interrupted])
+    assert run(steps.lines) == STOP
+    with pytest.raises(KeyboardInterrupt):
+        steps.complain()
 
 
 def test_a_function_that_is_not_compiled_is_a_step_of_python():

@@ -29,7 +29,7 @@ from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
 from ukctrl.control.baselines.passivity import SlotineLi, SlotineLiAdaptive
 from ukctrl.control.baselines.task_space import OperationalSpace, ResolvedAcceleration
-from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
+from ukctrl.control.controller import Controller, Law, NoControl, law_name
 from ukctrl.control.elastic.laws import (
     ElasticCascade,
     ElasticLinearisation,
@@ -68,6 +68,7 @@ from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.special.switching import Mode, Switching
 from ukctrl.control.special.thrust_vectoring import ThrustVectoring
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 
 AnyController = Annotated[
     Servo

@@ -7,12 +7,24 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.span import Span, independent, span
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
+
+
+@compiled
+def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
+    """Write ``y = X x``."""
+    for i in range(len(y)):
+        y[i] = 0.0
+        for k in range(len(x)):
+            y[i] += X[i, k] * x[k]
 
 
 @final
@@ -21,19 +33,26 @@ class InverseActuation:
 
     def __init__(self, task: Task) -> None:
         self._lost = task.rank.servo
-        constant = self._span(task.robot.snapshot(task.q))
-        self.rank = constant.basis.shape[1]
+        start = self._span(task.robot.snapshot(task.q))
+        self.rank = start.basis.shape[1]
         """Independent motors at the start."""
-        self._constant = (
-            None if task.robot.actuation.varies else constant.least(np.eye(task.robot.nv))
-        )
+        self._constant: Matrix | None = None
+        if not task.robot.actuation.varies:
+            self._constant = np.ascontiguousarray(start.least(np.eye(task.robot.nv)))
 
     def input(self, snapshot: Snapshot, force: Vector) -> Vector:
         """Return the least-norm input whose generalised force is closest to ``force``."""
         if self._constant is None:
             return self._span(snapshot).least(force)
-        u: Vector = self._constant @ force
+        u: Vector = np.zeros(len(self._constant))
+        multiplied(self._constant, force, u)
         return u
+
+    def step(self, snapshot: Snapshot, force: Vector, u: Vector) -> Step:
+        """Return what writes `input` of the force that is there then into ``u``."""
+        if self._constant is None:
+            return lambda: copy_into(self.input(snapshot, force), u)
+        return Call(multiplied, self._constant, force, u)
 
     def _span(self, snapshot: Snapshot) -> Span:
         """Return what motors span: as many directions as the free robot feels."""
@@ -73,3 +92,9 @@ class FullActuation:
         if not len(dynamics.passive):
             return self._inverse.input(dynamics.snapshot, force)
         return dynamics.least_push(force)
+
+    def step(self, dynamics: Dynamics, force: Vector, u: Vector) -> Step:
+        """Return what writes `input` of the force that is there then into ``u``."""
+        if not len(dynamics.passive):
+            return self._inverse.step(dynamics.snapshot, force, u)
+        return lambda: copy_into(dynamics.least_push(force), u)

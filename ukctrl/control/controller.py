@@ -9,7 +9,7 @@ adaptive integrator, which revisits times, and a sampled loop.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.task import NO_MEMORY, Signal, Task
+from ukctrl.control.tick import Command, Tick
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
 from ukctrl.core.kinds import kind_of
+from ukctrl.core.program import Kept, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -31,19 +33,6 @@ MAX_SWITCHES = 8
 
 class SwitchingWithoutEnd(UkctrlError, RuntimeError):
     """The modes of a law hand over to each other at one moment, for ever."""
-
-
-class Command(NamedTuple):
-    """What a law answers at one state."""
-
-    u: Vector
-    """Input, shape ``(nu,)`` [N m or N]."""
-    memory_rate: Vector
-    """Time derivative of the law's memory, shape as the memory."""
-    demand: Vector | None = None
-    """Row acceleration that the law asked for, shape ``(m,)``; None where it asks for none."""
-    memory: Vector | None = None
-    """Memory to go on from, where `Law.command` found that the law has switched; else None."""
 
 
 class PlannedMotion(NamedTuple):
@@ -59,8 +48,8 @@ class PlannedMotion(NamedTuple):
     """The input that makes it, at any time."""
 
 
-class Law(abc.ABC):
-    """A controller bound to a robot and a task."""
+class Law:
+    """A controller bound to a robot and a task: it offers `step`, or the `steps` of one."""
 
     task: Task
     stack: Stack
@@ -74,10 +63,12 @@ class Law(abc.ABC):
         self.task = task
         self.stack = Stack(task.servo, task.robot) if stack is None else stack
         self._dynamics: Dynamics | None = None
+        self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
 
-    @abc.abstractmethod
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
         """Return the command at the state of ``dynamics``, the believed robot's.
+
+        A law of one's own writes this one; one that offers `steps` has it already.
 
         Args:
             dynamics: The believed robot at the current state and time.
@@ -86,6 +77,23 @@ class Law(abc.ABC):
         Raises:
             InfeasibleConstraint: The task asks for what the actuators cannot give.
         """
+        return self.tick(dynamics).command(memory)
+
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterable[Step]:
+        """Return what writes the answer into ``tick``, at the state that ``dynamics`` has then."""
+        if type(self).step is Law.step:
+            raise NotImplementedError(f"{type(self).__name__} must have a step.")
+        return (lambda: tick.take(self.step(dynamics, tick.memory)),)
+
+    @final
+    def tick(self, dynamics: Dynamics) -> Tick:
+        """Return the law's answer at the states of a robot; the same one for the same robot."""
+        return self._tick(dynamics)
+
+    def _new_tick(self, dynamics: Dynamics) -> Tick:
+        tick = Tick(self.memory, self.task.robot.nu, len(self.stack))
+        tick.steps = Steps(self.steps(dynamics, tick))
+        return tick
 
     def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
         """Return how ``(u, memory_rate)`` changes with ``(dq, v, memory)``, where that is known.
@@ -290,12 +298,8 @@ class NoControl(Controller):
 
 
 class _Idle(Law):
-    def __init__(self, task: Task) -> None:
-        super().__init__(task)
-        self._command = Command(np.zeros(task.robot.nu), NO_MEMORY)
-
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        return self._command
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterable[Step]:
+        return ()
 
     def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix:
         return np.zeros((self.task.robot.nu, 2 * self.task.robot.nv))

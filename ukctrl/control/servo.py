@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
@@ -10,13 +10,17 @@ import numpy as np
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.feedback import AnyFeedback
-from ukctrl.control.feedback.feedback import Feedback
+from ukctrl.control.feedback.feedback import Asked, Feedback
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Tick, served
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import Instance, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -39,8 +43,7 @@ class Servo(Controller):
     """Which input gives it."""
 
     def start(self, task: Task) -> Law:
-        law = _ServoLaw(self, task)
-        return _LookingBack(law) if law.allocator.memory.size else law
+        return _ServoLaw(self, task)
 
     @property
     def row_allocation(self) -> Allocation:
@@ -62,48 +65,53 @@ class Servo(Controller):
 
 @final
 class _ServoLaw(Law):
+    """Its memory is that of the feedback, and behind it that of an allocation that looks back."""
+
     def __init__(self, spec: Servo, task: Task) -> None:
         super().__init__(task)
         self._feedback = spec.feedback.attach(self.stack)
-        names = self._feedback.names or self.stack.names
-        self.allocator = spec.allocation.attach(task, names)
+        self._names = self._feedback.names or self.stack.names
+        self.allocator = spec.allocation.attach(task, self._names)
         start = task.robot.snapshot(task.q, task.v, task.start)
-        self.memory = self._feedback.begin(task.start, self.stack.write(start))
-        self._nothing = Rows.zeros(len(names), task.robot.nv)
+        own = self._feedback.begin(task.start, self.stack.write(start))
+        self._own = len(own)
+        self.memory = np.concatenate([own, self.allocator.memory])
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        rows = self.stack.write(dynamics.snapshot)
-        asked, demand, memory_rate, share = self._feedback.ask(rows, memory, dynamics)
-        u = self.allocator.input(asked, demand, dynamics)
-        if share < 1.0:
-            free = self.allocator.input(self._nothing, self._nothing.b, dynamics)
-            u = free + share * (u - free)
-        if asked is not rows:
-            demand = rows.A @ dynamics.acceleration(u)
-        return Command(u, memory_rate, demand)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        rows, feedback, allocator = self.stack.rows, self._feedback, self.allocator
+        own, last = tick.memory[: self._own], tick.memory[self._own :]
+        yield from self.stack.steps(dynamics.snapshot).every
+        asked = Asked(rows, tick.demand, tick.memory_rate[: self._own], np.ones(1))
+        if feedback.asks_otherwise:
+            others = Rows.zeros(len(self._names), dynamics.robot.nv)
+            asked = asked._replace(rows=others, demand=np.zeros(len(self._names)))
+        yield from feedback.steps(rows, own, dynamics, asked)
+        if len(last):
+            yield lambda: allocator.look_back(last)
+        yield from allocator.steps(asked.rows, asked.demand, dynamics, tick.u)
+        if feedback.asks_otherwise:
+
+            def fade(code: int) -> None:
+                nothing = Rows.zeros(*asked.rows.A.shape)
+                free = allocator.input(nothing, nothing.b, dynamics)
+                tick.u[:] = free + asked.share * (tick.u - free)
+
+            yield Call(is_whole, asked.share, fault=fade)
+            brought = rows.A, dynamics.a_free, dynamics.G, tick.u
+            yield Call(served, *brought, tick.demand)
+        if len(last):
+            later = tick.memory_rate[self._own :]
+            yield lambda: copy_into(allocator.memory_rate(tick.u, last), later)
+        tick.asks[0] = 1.0
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the feedback promises and has learnt, and what the allocation tells."""
         rows = self.stack.write(dynamics.snapshot)
-        return {**self._feedback.signals(rows, memory, dynamics), **self.allocator.signals()}
+        told = self._feedback.signals(rows, memory[: self._own], dynamics)
+        return {**told, **self.allocator.signals()}
 
 
-@final
-class _LookingBack(Law):
-    """With an allocation that has a memory of its own, which stands behind the other."""
-
-    def __init__(self, law: _ServoLaw) -> None:
-        super().__init__(law.task, law.stack)
-        self._law, self._own = law, len(law.memory)
-        self.memory = np.concatenate([law.memory, law.allocator.memory])
-
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        own, last = memory[: self._own], memory[self._own :]
-        self._law.allocator.look_back(last)
-        command = self._law.step(dynamics, own)
-        later = self._law.allocator.memory_rate(command.u, last)
-        return command._replace(memory_rate=np.concatenate([command.memory_rate, later]))
-
-    def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
-        """Return what the law itself tells."""
-        return self._law.signals(dynamics, memory[: self._own])
+@compiled
+def is_whole(share: Vector) -> bool:
+    """Return whether all of a demand is asked for."""
+    return not share[0] < 1.0

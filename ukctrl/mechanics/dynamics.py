@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -17,6 +17,7 @@ from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
@@ -71,6 +72,33 @@ def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
         with blaming(label):
             every += pushes(own, part, robot)
     return every
+
+
+@compiled
+def power_fed(
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    v: Vector,
+    stored: Vector,
+    reacts: bool,
+    a: Vector,
+    u: Vector,
+    fed: Vector,
+) -> None:
+    """Write the power of motors, applied forces without springs, and reactions; see `Dynamics`."""
+    fed[0] = stored[push_kernels.POWER]
+    for i in range(len(v)):
+        push, needed = 0.0, nle[i]
+        for k in range(len(u)):
+            push += B[i, k] * u[k]
+        if reacts:  # what moves it beside them is what the reactions do
+            for c in range(len(v)):
+                needed += M[i, c] * a[c]
+            fed[0] += needed * v[i]
+        else:
+            fed[0] += (f[i] + push) * v[i]
 
 
 @final
@@ -130,23 +158,47 @@ class Dynamics:
         self.steps()
 
     def _steps(self) -> Iterator[Step]:
-        s, rank, gains = self.snapshot, self.rank, self.gains
-        L, a_free, G = self.L, self.a_free, self.G
+        s = self.snapshot
         yield from s.steps.every
+        yield from self._answer(s.f, s.B, self.a_free, self.G)
+
+    def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
+        """Return where the acceleration under an input is, and what writes it for ``u`` as it is.
+
+        It takes less than the answer to any input. ``L``, ``nonideal`` and the passive rows are
+        written too.
+
+        Args:
+            u: Input, shape ``(nu,)``.
+            drives: What writes it, once the snapshot is evaluated.
+        """
+        a: Vector = np.zeros(len(self.a_free))
+        return a, self._under(u, tuple(drives), a)
+
+    def _under(self, u: Vector, drives: tuple[Step, ...], a: Vector) -> Iterator[Step]:
+        s, pushed, none = self.snapshot, np.zeros(len(a)), np.zeros((len(a), 0))
+        yield from s.steps.every if drives or self._count else s.inertia_steps()
+        yield from drives
+        yield Call(kernels.acceleration, s.f, s.B, u, pushed)
+        yield from self._answer(pushed, none, a, none)
+
+    def _answer(self, f: Vector, B: Matrix, a_free: Vector, G: Matrix) -> Iterator[Step]:
+        """Yield what writes the answer to forces that are there then and inputs through ``B``."""
+        s, rank, gains, L = self.snapshot, self.rank, self.gains, self.L
         if not self._count:
-            plain = s.M, s.nle, s.f, s.B, L, a_free, G
+            plain = s.M, s.nle, f, B, L, a_free, G
             yield Call(kernels.plain_answer, *plain, fault=singular)
             return
         yield from self.passive.steps(s).every
-        f = s.f
         if self._pushes:
-            f = np.zeros(len(f))
+            total = np.zeros(len(f))
             yield from self._pushing.every
-            yield Call(push_kernels.total, s.f, self.nonideal, f)
+            yield Call(push_kernels.total, f, self.nonideal, total)
+            f = total
         A, b, rate, error = self.passive.rows
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self._ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
-        given = s.M, s.nle, f, s.B, A, b_p, float(rank.passive), L, a_free, G, a_0, margins
+        given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, a_0, margins
         yield Call(ranked_answer, *given, ranks, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
@@ -288,13 +340,17 @@ class Dynamics:
 
         Springs are not counted, because their energy is part of the robot's.
         """
-        s, forces = self.snapshot, self.robot.forces
-        total = float(u @ (s.v @ s.B))
-        if forces.any:
-            total += float(s.f @ s.v) + forces.potential_rate(s)
-        if self._count:
-            total += float(self.passive_force(a, u) @ s.v)
-        return total
+        fed: Vector = np.zeros(1)
+        power_fed(*self._loaded(), a, u, fed)
+        return float(fed[0])
+
+    def power_step(self, a: Vector, u: Vector, fed: Vector) -> Step:
+        """Return what writes `power` at the acceleration and input that are there then."""
+        return Call(power_fed, *self._loaded(), a, u, fed)
+
+    def _loaded(self) -> tuple[Matrix, Vector, Vector, Matrix, Vector, Vector, bool]:
+        s = self.snapshot
+        return s.M, s.nle, s.f, s.B, s.v, s.stored, self._count > 0
 
     def passive_force(self, a: Vector, u: Vector) -> Vector:
         """Return the generalised force of the passive constraints, ``M a + nle - f - B u``.

@@ -14,20 +14,21 @@ from __future__ import annotations
 
 import dataclasses as dc
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, final
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.symbolic import Vocabulary, check
 from ukctrl.core.fields import Formula, JointDamping, JointEffort, JointSpeed, spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Step
-from ukctrl.mechanics.constraints import Attached
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints import Attached, Slip
 from ukctrl.mechanics.constraints.joints import dof_index
-from ukctrl.robot.forces import Added, Given
+from ukctrl.robot.forces import Given
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -40,10 +41,6 @@ class Viscous:
     kind: Literal["viscous"] = "viscous"
     coefficient: JointDamping
     """[N s/m] where the constraint slides, [N m s/rad] where it turns."""
-
-    def push(self, slip: Vector) -> Vector:
-        """Return the friction for a sliding or turning velocity."""
-        return np.asarray(-self.coefficient * slip)
 
 
 @spec
@@ -59,14 +56,6 @@ class Coulomb:
     """Friction while sliding or turning [N or N m]."""
     velocity_scale: JointSpeed = 0.01
     """Velocity $s_0$ at which 76 % of the level is reached [m/s or rad/s]; smaller is stiffer."""
-
-    def push(self, slip: Vector) -> Vector:
-        """Return the friction for a sliding or turning velocity."""
-        speed = float(np.sqrt(slip @ slip))
-        if speed == 0.0:
-            return np.zeros(len(slip))
-        factor = self.level * np.tanh(speed / self.velocity_scale) / speed
-        return np.asarray(-factor * slip)
 
 
 AnyFriction = Annotated[Viscous | Coulomb, Field(discriminator="kind")]
@@ -94,17 +83,39 @@ class Push(Protocol):
         """Return what adds the generalised force, after the constraint has written its rows."""
 
 
-class _Friction(Added):
-    def __init__(self, specs: tuple[Viscous | Coulomb, ...], part: Attached) -> None:
-        self._specs, self._part = specs, part
+@final
+class _Friction:
+    def __init__(self, specs: tuple[Viscous | Coulomb, ...], slip: Slip) -> None:
+        self._slip = slip
+        self._viscous = float(sum(s.coefficient for s in specs if isinstance(s, Viscous)))
+        dry = [(s.level, s.velocity_scale) for s in specs if isinstance(s, Coulomb)]
+        self._dry: Matrix = np.array(dry, dtype=np.float64).reshape(-1, 2)
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        J = self._part.slip()
-        if J is None:
-            raise AssertionError  # refused when it was made
-        velocity = J @ snapshot.v
-        for friction in self._specs:
-            f += J.T @ friction.push(velocity)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        J, written = self._slip
+        room = np.zeros(len(J))
+        return *written, Call(rub_along, J, snapshot.v, self._viscous, self._dry, room, f)
+
+
+@compiled
+def rub_along(J: Matrix, v: Vector, viscous: float, dry: Matrix, slip: Vector, f: Vector) -> None:
+    """Add the friction on the velocity ``J v``; ``slip`` is room for it.
+
+    ``dry`` has a level and a velocity scale in each line, shape ``(k, 2)``.
+    """
+    squared = 0.0
+    for i in range(len(J)):
+        slip[i] = 0.0
+        for c in range(len(v)):
+            slip[i] += J[i, c] * v[c]
+        squared += slip[i] * slip[i]
+    speed, factor = np.sqrt(squared), viscous
+    if speed > 0.0:
+        for k in range(len(dry)):
+            factor += dry[k, 0] * np.tanh(speed / dry[k, 1]) / speed
+    for i in range(len(J)):
+        for c in range(len(v)):
+            f[c] -= J[i, c] * (factor * slip[i])
 
 
 def _given(formulas: Mapping[str, str], robot: Robot) -> Given:
@@ -126,12 +137,13 @@ def pushes(spec: NonIdeal, part: Attached, robot: Robot) -> list[Push]:
     """
     every: list[Push] = []
     if spec.friction:
-        if not part.slides:
+        slip = part.slip()
+        if slip is None:
             raise InputError(
                 f"friction needs a constraint that slides or turns; '{part.block}' leaves nothing "
                 'to rub. Write the force as formulas, nonideal = { <velocity> = "..." }.'
             )
-        every.append(_Friction(spec.friction, part))
+        every.append(_Friction(spec.friction, slip))
     if spec.nonideal:
         every.append(_given(spec.nonideal, robot))
     return every

@@ -1,9 +1,10 @@
 """What is the robot, and what is it at a state? Only here Pinocchio is imported.
 
 In order: ``layout``, ``motor`` and ``schema`` (what files say);
-``interface`` (a robot as its parts see it), ``snapshot``, ``structure``;
-``tree_kernels`` (the terms of rigid bodies), ``tree`` (of a Pinocchio model), ``rigid_snapshot``
-and ``rigid``;
+``interface`` (a robot as its parts see it) and ``snapshot``;
+``twist_kernels``, ``configuration_kernels`` (how configurations move) and ``structure``;
+``tree_kernels`` (the terms of rigid bodies), ``whole_kernels`` (all of them as one mass), ``tree``
+(of a Pinocchio model), ``rigid_snapshot`` and ``rigid``;
 ``push_kernels``, ``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
 ``audit`` and ``models`` (where bodies come from);
 ``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
@@ -17,7 +18,6 @@ from ukctrl.robot.formulas.plant import PlantFunctions
 from ukctrl.robot.interface import Site
 from ukctrl.robot.links_alone import links_alone
 from ukctrl.robot.perturb import Payload, Perturbation
-from ukctrl.robot.rigid import RigidTerms
 from ukctrl.robot.robot import Robot
 from ukctrl.robot.schema.plant_tables import Functions
 from ukctrl.robot.schema.plant_tables import LagrangianTable as Lagrangian
@@ -56,7 +56,6 @@ __all__ = [
     "Perturbation",
     "PlantFunctions",
     "PointMotion",
-    "RigidTerms",
     "Robot",
     "RobotFile",
     "Site",

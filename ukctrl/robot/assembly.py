@@ -200,7 +200,14 @@ class Assembly(Named):
 
         Along $q(t) = q_0 \oplus \xi(t)$ the velocity is $v = J_r(\xi)\,\dot\xi$.
         """
-        return self.structure.integrate_jacobian(q, dv)
+        return self.structure.integrate_jacobian(dv)
+
+    def chart_rate(self, xi: Vector, v: Vector) -> Vector:
+        r"""Return $\dot\xi$ with $J_r(\xi)\,\dot\xi = v$; see `integrate_jacobian`.
+
+        A step of an integrator adds these up, where configurations do not add.
+        """
+        return self.structure.chart_rate(xi, v)
 
     def normalize(self, q: Vector) -> Vector:
         """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
@@ -219,24 +226,16 @@ class Assembly(Named):
 
     def coordinate_rate(self, q: Vector, v: Vector) -> Vector:
         """Return ``q_dot``, shape ``(nq,)``, of the motion with velocity ``v``."""
-        if self.is_euclidean:
-            return np.array(v)
-        q_dot = np.empty(self.nq)
-        for block in self.blocks:
-            iq, iv = slice(block.iq, block.iq + block.nq), slice(block.iv, block.iv + block.nv)
-            q_dot[iq] = block.rate(q[iq], v[iv])
-        return q_dot
+        return self.structure.coordinate_rate(q, v)
 
     def bracket(self, v: Vector) -> Matrix:
-        """Return the matrix of the Lie bracket with a velocity, shape ``(nv, nv)``.
+        r"""Return the matrix of the Lie bracket $[v, \cdot]$, shape ``(nv, nv)``.
 
-        Zero but for joints whose freedoms do not commute; see `Block.bracket`.
+        Zero but for joints whose freedoms do not commute. Of two neighbouring motions the second
+        is at $\delta$ of the first, $q_2 = q_1 \oplus \delta$; then $\dot\delta = v_2 - v_1 -
+        [v_1, \delta]$ to first order.
         """
-        whole = np.zeros((self.nv, self.nv))
-        for block in () if self.is_euclidean else self.blocks:
-            part = slice(block.iv, block.iv + block.nv)
-            whole[part, part] = block.bracket(v[part])
-        return whole
+        return self.structure.bracket(v)
 
 
 CONSTANT_ATOL = 1e-13

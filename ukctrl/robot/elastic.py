@@ -85,19 +85,14 @@ class ElasticJoints:
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
         """Return what adds the torque of the springs and dampers, to joints and motors."""
+        return self.with_play(np.zeros(len(self.joints)), snapshot, f)
+
+    def with_play(self, play: Vector, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        """Return the same of springs that are loose by some play to either side, shape ``(k,)``."""
         places = self.links, self.motors, self.link_coordinates, self.motor_coordinates
-        springs = self.continuous, self.stiffness, self.damping
-        state = snapshot.q, snapshot.v, f
+        springs = self.continuous, self.stiffness, self.damping, play
+        state = snapshot.q, snapshot.v, f, snapshot.stored
         return (Call(push_kernels.pull_elastic, *places, *springs, *state),)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        """Return the energy of the springs [J]."""
-        return 0.5 * float(self.stiffness @ self.stretch(snapshot.q) ** 2)
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        """Return its time derivative along the velocity [W]."""
-        v = snapshot.v
-        return float((self.stiffness * self.stretch(snapshot.q)) @ (v[self.motors] - v[self.links]))
 
 
 def elastic(

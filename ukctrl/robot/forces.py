@@ -35,13 +35,10 @@ class Term(Protocol):
     """One applied force."""
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        """Return what adds the generalised force to ``f``, shape ``(nv,)``."""
+        """Return what adds the generalised force to ``f``, shape ``(nv,)``.
 
-    def potential(self, snapshot: Snapshot) -> float:
-        """Return the potential energy [J]; 0 for a force that has none."""
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        """Return the time derivative of `potential` along the velocity [W]."""
+        One that stores energy adds that and its rate to ``snapshot.stored``.
+        """
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -56,27 +53,22 @@ class Forces:
         return bool(self.terms)
 
     def steps(self, snapshot: Snapshot) -> list[Step]:
-        """Return what writes the sum into ``snapshot.f``."""
+        """Return what writes the sums into ``snapshot.f`` and ``snapshot.stored``."""
         if not self.terms:
             return []
-        f = snapshot.f
+        f, stored = snapshot.f, snapshot.stored
         of_terms = (step for term in self.terms for step in term.steps(snapshot, f))
-        return [Call(push_kernels.clear, f), *of_terms]
-
-    def potential(self, snapshot: Snapshot) -> float:
-        """Return the potential energy of the springs [J]."""
-        return sum(term.potential(snapshot) for term in self.terms)
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        """Return the time derivative of `potential` along the velocity [W]."""
-        return sum(term.potential_rate(snapshot) for term in self.terms)
+        return [Call(push_kernels.clear, f), Call(push_kernels.clear, stored), *of_terms]
 
 
 class Added:
     """A force that Python adds, as one of a user's own may be; no compiled loop can run it."""
 
     def add(self, snapshot: Snapshot, f: Vector) -> None:
-        """Add the generalised force to ``f``, shape ``(nv,)``."""
+        """Add the generalised force to ``f``, shape ``(nv,)``.
+
+        Add the energy that it stores, and the rate of that, to ``snapshot.stored``.
+        """
         raise NotImplementedError
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
@@ -84,20 +76,8 @@ class Added:
         return (lambda: self.add(snapshot, f),)
 
 
-class WithoutPotential(Added):
-    """A force that stores no energy."""
-
-    def potential(self, snapshot: Snapshot) -> float:
-        """Return 0."""
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        """Return 0."""
-        return 0.0
-
-
 @dc.dataclass(frozen=True, eq=False)
-class Dampers(WithoutPotential):
+class Dampers:
     """``-damping v``."""
 
     damping: Vector
@@ -107,7 +87,7 @@ class Dampers(WithoutPotential):
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Friction(WithoutPotential):
+class Friction:
     """``-level tanh(v / scale)``."""
 
     dofs: NDArray[np.intp]
@@ -115,7 +95,8 @@ class Friction(WithoutPotential):
     scale: Vector
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        given = self.dofs, self.level, self.scale, snapshot.v, f
+        none = np.zeros(len(self.dofs))
+        given = self.dofs, self.level, self.scale, none, 1.0, none, snapshot.v, f
         return (Call(push_kernels.rub, *given),)
 
 
@@ -130,16 +111,8 @@ class JointSprings:
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
         springs = self.coordinates, self.dofs, self.stiffness, self.rest
-        return (Call(push_kernels.pull_joints, *springs, snapshot.q, f),)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.5 * float(self.stiffness @ self._stretch(snapshot) ** 2)
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        return float((self.stiffness * self._stretch(snapshot)) @ snapshot.v[self.dofs])
-
-    def _stretch(self, snapshot: Snapshot) -> Vector:
-        return snapshot.q[self.coordinates] - self.rest
+        s = snapshot
+        return (Call(push_kernels.pull_joints, *springs, s.q, s.v, f, s.stored),)
 
 
 @dc.dataclass(frozen=True, eq=False)
@@ -161,31 +134,11 @@ class FrameSpring:
         spring = float(self.stiffness), float(self.rest), float(self.damping)
         moving = s.Jt, s.rotations, s.translations, s.v
         room = np.zeros(len(s.v))
-        return (Call(push_kernels.pull_frames, *moving, *places, *spring, room, f),)
-
-    def potential(self, snapshot: Snapshot) -> float:
-        length = float(np.linalg.norm(self._line(snapshot)))
-        return 0.5 * self.stiffness * (length - self.rest) ** 2
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        length, gradient = self._gradient(snapshot)
-        return self.stiffness * (length - self.rest) * float(gradient @ snapshot.v)
-
-    def _gradient(self, snapshot: Snapshot) -> tuple[float, Vector]:
-        """Return the length and its gradient, ``length_rate = gradient v``."""
-        line = self._line(snapshot)
-        length = float(np.sqrt(line @ line))
-        if length == 0.0:
-            return 0.0, np.zeros(len(snapshot.v))
-        line /= length
-        return length, snapshot.pushed(self.second, line) - snapshot.pushed(self.first, line)
-
-    def _line(self, snapshot: Snapshot) -> Vector:
-        return snapshot.point(self.second) - snapshot.point(self.first)
+        return (Call(push_kernels.pull_frames, *moving, *places, *spring, room, f, s.stored),)
 
 
 @dc.dataclass(frozen=True, eq=False)
-class Given(WithoutPotential):
+class Given:
     """Forces given as formulas of the coordinates, the velocities and time."""
 
     dofs: tuple[int, ...]

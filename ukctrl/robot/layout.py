@@ -15,12 +15,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.syntax import FUNCTIONS
 
 Shape = Literal["line", "circle", "planar", "spherical", "free"]
-"""Manifold of one block: R^n, the unit circle, SE(2), SO(3) as a quaternion, SE(3)."""
+"""Manifold of one block: R^n, the unit circle, SE(2), SO(3) as a quaternion, SE(3).
+
+`ukctrl.robot.configuration_kernels` move it, and number them in this order.
+"""
 
 RESERVED = frozenset({"t", "v", "d", "pi", "deg", *FUNCTIONS})
 """Names with a meaning of their own in formulas; a joint of that name gets an underscore."""
@@ -77,28 +80,6 @@ class Block:
         """Number of velocities."""
         return len(self.dofs)
 
-    def rate(self, q: Vector, v: Vector) -> Vector:
-        """Return ``q_dot`` of the block, shape ``(nq,)``: the formulas of ``rates``."""
-        if self.shape == "line":
-            return v
-        if self.shape == "circle":
-            return np.array([-q[1] * v[0], q[0] * v[0]])
-        if self.shape == "planar":
-            c, s = q[2], q[3]
-            return np.array([c * v[0] - s * v[1], s * v[0] + c * v[1], -s * v[2], c * v[2]])
-        x, y, z, w = q[-4:]
-        half = 0.5 * np.array([[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]])
-        if self.shape == "spherical":
-            return half @ v
-        R = np.array(
-            [
-                [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-                [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-                [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-            ]
-        )
-        return np.concatenate([R @ v[:3], half @ v[3:]])
-
     def angles(self, q: Matrix) -> Matrix:
         """Return its positions over a motion, one a velocity; a continuous joint counts turns.
 
@@ -110,26 +91,6 @@ class Block:
             turns: Matrix = np.unwrap(np.arctan2(q[:, self.iq + 1], q[:, self.iq]))
             return turns[:, None]
         return q[:, self.iq : self.iq + self.nq]
-
-    def bracket(self, v: Vector) -> Matrix:
-        r"""Return the matrix of the Lie bracket $[v, \cdot]$ of the block, shape ``(nv, nv)``.
-
-        Of two neighbouring motions the second is at $\delta$ of the first, $q_2 = q_1 \oplus
-        \delta$; then $\dot\delta = v_2 - v_1 - [v_1, \delta]$ to first order.
-        """
-        if self.shape == "planar":  # [(x, w), (y, z)] = (w S y - z S x, 0), S a quarter turn
-            return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [0.0, 0.0, 0.0]])
-        if self.shape == "spherical":
-            return _skew(v)
-        if self.shape == "free":
-            turn = _skew(v[3:])
-            return np.block([[turn, _skew(v[:3])], [np.zeros((3, 3)), turn]])
-        return np.zeros((self.nv, self.nv))
-
-
-def _skew(x: Vector) -> Matrix:
-    """Return the matrix of the cross product ``x x``, shape ``(3, 3)``."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def identifier(name: str) -> str:

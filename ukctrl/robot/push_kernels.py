@@ -1,4 +1,4 @@
-"""Applied forces and moving columns of ``B``, compiled."""
+"""Applied forces, what they store, and moving columns of ``B``, compiled."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
+
+ENERGY, POWER = range(2)
+"""Places in `Snapshot.stored`."""
 
 
 @compiled
@@ -31,19 +34,43 @@ def damp(damping: Vector, v: Vector, f: Vector) -> None:
 
 
 @compiled
-def rub(dofs: Indices, level: Vector, scale: Vector, v: Vector, f: Vector) -> None:
-    """Add ``-level tanh(v / scale)``."""
+def rub(
+    dofs: Indices,
+    level: Vector,
+    scale: Vector,
+    excess: Vector,
+    fall: float,
+    viscous: Vector,
+    v: Vector,
+    f: Vector,
+) -> None:
+    """Add ``-(level + excess exp(-(v / fall)^2)) tanh(v / scale) - viscous v``."""
     for i in range(len(dofs)):
-        f[dofs[i]] -= level[i] * np.tanh(v[dofs[i]] / scale[i])
+        slip, most = v[dofs[i]], level[i]
+        if excess[i] != 0.0:
+            ratio = slip / fall
+            most += excess[i] * np.exp(-(ratio * ratio))
+        f[dofs[i]] -= most * np.tanh(slip / scale[i]) + viscous[i] * slip
 
 
 @compiled
 def pull_joints(
-    coordinates: Indices, dofs: Indices, stiffness: Vector, rest: Vector, q: Vector, f: Vector
+    coordinates: Indices,
+    dofs: Indices,
+    stiffness: Vector,
+    rest: Vector,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    stored: Vector,
 ) -> None:
     """Add ``-stiffness (q - rest)``."""
     for i in range(len(dofs)):
-        f[dofs[i]] -= stiffness[i] * (q[coordinates[i]] - rest[i])
+        stretch = q[coordinates[i]] - rest[i]
+        force = stiffness[i] * stretch
+        f[dofs[i]] -= force
+        stored[ENERGY] += 0.5 * force * stretch
+        stored[POWER] += force * v[dofs[i]]
 
 
 @compiled
@@ -55,11 +82,17 @@ def pull_elastic(
     continuous: Flags,
     stiffness: Vector,
     damping: Vector,
+    play: Vector,
     q: Vector,
     v: Vector,
     f: Vector,
+    stored: Vector,
 ) -> None:
-    """Add what springs and dampers do between joints and their motors; see `ElasticJoints`."""
+    """Add what springs and dampers do between joints and their motors; see `ElasticJoints`.
+
+    ``play`` is how far each is loose to either side. There the flanks push and never pull: damping
+    cannot hold them together.
+    """
     for i in range(len(links)):
         at = link_coordinates[i]
         stretch = q[motor_coordinates[i]]
@@ -68,7 +101,14 @@ def pull_elastic(
             stretch -= 2.0 * np.pi * np.rint(stretch / (2.0 * np.pi))
         else:
             stretch -= q[at]
-        torque = stiffness[i] * stretch + damping[i] * (v[motors[i]] - v[links[i]])
+        stretch -= min(max(stretch, -play[i]), play[i])
+        rate = v[motors[i]] - v[links[i]]
+        force = stiffness[i] * stretch
+        stored[ENERGY] += 0.5 * force * stretch
+        stored[POWER] += force * rate
+        torque = force + damping[i] * rate
+        if play[i] > 0.0 and torque * stretch <= 0.0:
+            continue
         f[links[i]] += torque
         f[motors[i]] -= torque
 
@@ -119,6 +159,7 @@ def pull_frames(
     damping: float,
     gradient: Vector,
     f: Vector,
+    stored: Vector,
 ) -> None:
     """Add the tension of a spring between two points; ``gradient`` is room for its length's."""
     a, b, none = np.empty(3), np.empty(3), np.zeros(3)
@@ -126,6 +167,8 @@ def pull_frames(
     place_of(rotations, translations, second, second_place, b)
     line = b - a
     length = np.sqrt(line[0] * line[0] + line[1] * line[1] + line[2] * line[2])
+    force = stiffness * (length - rest)
+    stored[ENERGY] += 0.5 * force * (length - rest)
     if length == 0.0:
         return
     for i in range(3):
@@ -139,7 +182,8 @@ def pull_frames(
     rate = 0.0
     for c in range(len(v)):
         rate += gradient[c] * v[c]
-    tension = stiffness * (length - rest) + damping * rate
+    stored[POWER] += force * rate
+    tension = force + damping * rate
     for c in range(len(v)):
         f[c] -= tension * gradient[c]
 

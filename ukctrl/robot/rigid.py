@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import dataclasses as dc
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import pinocchio as pin
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import unknown_name
-from ukctrl.core.program import Call, Program
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.tree import compare_with_pinocchio, room_for, tree_of
-from ukctrl.robot.tree_kernels import Tree, mass_and_bias
+from ukctrl.robot.tree import compare_with_pinocchio, tree_of
+from ukctrl.robot.tree_kernels import Tree
 
 UNLIMITED = 1e20
 """Limits beyond this are how model files write "none"."""
@@ -29,6 +28,7 @@ UNLIMITED = 1e20
 class RigidStructure(Structure):
     """A Pinocchio model and the names of all that it has."""
 
+    timeless: ClassVar[bool] = True
     bodies: Any
     """The ``pinocchio.Model``."""
 
@@ -148,19 +148,6 @@ class RigidStructure(Structure):
         """The configuration with every joint at zero, shape ``(nq,)``."""
         return np.array(pin.neutral(self.model))
 
-    def integrate(self, q: Vector, dv: Vector) -> Vector:
-        return np.asarray(pin.integrate(self.model, q, dv))
-
-    def difference(self, q0: Vector, q1: Vector) -> Vector:
-        return np.asarray(pin.difference(self.model, q0, q1))
-
-    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
-        jacobian = pin.dIntegrate(self.model, q, dv, pin.ArgumentPosition.ARG1)
-        return np.asarray(jacobian).reshape(self.nv, self.nv)
-
-    def normalize(self, q: Vector) -> Vector:
-        return np.asarray(pin.normalize(self.model, q))
-
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
         return RigidSnapshot(robot, q, v, t)
 
@@ -198,34 +185,3 @@ def rigid_structure(model: Any) -> RigidStructure:
         ModelError: A joint type is not supported, or two joints end up with one name.
     """
     return RigidStructure(blocks_of(model), model)
-
-
-@final
-class RigidTerms:
-    """Mass matrix and bias force of a rigid robot at one state after another.
-
-    Attributes:
-        M: Mass matrix, shape ``(nv, nv)``.
-        nle: Coriolis, centrifugal and gravity force, shape ``(nv,)``.
-    """
-
-    __slots__ = ("M", "_terms", "nle", "q", "v")
-
-    def __init__(self, robot: RobotInterface) -> None:
-        tree, nv = robot.structure.tree, robot.nv
-        self.q, self.v = np.zeros(robot.nq), np.zeros(nv)
-        self.M: Matrix = np.zeros((nv, nv))
-        self.nle: Vector = np.zeros(nv)
-        room = room_for(tree, robot.structure.gravity)
-        self._terms = Program([Call(mass_and_bias, tree, room, self.q, self.v, self.M, self.nle)])
-
-    @staticmethod
-    def suits(robot: RobotInterface) -> bool:
-        """Return whether a robot is made of rigid bodies, and of no formulas."""
-        return isinstance(robot.structure, RigidStructure)
-
-    def evaluate(self, q: Vector, v: Vector) -> None:
-        """Evaluate at another state, by the arithmetic of `RigidSnapshot.move`."""
-        self.q[:] = q
-        self.v[:] = v
-        self._terms()

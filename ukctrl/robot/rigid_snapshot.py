@@ -13,14 +13,15 @@ from ukctrl.core.program import Call, Step
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 from ukctrl.robot.tree import places, room_for
-from ukctrl.robot.tree_kernels import rigid_terms
+from ukctrl.robot.tree_kernels import mass_and_bias, rigid_terms
+from ukctrl.robot.whole_kernels import as_one_mass
 
 
 @final
 class RigidSnapshot(Snapshot):
     """A robot whose structure is a Pinocchio model, at one state."""
 
-    __slots__ = ("_aux", "_model")
+    __slots__ = ("_aux", "_model", "_room")
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         tree, nv = robot.structure.tree, robot.nv
@@ -28,13 +29,19 @@ class RigidSnapshot(Snapshot):
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
         self.rotations, self.translations = places(tree)
+        self._room = room_for(tree, robot.structure.gravity)
         super().__init__(robot, q, v, t)
 
-    def _terms(self) -> Sequence[Step]:
-        structure = self.robot.structure
-        tree, room = structure.tree, room_for(structure.tree, structure.gravity)
+    def terms(self) -> Sequence[Step]:
         terms = self.M, self.nle, self.Jt, self.dJt, self.rotations, self.translations
-        return (Call(rigid_terms, tree, room, self.q, self.v, *terms),)
+        tree = self.robot.structure.tree
+        return (Call(rigid_terms, tree, self._room, self.q, self.v, *terms),)
+
+    def inertia_steps(self) -> Sequence[Step]:
+        if self.robot.forces.any or self.robot.actuation.varies:
+            return self.steps.every
+        tree = self.robot.structure.tree
+        return (Call(mass_and_bias, tree, self._room, self.q, self.v, self.M, self.nle),)
 
     @property
     def gravity(self) -> Vector:
@@ -66,14 +73,15 @@ class RigidSnapshot(Snapshot):
         bodies = list(self._model.inertias)[1:]
         return np.array([body.toDynamicParameters() for body in bodies]).reshape(-1, 10)
 
-    def com(self) -> PointMotion:
-        model, data = self._model, self._scratch()
-        J = np.array(pin.jacobianCenterOfMass(model, data, self.q, False)).reshape(3, -1)
-        pin.centerOfMass(model, data, self.q, self.v, np.zeros(model.nv), False)
-        return PointMotion(np.array(data.com[0]), J, J @ self.v, np.array(data.acom[0]))
+    def com_steps(self, com: PointMotion) -> Sequence[Step]:
+        return self._as_one_mass(com, np.zeros(1))
 
-    def _own_potential(self) -> float:
-        return float(pin.computePotentialEnergy(self._model, self._scratch(), self.q))
+    def _own_potential(self, potential: Vector) -> Sequence[Step]:
+        return self._as_one_mass(PointMotion.zeros(len(self.v)), potential)
+
+    def _as_one_mass(self, com: PointMotion, potential: Vector) -> Sequence[Step]:
+        given = self.robot.structure.tree, self._room, self.rotations, self.translations, self.v
+        return (Call(as_one_mass, *given, *com, potential),)
 
     def _scratch(self) -> Any:
         """Return a second Pinocchio data, so that rare questions never disturb the views."""

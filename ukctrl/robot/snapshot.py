@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
-from ukctrl.core.program import Step, Steps
+from ukctrl.core.program import Call, Step, Steps
+from ukctrl.robot import push_kernels
 from ukctrl.robot.interface import RobotInterface, Site
 
 
@@ -55,6 +56,11 @@ class PointMotion(NamedTuple):
     drift: Vector
     """Acceleration at ``a = 0``, shape ``(3,)`` [m/s^2]."""
 
+    @staticmethod
+    def zeros(nv: int) -> PointMotion:
+        """Return one to write into."""
+        return PointMotion(np.zeros(3), np.zeros((3, nv)), np.zeros(3), np.zeros(3))
+
 
 class Energy(NamedTuple):
     """Mechanical energy [J]."""
@@ -78,6 +84,8 @@ class Snapshot(abc.ABC):
         M: Mass matrix, shape ``(nv, nv)``, symmetric, C-contiguous.
         nle: Coriolis, centrifugal and gravity force, shape ``(nv,)``.
         f: Applied forces (springs, dampers, friction, given), shape ``(nv,)``.
+        stored: Energy that they store, and its rate along the velocity, shape ``(2,)`` [J, W];
+            where a Lagrangian depends on time, the power -dL/dt that feeds it counts as a rate.
         B: Actuation, shape ``(nv, nu)``.
         Jt: Joint Jacobian transposed, shape ``(nv, 6)``, world axes at the world origin,
             linear part first.
@@ -102,6 +110,7 @@ class Snapshot(abc.ABC):
         "B",
         "Jt",
         "M",
+        "_potential",
         "clock",
         "dJt",
         "f",
@@ -111,6 +120,7 @@ class Snapshot(abc.ABC):
         "robot",
         "rotations",
         "steps",
+        "stored",
         "translations",
         "v",
     )
@@ -120,11 +130,13 @@ class Snapshot(abc.ABC):
         self.robot = robot
         self.clock = np.zeros(1)
         self.f: Vector = np.zeros(robot.nv)
+        self.stored: Vector = np.zeros(2)
+        self._potential: tuple[Vector, Steps] | None = None
         self.B: Matrix = robot.actuation.constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
         self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
         pushes = [*robot.forces.steps(self), *robot.actuation.steps(self)]
-        self.steps = Steps([*self._terms(), *pushes])
+        self.steps = Steps([*self.terms(), *pushes])
         self.move(q, v, t)
 
     @property
@@ -132,8 +144,12 @@ class Snapshot(abc.ABC):
         return float(self.clock[0])
 
     @abc.abstractmethod
-    def _terms(self) -> Sequence[Step]:
-        """Return what writes all but ``f`` and ``B`` at ``q``, ``v`` and ``clock``."""
+    def terms(self) -> Sequence[Step]:
+        """Return what writes all but ``f``, ``stored`` and ``B`` at ``q``, ``v`` and ``clock``."""
+
+    def inertia_steps(self) -> Sequence[Step]:
+        """Return what writes ``M``, ``nle``, ``f`` and ``B`` at least."""
+        return self.steps.every
 
     def move(self, q: Vector, v: Vector, t: float = 0.0) -> None:
         """Evaluate the robot at another state, in place.
@@ -256,9 +272,19 @@ class Snapshot(abc.ABC):
         whole += self.Jt[:, 3:] @ moment
         return np.where(site.support, whole, 0.0)
 
-    @abc.abstractmethod
     def com(self) -> PointMotion:
         """Return the motion of the centre of mass of all moving bodies.
+
+        Raises:
+            ModelError: The plant does not know of bodies.
+        """
+        com = PointMotion.zeros(len(self.v))
+        Steps(self.com_steps(com))()
+        return com
+
+    @abc.abstractmethod
+    def com_steps(self, com: PointMotion) -> Sequence[Step]:
+        """Return what writes `com`, after ``steps``.
 
         Raises:
             ModelError: The plant does not know of bodies.
@@ -270,11 +296,21 @@ class Snapshot(abc.ABC):
 
     def potential_energy(self) -> float:
         """Return the potential energy of gravity and springs [J]."""
-        return self._own_potential() + float(self.robot.forces.potential(self))
+        if self._potential is None:
+            room = np.zeros(1)
+            self._potential = room, Steps(self.potential_steps(room))
+        potential, steps = self._potential
+        steps()
+        return float(potential[0])
+
+    def potential_steps(self, potential: Vector) -> Sequence[Step]:
+        """Return what writes `potential_energy`, after ``steps``, shape ``(1,)`` [J]."""
+        own, springs = np.zeros(1), self.stored[: push_kernels.POWER]
+        return *self._own_potential(own), Call(push_kernels.total, own, springs, potential)
 
     @abc.abstractmethod
-    def _own_potential(self) -> float:
-        """Return the potential energy of the plant without its springs [J]."""
+    def _own_potential(self, potential: Vector) -> Sequence[Step]:
+        """Return what writes the potential energy of the plant without its springs [J]."""
 
 
 def _cross(a: NDArray[np.float64], b: Vector) -> NDArray[np.float64]:

@@ -9,16 +9,22 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError, unknown_name
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.errors import InputError, ShapeError, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
+from ukctrl.robot import configuration_kernels as kernels
 from ukctrl.robot.interface import RobotInterface, Site
-from ukctrl.robot.layout import Block, identifier
+from ukctrl.robot.layout import Block, Shape, identifier
 from ukctrl.robot.snapshot import Snapshot
+
+FLOAT = np.dtype(np.float64)
+SHAPES = get_args(Shape)
+"""In the order of the kinds of `ukctrl.robot.configuration_kernels`."""
 
 
 class Named:
@@ -79,6 +85,8 @@ class Named:
 class Structure(Named, abc.ABC):
     """The names of all that a plant has, its limits, and how its configurations move."""
 
+    timeless: ClassVar[bool] = False
+    """Whether mass matrix and bias force know nothing of the time."""
     blocks: tuple[Block, ...]
     """Names, units and kinematics joint by joint."""
 
@@ -195,21 +203,60 @@ class Structure(Named, abc.ABC):
     def neutral(self) -> Vector:
         """The configuration from which others are counted, shape ``(nq,)``."""
 
-    @abc.abstractmethod
-    def integrate(self, q: Vector, dv: Vector) -> Vector:
+    @cached_property
+    def configurations(self) -> Indices:
+        """How configurations move, as `ukctrl.robot.configuration_kernels` take it, ``(k, 4)``."""
+        table: list[list[int]] = []
+        for block in self.blocks:
+            kind = SHAPES.index(block.shape)
+            if table and kind == table[-1][kernels.KIND] == kernels.LINE:
+                table[-1][kernels.NV] += block.nv
+            else:
+                table.append([kind, block.iq, block.iv, block.nv])
+        return np.array(table, dtype=np.int64).reshape(-1, 4)
+
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> Vector:
         """Return the configuration reached from ``q`` by the tangent step ``dv``."""
+        reached, step = _taken("q", q, self.nq), _taken("dv", dv, self.nv)
+        kernels.integrate(self.configurations, reached, step, reached)
+        return reached
 
-    @abc.abstractmethod
-    def difference(self, q0: Vector, q1: Vector) -> Vector:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Vector:
         """Return the tangent step from ``q0`` to ``q1``, the inverse of `integrate`."""
+        first, last, step = _taken("q0", q0, self.nq), _taken("q1", q1, self.nq), np.empty(self.nv)
+        kernels.difference(self.configurations, first, last, step)
+        return step
 
-    @abc.abstractmethod
-    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
+    def integrate_jacobian(self, dv: ArrayLike) -> Matrix:
         """Return the right Jacobian of `integrate` in ``dv``, shape ``(nv, nv)``."""
+        jacobian = np.zeros((self.nv, self.nv))
+        kernels.write_columns(self.configurations, _taken("dv", dv, self.nv), False, jacobian)
+        return jacobian
 
-    @abc.abstractmethod
-    def normalize(self, q: Vector) -> Vector:
+    def chart_rate(self, xi: ArrayLike, v: ArrayLike) -> Vector:
+        """Return ``v`` by the inverse of that Jacobian at ``xi``, shape ``(nv,)``."""
+        step, rate = _taken("xi", xi, self.nv), _taken("v", v, self.nv)
+        kernels.chart_rate(self.configurations, step, rate, rate)
+        return rate
+
+    def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Vector:
+        """Return ``q_dot`` of the motion with velocity ``v``, shape ``(nq,)``."""
+        rate = np.empty(self.nq)
+        here, velocity = _taken("q", q, self.nq), _taken("v", v, self.nv)
+        kernels.coordinate_rate(self.configurations, here, velocity, rate)
+        return rate
+
+    def bracket(self, v: ArrayLike) -> Matrix:
+        """Return the matrix of the Lie bracket with ``v``, shape ``(nv, nv)``."""
+        matrix = np.zeros((self.nv, self.nv))
+        kernels.write_columns(self.configurations, _taken("v", v, self.nv), True, matrix)
+        return matrix
+
+    def normalize(self, q: ArrayLike) -> Vector:
         """Return ``q`` with quaternions and (cos, sin) pairs scaled to unit length."""
+        unit = _taken("q", q, self.nq)
+        kernels.normalize(self.configurations, unit, unit)
+        return unit
 
     @abc.abstractmethod
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
@@ -223,3 +270,15 @@ class Structure(Named, abc.ABC):
             blocks: Their blocks, which follow the present ones.
             inertia: Their inertias, shape ``(k,)`` [kg m^2 or kg].
         """
+
+
+def _taken(name: str, values: ArrayLike, size: int) -> Vector:
+    """Return a copy that kernels take, and may write.
+
+    Raises:
+        ShapeError: It does not have the shape ``(size,)``.
+    """
+    array = np.array(values, FLOAT)
+    if array.shape != (size,):
+        raise ShapeError(f"{name} must have shape ({size},); got {array.shape}.")
+    return array

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import max_abs
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
     FREE,
-    NV,
     PLANAR,
     PRISMATIC,
     SCREW,
@@ -23,6 +23,7 @@ from ukctrl.robot.tree_kernels import (
     Tree,
     rigid_terms,
 )
+from ukctrl.robot.whole_kernels import as_one_mass
 
 KINDS = {
     "RUB": CIRCLE, "RevoluteUnb": CIRCLE, "R": SCREW, "H": SCREW,
@@ -79,6 +80,19 @@ def places(tree: Tree) -> tuple[NDArray[np.float64], Matrix]:
     return np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
 
 
+class Compared(NamedTuple):
+    """A term as it is here, and as it is in Pinocchio."""
+
+    name: str
+    ours: Array
+    """A line for each of `joints`."""
+    theirs: Any
+    size: float
+    """What it may cancel from; else its largest entry counts."""
+    joints: Sequence[int] | Indices
+    """What an error names; 0 is all of them."""
+
+
 def compare_with_pinocchio(model: Any, tree: Tree) -> None:
     """Compare the terms with Pinocchio's at random states.
 
@@ -87,40 +101,75 @@ def compare_with_pinocchio(model: Any, tree: Tree) -> None:
     """
     rng = np.random.default_rng(0)
     data, room = model.createData(), room_for(tree, np.array(model.gravity.linear))
-    n, nv = len(tree.joints), model.nv
-    M, nle, Jt, dJt = np.zeros((nv, nv)), np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 6))
-    rotations, translations = places(tree)
-    of_velocities = np.repeat(np.arange(n), tree.joints[:, NV])
+    nv = model.nv
+    terms = np.zeros((nv, nv)), np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 6)), *places(tree)
+    whole = np.zeros(3), np.zeros((3, nv)), np.zeros(3), np.zeros(3), np.zeros(1)
     for _ in range(STATES):
         q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
         v = rng.standard_normal(nv)
-        rigid_terms(tree, room, q, v, M, nle, Jt, dJt, rotations, translations)
-        pin.crba(model, data, q)
-        pin.nonLinearEffects(model, data, q, v)
-        pin.computeJointJacobiansTimeVariation(model, data, q, v)
-        half = np.triu(np.reshape(data.M, (nv, nv)))
-        J = np.reshape(data.J, (6, nv)).T
-        turning = max_abs(M) * max_abs(v) ** 2  # what centrifugal forces may cancel from
-        for term, ours, theirs, size, joints in (
-            ("mass matrix", M, half + np.triu(half, 1).T, 0.0, of_velocities),
-            ("bias force", nle, data.nle, turning, of_velocities),
-            ("Jacobian", Jt, J, 0.0, of_velocities),
-            (
-                "drift of the Jacobian",
-                dJt,
-                np.reshape(data.dJ, (6, nv)).T,
-                max_abs(J),
-                of_velocities,
-            ),
-            ("place", translations, [at.translation for at in data.oMi], 0.0, range(n)),
-            ("orientation", rotations, [at.rotation for at in data.oMi], 0.0, range(n)),
-        ):
+        rigid_terms(tree, room, q, v, *terms)
+        as_one_mass(tree, room, *terms[-2:], v, *whole)
+        compared = (*_joints(model, data, q, v, terms), *_whole(model, data, q, v, whole))
+        for name, ours, theirs, size, joints in compared:
             off = np.abs(ours - np.asarray(theirs)).reshape(len(ours), -1).max(axis=1, initial=0.0)
             bad = np.flatnonzero(~(off <= CLOSE * max(max_abs(np.asarray(theirs)), size)))
             if bad.size:
                 joint = int(joints[bad[0]])
+                at = f"joint '{model.names[joint]}' ({model.joints[joint].shortname()})"
                 raise ModelError(
-                    f"the {term} at joint '{model.names[joint]}' "
-                    f"({model.joints[joint].shortname()}) must be that of Pinocchio to {CLOSE:g}; "
-                    f"it is off by {off[bad[0]]:.1e}. Please report the model file."
+                    f"the {name} at {at if joint else 'all joints together'} must be that of "
+                    f"Pinocchio to {CLOSE:g}; it is off by {off[bad[0]]:.1e}. Please report the "
+                    "model file."
                 )
+
+
+def _velocities(model: Any) -> Indices:
+    """Return the joint that each velocity belongs to."""
+    return np.repeat(np.arange(1, model.njoints), [joint.nv for joint in list(model.joints)[1:]])
+
+
+def _joints(
+    model: Any, data: Any, q: Vector, v: Vector, terms: tuple[Array, ...]
+) -> Iterator[Compared]:
+    """Yield what `rigid_terms` wrote."""
+    M, nle, Jt, dJt, rotations, translations = terms
+    nv, of_velocities, every = model.nv, _velocities(model), range(model.njoints)
+    pin.crba(model, data, q)
+    pin.nonLinearEffects(model, data, q, v)
+    pin.computeJointJacobiansTimeVariation(model, data, q, v)
+    half = np.triu(np.reshape(data.M, (nv, nv)))
+    J, dJ = np.reshape(data.J, (6, nv)).T, np.reshape(data.dJ, (6, nv)).T
+    turning = max_abs(M) * max_abs(v) ** 2  # what centrifugal forces may cancel from
+    yield Compared("mass matrix", M, half + np.triu(half, 1).T, 0.0, of_velocities)
+    yield Compared("bias force", nle, data.nle, turning, of_velocities)
+    yield Compared("Jacobian", Jt, J, 0.0, of_velocities)
+    yield Compared("drift of the Jacobian", dJt, dJ, max_abs(J), of_velocities)
+    yield Compared("place", translations, [at.translation for at in data.oMi], 0.0, every)
+    yield Compared("orientation", rotations, [at.rotation for at in data.oMi], 0.0, every)
+
+
+def _whole(
+    model: Any, data: Any, q: Vector, v: Vector, terms: tuple[Array, ...]
+) -> Iterator[Compared]:
+    """Yield what `as_one_mass` wrote; of bodies without mass, the energy alone."""
+    position, J, velocity, drift, potential = terms
+    of_velocities, three = _velocities(model), [0] * 3
+    pin.centerOfMass(model, data, q, v, np.zeros(model.nv), False)
+    weight, mass = max_abs(model.gravity.linear), data.mass[0]
+    reach = max_abs(np.array([at.translation for at in data.oMi]))
+    reach += max_abs(np.array([body.lever for body in model.inertias]))
+    energy = pin.computePotentialEnergy(model, data, q)
+    yield Compared("potential energy", potential, [energy], mass * weight * reach, [0])
+    if mass > 0.0:
+        fast = max_abs(v) ** 2 * reach + weight  # what its acceleration may cancel from
+        yield Compared("centre of mass", position, data.com[0].copy(), reach, three)
+        yield Compared(
+            "velocity of the centre of mass",
+            velocity,
+            data.vcom[0].copy(),
+            max_abs(v) * reach,
+            three,
+        )
+        yield Compared("drift of the centre of mass", drift, data.acom[0].copy(), fast, three)
+        theirs = np.reshape(pin.jacobianCenterOfMass(model, data, q, False), (3, -1)).T
+        yield Compared("Jacobian of the centre of mass", J.T, theirs, reach, of_velocities)

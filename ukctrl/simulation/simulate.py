@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ukctrl.control.controller import Command
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
-from ukctrl.mechanics.integrate.integrator import State
+from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects.records import MeasuredAndCommanded
@@ -233,9 +233,9 @@ class Simulation(Loop):
                 lent = self._timed(start, State(*seen, law_memory))
                 # The law may lend its own arrays, which its next step overwrites.
                 command = Command(lent.u.copy(), np.array(lent.memory_rate))
-                self.held = self._accepted(start, command.u, late)
+                self.held[:] = self._accepted(start, command.u, late)
             for _ in range(span.arrivals):
-                self.held = late.popleft()
+                self.held[:] = late.popleft()
             assert command is not None  # the first span begins with a tick
             if outputs and outputs[0] == start:
                 self._keep_held(start, plant, law_memory, seen, command)
@@ -254,7 +254,7 @@ class Simulation(Loop):
         if not self.conditions.delay:
             return accepted
         late.append(accepted)
-        return np.zeros(len(u)) if self.held is None else self.held
+        return self.held
 
     def _timed(self, t: float, state: State) -> Command:
         began = time.perf_counter()
@@ -287,8 +287,7 @@ class Simulation(Loop):
         elif self.belief is not self.truth:
             self.belief.move(t, plant.q, plant.v)
         self.recorder.supply(plant.memory[0])
-        accepted = command.u if self.held is None else self.held
-        self._record(t, State(plant.q, plant.v, memory), seen, command, accepted)
+        self._record(t, State(plant.q, plant.v, memory), seen, command, self.held)
 
     def _record(
         self,

@@ -1,5 +1,6 @@
 """Applied forces: closed forms, potentials by differences, power."""
 
+import dataclasses as dc
 import pickle
 
 import numpy as np
@@ -15,6 +16,7 @@ from ukctrl.robot import (
     Robot,
     Spring,
 )
+from ukctrl.robot.forces import Added, Forces
 
 EXACT = {"rtol": 0.0, "atol": 1e-12}
 
@@ -65,7 +67,7 @@ def test_two_springs_on_one_joint_add_up(make, rng):
     one, two = make(spring), make(spring, spring)
     s = drawn(one, rng)
     np.testing.assert_allclose(two.snapshot(s.q, s.v).f, 2.0 * s.f, **EXACT)
-    np.testing.assert_allclose(two.forces.potential(s), 2.0 * one.forces.potential(s), **EXACT)
+    np.testing.assert_allclose(two.snapshot(s.q, s.v).stored, 2.0 * s.stored, **EXACT)
 
 
 def test_dampers_and_friction_oppose_the_motion(make, rng):
@@ -120,14 +122,37 @@ def test_a_spring_of_no_length_pushes_nowhere(text):
 def test_the_force_of_a_spring_is_minus_the_gradient_of_its_energy(make, rng, force):
     robot = make(force)
     s, h = drawn(robot, rng), 1e-6
-    energy = [
-        robot.forces.potential(robot.snapshot(robot.integrate(s.q, x * s.v))) for x in (-h, h)
-    ]
+    energy = [robot.snapshot(robot.integrate(s.q, x * s.v)).stored[0] for x in (-h, h)]
     np.testing.assert_allclose((energy[1] - energy[0]) / (2 * h), -s.f @ s.v, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(s.stored[1], -s.f @ s.v, rtol=1e-12, atol=1e-12)
     heights = make().snapshot(s.q).energy().potential
-    np.testing.assert_allclose(
-        s.energy().potential, heights + robot.forces.potential(s), rtol=1e-12
-    )
+    np.testing.assert_allclose(s.energy().potential, heights + s.stored[0], rtol=1e-12)
+
+
+class Pull(Added):
+    """A force of one's own: a spring that grows stiffer, of the energy x^4/4."""
+
+    def add(self, snapshot, f):
+        x, rate = at(snapshot, "right_slide")
+        f[snapshot.robot.dofs.index("right_slide")] -= x**3
+        snapshot.stored += [0.25 * x**4, x**3 * rate]
+
+
+def test_a_force_of_ones_own_pulls_and_stores_beside_the_others(make, rng):
+    spring = JointSpring(joint="right_slide", stiffness=3.0, rest=0.5)
+    robot = make(spring)
+    own = dc.replace(robot, forces=Forces((*robot.forces.terms, Pull())))
+    s = drawn(robot, rng)
+    x, rate = at(s, "right_slide")
+    both = own.snapshot(s.q, s.v)
+    for _ in range(2):  # what was stored before is forgotten
+        both.move(s.q, s.v)
+        np.testing.assert_allclose(both.f - s.f, only(robot, {"right_slide": -(x**3)}), **EXACT)
+        np.testing.assert_allclose(both.stored - s.stored, [x**4 / 4, x**3 * rate], **EXACT)
+    heights = make().snapshot(s.q).potential_energy()
+    assert both.potential_energy() == pytest.approx(heights + both.stored[0], abs=1e-12)
+    assert len(both.steps.python) == 1
+    assert not s.steps.python
 
 
 def test_a_given_force_is_its_formula(make, rng):

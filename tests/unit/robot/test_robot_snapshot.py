@@ -151,6 +151,19 @@ def test_the_kinetic_energy_is_pinocchios(robot, state):
     np.testing.assert_allclose(robot.snapshot(q, v).energy().kinetic, expected, rtol=1e-12)
 
 
+def test_the_potential_energy_and_the_centre_of_mass_are_pinocchios(robot, state):
+    model, (q, v) = robot.model, state
+    data, s = model.createData(), robot.snapshot(q, v)
+    energy = pin.computePotentialEnergy(model, data, q)
+    np.testing.assert_allclose(s.potential_energy(), energy, rtol=1e-12, atol=1e-12)
+    com = s.com()
+    J = np.reshape(pin.jacobianCenterOfMass(model, data, q, False), (3, -1))
+    pin.centerOfMass(model, data, q, v, np.zeros(robot.nv), False)
+    theirs = data.com[0], J, data.vcom[0], data.acom[0]
+    for ours, expected in zip(com, theirs, strict=True):
+        np.testing.assert_allclose(ours, expected, **EXACT)
+
+
 def test_moving_a_snapshot_gives_what_a_fresh_one_gives(robot, rng):
     s = robot.snapshot(robot.random(rng), rng.standard_normal(robot.nv))
     views = (s.M, s.nle, s.Jt, s.dJt, s.rotations, s.translations)

@@ -9,6 +9,7 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
+from ukctrl.robot import tree, whole_kernels
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.tree import compare_with_pinocchio, tree_of
 
@@ -64,6 +65,37 @@ def test_far_from_the_origin_no_digit_is_lost():
     np.testing.assert_array_equal(ours.nle, theirs.nle)
 
 
+def test_the_centre_of_mass_moves_alike_far_from_the_origin():
+    robot = Robot.load("quadrotor")
+    near, far = robot.neutral, robot.neutral
+    near[:3], far[:3] = 0.0, (3e5, -2e5, 1e5)
+    v = np.random.default_rng(0).standard_normal(robot.nv)
+    ours, theirs = robot.snapshot(near, v).com(), robot.snapshot(far, v).com()
+    np.testing.assert_array_equal(ours.J, theirs.J)
+    np.testing.assert_array_equal(ours.velocity, theirs.velocity)
+    np.testing.assert_array_equal(ours.drift, theirs.drift)
+
+
+def test_a_centre_of_mass_that_is_not_pinocchios_is_an_error(monkeypatch):
+    def shifted(*arguments):
+        whole_kernels.as_one_mass(*arguments)
+        arguments[5][0] += 1e-9
+
+    model = drawn(0)
+    monkeypatch.setattr(tree, "as_one_mass", shifted)
+    with pytest.raises(ModelError, match="the centre of mass at all joints together must be that"):
+        compare_with_pinocchio(model, tree_of(model))
+
+
+def test_a_rotor_without_mass_has_an_energy_and_no_centre_of_mass():
+    model = pin.Model()
+    at = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "rotor")
+    model.appendBodyToJoint(at, pin.Inertia(0.0, np.zeros(3), np.eye(3)), pin.SE3.Identity())
+    arms = tree_of(model)
+    compare_with_pinocchio(model, arms)
+    assert arms.inertias[1, 0] == 0.0
+
+
 @pytest.mark.parametrize("field", ["inertias", "translations"])
 def test_a_difference_from_pinocchio_is_an_error_that_names_the_joint(field):
     model = pin.Model()
@@ -72,7 +104,7 @@ def test_a_difference_from_pinocchio_is_an_error_that_names_the_joint(field):
         at = model.addJoint(k, pin.JointModelRY(), place, f"j{k}")
         body = pin.Inertia(1.0, np.array([0.2, 0.0, 0.0]), np.eye(3))
         model.appendBodyToJoint(at, body, pin.SE3.Identity())
-    tree = tree_of(model)
-    getattr(tree, field)[2] *= 1.0 + 1e-9  # what the first joint carries
+    arm = tree_of(model)
+    getattr(arm, field)[2] *= 1.0 + 1e-9  # what the first joint carries
     with pytest.raises(ModelError, match=r"the mass matrix at joint 'j0' .* must be that of Pino"):
-        compare_with_pinocchio(model, tree)
+        compare_with_pinocchio(model, arm)

@@ -20,10 +20,11 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.integrator import State
+from ukctrl.mechanics.integrate.system import State
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.plants_over_time import integrator, passive_gains
+from ukctrl.simulation.loop.rates import held
 from ukctrl.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -146,14 +147,9 @@ class _Plant:
         self.dynamics = Dynamics(robot, scenario.rank, gains)
         self._servo = Stack(scenario.servo, robot)
         self._u: Vector = np.zeros(robot.nu)
-        self._integrator = integrator(scenario, self, self.dynamics)
+        self._integrator = integrator(scenario, held(self.dynamics, self._u), self.dynamics)
         self.states = (*robot.coordinates, *(f"v.{name}" for name in robot.dofs))
         self.outputs = (*self._servo.names, *self.states)
-
-    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
-        """Return the acceleration under the held input."""
-        self.dynamics.move(t, q, v)
-        return self.dynamics.acceleration(self._u), memory
 
     def state(self, x: Vector) -> tuple[Vector, Vector]:
         """Return ``q``, with rotations of unit length, and ``v``."""
@@ -163,8 +159,8 @@ class _Plant:
 
     def held(self, t: float, q: Vector, v: Vector, u: Vector, stop: float) -> tuple[Vector, Vector]:
         """Return the state after a time with the input held."""
-        self._u = u
-        *_, (_, state) = self._integrator.advance(t, State(q, v, np.zeros(0)), stop, [stop])
+        self._u[:] = u
+        *_, (_, state) = self._integrator.advance(t, State(q, v, np.zeros(1)), stop, [stop])
         return state.q, state.v
 
     def seen(self, t: float, q: Vector, v: Vector) -> Vector:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import GainError, UkctrlError, quoted
+from ukctrl.core.errors import GainError, NotFinite, UkctrlError, quoted
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import spec
+from ukctrl.core.program import Kept, Step, Steps
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -67,21 +68,39 @@ class Behaviour(NamedTuple):
     moves what the task leaves free."""
 
 
-class Allocator(abc.ABC):
-    """An allocation bound to a task."""
+class Allocator:
+    """An allocation bound to a task: it offers `input`, or the `steps` of one."""
 
     memory: Vector = NO_MEMORY
     """Memory at the start of a run, which the law carries; empty unless it looks back."""
+    _by_robot: Kept[Dynamics, _Asked] | None = None
 
-    @abc.abstractmethod
     def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
         """Return the input that makes the rows accelerate as demanded, shape ``(nu,)``.
 
         Raises:
             InfeasibleConstraint: No input does.
         """
+        if self._by_robot is None:
+            self._by_robot = Kept(lambda robot: _Asked(self, len(demand), robot))
+        return self._by_robot(dynamics)(rows, demand)
 
-    def look_back(self, memory: Vector) -> None:  # noqa: B027 (most have nothing to look back on)
+    def steps(self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector) -> Iterable[Step]:
+        """Return what writes the input for the rows and the demand that are there then."""
+        if type(self).input is Allocator.input:
+            raise NotImplementedError(f"{type(self).__name__} must have an input.")
+
+        def ask() -> None:
+            given = self.input(rows, demand, dynamics)
+            if np.shape(given) != u.shape:
+                raise NotFinite(
+                    f"allocation '{type(self).__name__}' must return {len(u)} inputs; got {given}."
+                )
+            u[:] = given
+
+        return (ask,)
+
+    def look_back(self, memory: Vector) -> None:
         """Take the memory as it is now, for the next `input`."""
 
     def memory_rate(self, u: Vector, memory: Vector) -> Vector:
@@ -91,6 +110,22 @@ class Allocator(abc.ABC):
     def signals(self) -> Mapping[str, Signal]:
         """Return what is worth recording of the last `input`."""
         return {}
+
+
+class _Asked:
+    """The steps of an allocation, and what they read and write."""
+
+    def __init__(self, allocator: Allocator, m: int, dynamics: Dynamics) -> None:
+        self._rows, self._demand = Rows.zeros(m, dynamics.robot.nv), np.zeros(m)
+        self._u = np.zeros(dynamics.robot.nu)
+        self._steps = Steps(allocator.steps(self._rows, self._demand, dynamics, self._u))
+
+    def __call__(self, rows: Rows, demand: Vector) -> Vector:
+        for array, given in zip(self._rows, rows, strict=True):
+            array[:] = given
+        self._demand[:] = demand
+        self._steps()
+        return self._u.copy()
 
 
 def own_stack(task: Task, rows: tuple[str, ...], kind: str) -> Stack:

@@ -9,6 +9,7 @@ the same where the motors leave the closure alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, Self, final
 
 import numpy as np
@@ -16,16 +17,20 @@ from pydantic import model_validator
 
 from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
+from ukctrl.control.allocation.internal_force import InternalForce
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
+from ukctrl.core.algebra.factorisation import combined, copy_into
 from ukctrl.core.algebra.grip import drop_lost, lengths
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, InputError
 from ukctrl.core.fields import spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -57,19 +62,38 @@ def free_response(dynamics: Dynamics) -> Matrix:
     return answer
 
 
-def equation(coupling: Coupling, A: Matrix, demand: Vector, dynamics: Dynamics) -> Equation:
-    """Return what the input must satisfy under a reading of the coupling.
+def equation(
+    coupling: Coupling, A: Matrix, demand: Vector, dynamics: Dynamics
+) -> tuple[Equation, Sequence[Step]]:
+    """Return what the input must satisfy under a reading of the coupling, and what writes it.
 
     Without passive rows all readings are one.
     """
+    a_free = dynamics.a_free
     if coupling == "exact" or not len(dynamics.passive):
-        return Equation(A, demand, dynamics.a_free, dynamics.G)
-    G = free_response(dynamics)
+        return Equation(A, demand, a_free, dynamics.G), ()
+    answer: Matrix = np.zeros(dynamics.G.shape)
+    steps: list[Step] = [Call(kernels.free_response, dynamics.L, dynamics.snapshot.B, answer)]
     if coupling == "frozen":
-        return Equation(A, demand, dynamics.a_free, G)
+        return Equation(A, demand, a_free, answer), steps
     A_p = dynamics.passive.rows.A
-    at_rest = A_p @ dynamics.a_free  # what the reaction to motors at rest already gives
-    return Equation(np.vstack((A, A_p)), np.concatenate((demand, at_rest)), dynamics.a_free, G)
+    every, b = np.zeros((len(A) + len(A_p), A.shape[1])), np.zeros(len(A) + len(A_p))
+    steps.append(Call(_stacked, A, demand, A_p, a_free, every, b))
+    return Equation(every, b, a_free, answer), steps
+
+
+@compiled
+def _stacked(
+    A: Matrix, demand: Vector, A_p: Matrix, a_free: Vector, every: Matrix, b: Vector
+) -> None:
+    """Write the servo rows, and below them what the reaction to motors at rest already gives."""
+    m, n = A.shape
+    for i in range(len(b)):
+        b[i] = demand[i] if i < m else 0.0
+        for c in range(n):
+            every[i, c] = A[i, c] if i < m else A_p[i - m, c]
+            if i >= m:
+                b[i] += every[i, c] * a_free[c]
 
 
 @spec
@@ -120,7 +144,7 @@ class LeastNorm(Allocation):
 class _LeastNorm(Allocator):
     def __init__(self, spec: LeastNorm, task: Task, rows: tuple[str, ...]) -> None:
         self._null_space = bind(spec.null_space, task)
-        self._adjusts = spec.null_space is not None
+        self._adjusts = isinstance(spec.null_space, InternalForce)
         self._rank = task.rank
         self._coupling = spec.coupling
         self._names = rows
@@ -129,39 +153,69 @@ class _LeastNorm(Allocator):
         self._raise = spec.on_infeasible == "raise"
         self._metric = InputMetric(spec.metric, task, spec.coupling == "exact")
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
-        self._miss = np.empty(len(self._names))
 
-    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        A, b, a_free, G, R = rows.A, demand, dynamics.a_free, dynamics.G, self._metric.at(dynamics)
-        if self._coupling != "exact":
-            A, b, a_free, G = equation(self._coupling, A, demand, dynamics)
-        u0 = self._null_space.preference(dynamics)
+    def steps(self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector) -> Iterator[Step]:
+        needed, steps = equation(self._coupling, rows.A, demand, dynamics)
+        yield from steps
+        R, steps = self._metric.steps(dynamics)
+        yield from steps
+        u0, steps = self._null_space.steps(dynamics)
+        yield from steps
         if self._feedback:
-            u0 = u0 + self._feedback_input(rows, demand, self._feedback.at(dynamics), dynamics)
-        u: Vector = np.empty(len(u0))
-        miss = self._miss
-        L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
-        rank_or_failure = least_input.servo_input(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
-        if rank_or_failure < 0:
-            raise GainError(SINGULAR)
-        if rank_or_failure < len(b):
-            if self._raise:
-                raise_if_missed(A, b, a_free, miss, rank_or_failure, self._rank, self._names)
-            else:
-                H, length = A @ G, lengths(L, A, B)
-                served = span(H, length.motors, rtol, rows=length.rows)
-                u = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
+            own, steps = self._feedback.steps(dynamics)
+            yield from steps
+            preferred, u0 = u0, np.zeros(len(u0))
+            yield from self._feedback_input(rows, demand, own, dynamics, preferred, u0)
+        yield self._least(needed, R, u0, dynamics, u)
         if self._adjusts:
-            u = self._null_space.adjust(u, rows.A, R, dynamics)
-        return u
+            yield lambda: copy_into(self._null_space.adjust(u, rows.A, R, dynamics), u)
 
-    def _feedback_input(self, rows: Rows, demand: Vector, R: Matrix, dynamics: Dynamics) -> Vector:
-        """Return the least input, in the feedback's own metric, for what it adds to ``b``."""
-        share, still = demand - rows.b, np.zeros(dynamics.robot.nv)
-        none, u, miss = np.zeros(dynamics.robot.nu), np.empty(dynamics.robot.nu), self._miss
-        G, L, B, rtol = dynamics.G, dynamics.L, dynamics.snapshot.B, self._rank.servo
-        least_input.servo_input(rows.A, share, still, G, L, B, R, none, rtol, u, miss)
-        return u
+    def _least(
+        self, needed: Equation, R: Matrix, u0: Vector, dynamics: Dynamics, u: Vector
+    ) -> Step:
+        """Return what writes the least input that meets the rows."""
+        A, b, a_free, G = needed
+        miss, rtol = np.zeros(len(b)), float(self._rank.servo)
+        given = A, b, a_free, G, dynamics.L, dynamics.snapshot.B, R, u0, rtol
+        reach = float(self._rank.reach) if self._raise else 0.0
+
+        def care(code: int) -> Exception | None:
+            rank = least_input.LOST - code
+            if code == least_input.UNSURE:
+                rank = least_input.servo_input(*given, u, miss)
+            if -1 in (code, rank):
+                return GainError(SINGULAR)
+            if rank < len(b) and self._raise:
+                raise_if_missed(A, b, a_free, miss, rank, self._rank, self._names)
+            elif rank < len(b):
+                H, length = A @ G, lengths(dynamics.L, A, dynamics.snapshot.B)
+                served = span(H, length.motors, rtol, rows=length.rows)
+                u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
+            return None
+
+        return Call(least_input.checked_input, *given, reach, u, miss, fault=care)
+
+    def _feedback_input(
+        self,
+        rows: Rows,
+        demand: Vector,
+        R: Matrix,
+        dynamics: Dynamics,
+        u0: Vector,
+        total: Vector,
+    ) -> Iterator[Step]:
+        """Yield what adds the least input, in the feedback's own metric, for what it adds to b."""
+        n, nu, m = dynamics.robot.nv, dynamics.robot.nu, len(demand)
+        share, still, none, u = np.zeros(m), np.zeros(n), np.zeros(nu), np.zeros(nu)
+        G, L, B, rtol = dynamics.G, dynamics.L, dynamics.snapshot.B, float(self._rank.servo)
+        given = rows.A, share, still, G, L, B, R, none, rtol, u, np.zeros(m)
+
+        def care(code: int) -> None:
+            least_input.servo_input(*given)
+
+        yield Call(combined, demand, -1.0, rows.b, share)
+        yield Call(least_input.quick_input, *given, fault=care)
+        yield Call(combined, u0, 1.0, u, total)
 
 
 OTHERWISE = (

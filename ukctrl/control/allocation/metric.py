@@ -17,6 +17,7 @@ closed chain against itself, cost nothing in them; of those the least effort is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Literal, final
 
@@ -27,11 +28,11 @@ from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels
 from ukctrl.core.algebra.answer_checks import raise_if_indefinite
-from ukctrl.core.algebra.factorisation import solve_lower_columns, solve_upper_columns
 from ukctrl.core.algebra.priorities import freedoms
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Number, Positive
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import spread
@@ -71,21 +72,30 @@ class InputMetric:
             self._complete = self._complete or InverseActuation(task).rank < robot.nu
         elif given != "effort":
             self._constant = _constant(given, robot)
+        self._bound: Kept[Dynamics, tuple[Matrix, Steps]] = Kept(self._of_robot)
 
     def at(self, dynamics: Dynamics) -> Matrix:
-        """Return ``R``, shape ``(nu, nu)``, or ``(0, 0)`` for the identity."""
-        if not self._power:
-            return self._constant
-        L, power, nu = dynamics.L, self._power, dynamics.robot.nu
-        X, R = dynamics.snapshot.B.copy(), np.empty((nu, nu))
-        solve_lower_columns(L, X)
-        if power == 2:
-            solve_upper_columns(L, X)
-        could = np.sqrt(np.einsum("ij,ij->j", X, X))
-        if self._reacting:
-            X = dynamics.G if power == 2 else L.T @ dynamics.G
-        kernels.motor_metric(X, could, self._complete, R)
+        """Return ``R``, shape ``(nu, nu)``, or ``(0, 0)`` for the identity.
+
+        The array is the metric's own, which its `steps` overwrite.
+        """
+        R, steps = self._bound(dynamics)
+        steps()
         return R
+
+    def steps(self, dynamics: Dynamics) -> tuple[Matrix, Sequence[Step]]:
+        """Return where ``R`` is, and what writes it at the state that ``dynamics`` has then."""
+        R, steps = self._bound(dynamics)
+        return R, steps.every
+
+    def _of_robot(self, dynamics: Dynamics) -> tuple[Matrix, Steps]:
+        if not self._power:
+            return self._constant, Steps(())
+        nu = dynamics.robot.nu
+        R: Matrix = np.zeros((nu, nu))
+        given = dynamics.L, dynamics.snapshot.B, dynamics.G, self._power
+        call = Call(kernels.input_metric, *given, self._reacting, self._complete, R)
+        return R, Steps((call,))
 
     def freedoms(self, dynamics: Dynamics) -> Matrix:
         """Return ``S`` with ``S S' = R^-1``, shape ``(nu, nu)``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, final
 
 import numpy as np
@@ -10,10 +11,13 @@ from pydantic import Field
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.span import independent, span
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
 
 
@@ -78,11 +82,28 @@ class NullSpace:
     """A null-space input bound to a task; by itself, none."""
 
     def __init__(self, task: Task) -> None:
-        self._zero = np.zeros(task.robot.nu)
+        self._bound: Kept[Dynamics, tuple[Vector, Steps]] = Kept(self._of_robot)
 
+    def _of_robot(self, dynamics: Dynamics) -> tuple[Vector, Steps]:
+        u0 = np.zeros(dynamics.robot.nu)
+        return u0, Steps(self._preference(dynamics, u0))
+
+    @final
     def preference(self, dynamics: Dynamics) -> Vector:
         """Return ``u0``, the input that the task's own is nearest to, shape ``(nu,)``."""
-        return self._zero
+        u0, steps = self._bound(dynamics)
+        steps()
+        return u0.copy()
+
+    @final
+    def steps(self, dynamics: Dynamics) -> tuple[Vector, Sequence[Step]]:
+        """Return where ``u0`` is, and what writes it at the state that ``dynamics`` has then."""
+        u0, steps = self._bound(dynamics)
+        return u0, steps.every
+
+    def _preference(self, dynamics: Dynamics, u0: Vector) -> Iterator[Step]:
+        """Yield what writes the preference into ``u0``."""
+        yield from ()
 
     def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
         """Return the input with something added that leaves the rows ``A`` alone.
@@ -96,25 +117,45 @@ class NullSpace:
         return u
 
 
+@compiled
+def pulled(kp: float, kd: float, away: Vector, v: Vector, load: Vector, force: Vector) -> None:
+    """Write ``kp away - kd v + load``."""
+    for i in range(len(force)):
+        force[i] = kp * away[i] - kd * v[i] + load[i]
+
+
+@compiled
+def moved_by(M: Matrix, nle: Vector, f: Vector, a: Vector, force: Vector) -> None:
+    """Write the force that an acceleration takes, ``M a + nle - f``."""
+    for i in range(len(force)):
+        force[i] = nle[i] - f[i]
+        for c in range(len(force)):
+            force[i] += M[i, c] * a[c]
+
+
 @final
 class _Restoring(NullSpace):
     """Damping or posture: a force in the coordinates, brought to the motors."""
 
     def __init__(self, spec: Damping | Posture, task: Task) -> None:
         super().__init__(task)
-        self._spec = spec
-        self._q = _posture(None if isinstance(spec, Damping) else spec.q, task)
+        self._kp, self._kd, self._q = 0.0, 0.0, task.q
+        if isinstance(spec, Damping):
+            self._kd = spec.gain
+        else:
+            self._kp, self._kd, self._q = spec.kp, spec.kd, _posture(spec.q, task)
+        self._gravity = spec.gravity
         self._motors = InverseActuation(task)
 
-    def preference(self, dynamics: Dynamics) -> Vector:
-        spec, s = self._spec, dynamics.snapshot
-        if isinstance(spec, Damping):
-            force = -spec.gain * s.v
-        else:
-            force = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
-        if spec.gravity:
-            force = force + s.gravity
-        return self._motors.input(s, force)
+    def _preference(self, dynamics: Dynamics, u0: Vector) -> Iterator[Step]:
+        s, n = dynamics.snapshot, dynamics.robot.nv
+        away, load, force = np.zeros(n), np.zeros(n), np.zeros(n)
+        if self._kp:
+            yield _towards(dynamics, self._q, away)
+        if self._gravity:
+            yield lambda: copy_into(s.gravity, load)
+        yield Call(pulled, float(self._kp), float(self._kd), away, s.v, load, force)
+        yield self._motors.step(s, force, u0)
 
 
 @final
@@ -127,14 +168,30 @@ class _SelfMotion(NullSpace):
         self._motors = InverseActuation(task)
         self._any = not task.robot.passive and self._motors.rank == task.robot.nv
 
-    def preference(self, dynamics: Dynamics) -> Vector:
-        spec, s = self._spec, dynamics.snapshot
-        a = spec.kp * dynamics.robot.difference(s.q, self._q) - spec.kd * s.v
+    def _preference(self, dynamics: Dynamics, u0: Vector) -> Iterator[Step]:
+        s, n = dynamics.snapshot, dynamics.robot.nv
+        away, none, a, force = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+        if self._spec.kp:
+            yield _towards(dynamics, self._q, away)
+        yield Call(pulled, float(self._spec.kp), float(self._spec.kd), away, s.v, none, a)
         if self._any:  # every acceleration is within the motors' reach
-            return self._motors.input(s, s.M @ a + s.nle - s.f)
-        motors, lost = dynamics.lengths(np.zeros((0, len(a)))).motors, dynamics.rank.servo
-        rank = independent(dynamics.L.T @ dynamics.G, motors, lost)
-        return span(dynamics.G, motors, rank=rank).least(a - dynamics.a_free)  # G^+ (a - a_free)
+            yield Call(moved_by, s.M, s.nle, s.f, a, force)
+            yield self._motors.step(s, force, u0)
+        else:
+            yield lambda: copy_into(_nearest(dynamics, a), u0)
+
+
+def _nearest(dynamics: Dynamics, a: Vector) -> Vector:
+    """Return ``G^+ (a - a_free)``."""
+    motors, lost = dynamics.lengths(np.zeros((0, len(a)))).motors, dynamics.rank.servo
+    rank = independent(dynamics.L.T @ dynamics.G, motors, lost)
+    return span(dynamics.G, motors, rank=rank).least(a - dynamics.a_free)
+
+
+def _towards(dynamics: Dynamics, posture: Vector, away: Vector) -> Step:
+    """Return what writes how far a posture is from the state, along the tangent."""
+    s = dynamics.snapshot
+    return lambda: copy_into(dynamics.robot.difference(s.q, posture), away)
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, final
 
 from ukctrl.control.actuation import FullActuation
-from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.error_dynamics import ErrorPolynomial, natural_frequency, third_order
 from ukctrl.control.feedback.feedback import PerRow, RateGain, StiffnessGain, spread
 from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec

@@ -21,10 +21,11 @@ import numpy as np
 
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.baselines.joint_space import Stiffness, Tracking
-from ukctrl.control.controller import Command, Law
+from ukctrl.control.controller import Law
 from ukctrl.control.feedback.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.fields import Each, Quantity, spec

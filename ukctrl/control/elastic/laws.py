@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ukctrl import uk
-from ukctrl.control.controller import Command, Law
+from ukctrl.control.controller import Law
 from ukctrl.control.elastic.elastic_motors import serves_any
 from ukctrl.control.elastic.links import (
     Motion,
@@ -21,6 +21,7 @@ from ukctrl.control.elastic.links import (
 )
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.task import Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.fields import NonNegative, Rate, RateSquared, Seconds, spec
 from ukctrl.mechanics.constraints import Stack

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ukctrl.control.task import NO_MEMORY, Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
+from ukctrl.core.program import Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -39,6 +40,26 @@ class Ask(NamedTuple):
     """How far to go from the input that asks for nothing to the one that gives the demand."""
 
 
+class Asked(NamedTuple):
+    """Where a feedback writes what it asks for."""
+
+    rows: Rows
+    """The rows; those of the task, where it never asks for others."""
+    demand: Vector
+    """Shape ``(m,)``."""
+    memory_rate: Vector
+    """Shape of the memory."""
+    share: Vector
+    """Shape ``(1,)``."""
+
+    def take(self, asked: Ask) -> None:
+        """Write what a function of Python asks for."""
+        if self.rows is not asked.rows:
+            for array, given in zip(self.rows, asked.rows, strict=True):
+                array[:] = given
+        self.demand[:], self.memory_rate[:], self.share[0] = asked[1:]
+
+
 class Promise(NamedTuple):
     """An error and the bound that theory puts on it, now: ``error <= bound``."""
 
@@ -50,11 +71,27 @@ class Promise(NamedTuple):
     position_bound: float
 
 
-class BoundFeedback(abc.ABC):
-    """A feedback bound to the rows of a task, which are all that it looks at."""
+class Asking(abc.ABC):
+    """What all feedbacks are that are bound to rows."""
 
     names: tuple[str, ...] = ()
     """The rows that it asks for; none: those of the task."""
+    asks_otherwise: bool = True
+    """Whether it may ask for other rows than those of the task, or for a share of a demand."""
+
+    @abc.abstractmethod
+    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
+        """Return what to ask for, at the state of ``dynamics`` where ``rows`` were written."""
+
+    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+        """Return what writes what `ask` returns, at the state that ``dynamics`` has then."""
+        return (lambda: asked.take(self.ask(rows, memory, dynamics)),)
+
+
+class BoundFeedback(Asking):
+    """A feedback bound to the rows of a task, which are all that it looks at."""
+
+    asks_otherwise = False
     memory: Vector = NO_MEMORY
     """Memory at the start of a run; empty unless it remembers."""
 
@@ -93,24 +130,18 @@ class BoundFeedback(abc.ABC):
         return measured_polynomials(stack, self.memory, self.demand, self.memory_rate)
 
 
-class ModelFeedback(abc.ABC):
+class ModelFeedback(Asking):
     """A feedback bound to rows that also needs the believed robot, and promises a bound.
 
     What it knows of the start of the run stands in its memory.
     """
 
-    names: tuple[str, ...]
-    """The rows that it asks for."""
     units: tuple[str, str]
     """Units of the surface error and of the position error."""
 
     @abc.abstractmethod
     def begin(self, t: float, rows: Rows) -> Vector:
         """Return the memory at the start of a run, where the task's rows are these."""
-
-    @abc.abstractmethod
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
-        """Return what to ask for, at the state of ``dynamics`` where ``rows`` were written."""
 
     @abc.abstractmethod
     def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:

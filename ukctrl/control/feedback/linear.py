@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, final
 
 import numpy as np
 
 from ukctrl.control.error_dynamics import SETTLED, natural_frequency, third_order
 from ukctrl.control.feedback.feedback import (
+    Asked,
     BoundFeedback,
     Feedback,
     IntegralGain,
@@ -17,11 +18,13 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     spread,
 )
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
+from ukctrl.mechanics.dynamics import Dynamics
 
 
 @final
@@ -49,6 +52,12 @@ class LinearFeedback(BoundFeedback):
             return memory
         return np.where(self._holonomic, rows.phi, rows.beta)
 
+    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterator[Step]:
+        _, b, beta, phi = rows
+        yield Call(_demand, b, beta, phi, memory, self._gains, asked.demand)
+        if len(memory):
+            yield Call(_integrated, self._holonomic, beta, phi, asked.memory_rate)
+
 
 @compiled
 def _demand(
@@ -61,6 +70,12 @@ def _demand(
         if memory.shape[0] > 0:
             total -= gains[2, i] * memory[i]
         demand[i] = total
+
+
+@compiled
+def _integrated(holonomic: Flags, beta: Vector, phi: Vector, rate: Vector) -> None:
+    for i in range(len(rate)):
+        rate[i] = phi[i] if holonomic[i] else beta[i]
 
 
 @spec

@@ -62,7 +62,7 @@ class Nominal:
         for k in range(len(times) - 1):
             xi = robot.difference(q[k], q[k + 1])
             ahead.append(xi)
-            ends.append(np.linalg.solve(robot.integrate_jacobian(q[k], xi), v[k + 1]))
+            ends.append(robot.chart_rate(xi, v[k + 1]))
         self._ahead, self._ends = np.array(ahead), np.array(ends)
         self._v, self._u = CubicHermiteSpline(times, v, a), _parted(times, u, breaks)
 
@@ -230,8 +230,7 @@ def knots_by_law(
         def rate(t: float, y: Vector, here: Vector = here) -> Vector:
             xi, w = y[:n], y[n : 2 * n]
             a, _, memory_rate = answer(t, robot.integrate(here, xi), w, y[2 * n :])
-            moved = np.linalg.solve(robot.integrate_jacobian(here, xi), w)
-            return np.concatenate([moved, a, memory_rate])
+            return np.concatenate([robot.chart_rate(xi, w), a, memory_rate])
 
         y, asked = np.concatenate([np.zeros(n), v, memory]), 0
         try:

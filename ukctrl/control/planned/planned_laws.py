@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Controller, Law, PlannedMotion
+from ukctrl.control.controller import Controller, Law, PlannedMotion
 from ukctrl.control.planned.inversion import AnyInversion
 from ukctrl.control.planned.inversion.inversion import Inversion
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion, by_law
@@ -23,6 +23,7 @@ from ukctrl.control.regulators.riccati import (
     sampled,
 )
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError

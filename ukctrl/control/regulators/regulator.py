@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.planned.joint_motion import configurations, following_joints, joint_motion
 from ukctrl.control.regulators.riccati import (
     Regulator,
@@ -19,6 +19,7 @@ from ukctrl.control.regulators.riccati import (
     weight,
 )
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest, max_abs

@@ -7,8 +7,9 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.span import span
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector

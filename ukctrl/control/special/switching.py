@@ -11,12 +11,13 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ukctrl.control.baselines.joint_space import PdGravity
-from ukctrl.control.controller import Command, Controller, Law, NoControl, law_name
+from ukctrl.control.controller import Controller, Law, NoControl, law_name
 from ukctrl.control.regulators.pole_placement import PolePlacement
 from ukctrl.control.regulators.regulator import Lqi, Lqr
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Listed, Positive, Text, spec

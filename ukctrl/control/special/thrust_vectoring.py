@@ -11,8 +11,9 @@ import numpy as np
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
-from ukctrl.control.controller import Command, Controller, Law
+from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import NO_MEMORY, Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled

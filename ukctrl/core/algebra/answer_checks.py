@@ -11,6 +11,7 @@ from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.algebra.row_space import NOTHING
 from ukctrl.core.algebra.stabilisation import SMALL_ACCELERATION
 from ukctrl.core.arrays import Array, Flags, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import (
     ConflictingConstraints,
     GainError,
@@ -187,13 +188,22 @@ def unit_rank(A: Matrix, tolerance: float) -> int:
 
 
 def missed(A: Matrix, b: Vector, a_free: Vector, miss: Vector, rank: RankPolicy) -> Flags:
-    """Return which servo rows miss by more than what they ask for explains, shape ``(m,)``.
+    """Return which servo rows miss by more than what they ask for explains, shape ``(m,)``."""
+    allowed = [allowed_miss(*row, a_free, float(rank.reach)) for row in zip(A, b, strict=True)]
+    over: Flags = ~(np.abs(miss) <= np.array(allowed))  # NaN is over too
+    return over
+
+
+@compiled
+def allowed_miss(row: Vector, b: float, a_free: Vector, reach: float) -> float:
+    """Return how far a servo row may be missed: relative to its own terms, so that units cancel.
 
     How fast the robot moves without inputs is no excuse: of that only rounding is allowed.
     """
-    drift = DRIFT_ROUNDING / rank.reach * np.abs(a_free)
-    over: Flags = ~(np.abs(miss) <= _allowed(A, b, drift, rank))  # NaN is over too
-    return over
+    allowed = abs(b)
+    for c in range(len(row)):
+        allowed += abs(row[c]) * (DRIFT_ROUNDING / reach * abs(a_free[c]) + SMALL_ACCELERATION)
+    return reach * allowed
 
 
 def _allowed(A: Matrix, b: Vector, size: Vector, rank: RankPolicy) -> Vector:

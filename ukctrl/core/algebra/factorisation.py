@@ -55,6 +55,13 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @compiled
+def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
+    """Write ``x + scale y``."""
+    for i in range(x.shape[0]):
+        total[i] = x[i] + scale * y[i]
+
+
+@compiled
 def cholesky(M: Matrix, L: Matrix) -> int:
     """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
     n = M.shape[0]
@@ -219,6 +226,18 @@ def times(A: Matrix, G: Matrix) -> Matrix:
                 for k in range(G.shape[1]):
                     H[i, k] += A[i, c] * G[c, k]
     return H
+
+
+@compiled
+def column_lengths(X: Matrix) -> Vector:
+    """Return the length of every column."""
+    total = np.zeros(X.shape[1])
+    for c in range(X.shape[0]):
+        for k in range(len(total)):
+            total[k] += X[c, k] * X[c, k]
+    for k in range(len(total)):
+        total[k] = np.sqrt(total[k])
+    return total
 
 
 @compiled

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    column_lengths,
     copy_into,
     dot,
     factor_rows,
@@ -105,18 +106,6 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     push = B.copy()
     solve_lower_columns(L, push)
     return Lengths(column_lengths(weighted_columns(L, A)), column_lengths(push))
-
-
-@compiled
-def column_lengths(X: Matrix) -> Vector:
-    """Return the length of every column."""
-    total = np.zeros(X.shape[1])
-    for c in range(X.shape[0]):
-        for k in range(len(total)):
-            total[k] += X[c, k] * X[c, k]
-    for k in range(len(total)):
-        total[k] = np.sqrt(total[k])
-    return total
 
 
 @compiled

@@ -11,6 +11,7 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    column_lengths,
     copy_into,
     solve_lower,
     solve_lower_columns,
@@ -143,6 +144,31 @@ def many_rows_answer(
         a_0[i] = x[i, 0]
         a_free[i] = x[i, 0] + x[i, 1]
     return gram.rank
+
+
+def input_metric(
+    L: Matrix, B: Matrix, G: Matrix, power: int, reacting: bool, complete: bool, R: Matrix
+) -> None:
+    """Write what inputs cost by the accelerations that they cause; see `motor_metric`.
+
+    ``power`` 1 measures those by the mass matrix, and 2 as they are; ``reacting`` robots answer
+    inputs with reactions too.
+    """
+    n, nu = B.shape
+    X = B.copy()
+    solve_lower_columns(L, X)
+    if power == 2:
+        solve_upper_columns(L, X)
+    could = column_lengths(X)
+    if reacting:
+        for c in range(n):
+            for k in range(nu):
+                X[c, k] = G[c, k]
+                if power == 1:
+                    X[c, k] *= L[c, c]
+                    for i in range(c + 1, n):
+                        X[c, k] += L[i, c] * G[i, k]
+    motor_metric(X, could, complete, R)
 
 
 @compiled

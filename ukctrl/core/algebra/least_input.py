@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.algebra.answer_checks import allowed_miss
 from ukctrl.core.algebra.factorisation import (
     LONG,
     cholesky,
@@ -25,8 +26,8 @@ from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
-UNSURE = -2
-"""Says that an answer must be found with care."""
+UNSURE, LOST = -2, -3
+"""Says that an answer must be found with care; or that rows have lost the motors' grip."""
 
 
 def servo_input(
@@ -146,6 +147,36 @@ def by_separate_rows(rows: Matrix, d: Vector, x: Vector) -> int:
                 some = True
         rank += some
     return rank
+
+
+def checked_input(
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    L: Matrix,
+    B: Matrix,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    reach: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Write what `servo_input` does, and return what it returns; or `UNSURE`, or `LOST` and less.
+
+    From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
+    have, where ``reach`` is not positive; `LOST` minus the rank is returned.
+    """
+    rank = quick_input(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
+    if rank < 0 or rank == len(b):
+        return rank
+    if reach > 0.0:
+        for i in range(len(b)):
+            if not abs(miss[i]) <= allowed_miss(A[i], b[i], a_free, reach):  # NaN is over too
+                return LOST - rank
+        return rank
+    return LOST - rank
 
 
 @compiled

@@ -57,7 +57,6 @@ class Formula:
     """A function of numbers and of lists of numbers, whose values are a flat list.
 
     Args:
-        parameters: Its parameters; each is a number, or a list if the lines write ``p[3]``.
         lines: Its body, ending with ``return``.
         label: What an error calls it.
         time: Which parameter is the time, for errors; or None.
@@ -85,7 +84,6 @@ class Formula:
         made = _Assembler(parameters, known or {})
         clock = 0 if time is None else made.input(parameters[time], -1)
         made.read(lines)
-        self.parameters = tuple(parameters)
         self.code: Indices = np.array(made.code, dtype=np.int64).reshape(-1, 5)
         self.table = np.array(made.table)
         self.start = np.array(made.places)

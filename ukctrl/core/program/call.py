@@ -23,8 +23,9 @@ from ukctrl.core.compiled import compiled_with, config
 
 Kernel = Callable[..., Any]
 """A function decorated with `ukctrl.core.compiled.compiled`."""
-Fault = Callable[[int], Exception]
-"""Makes the error of a negative number that a kernel returned."""
+Fault = Callable[[int], Exception | None]
+"""Makes the error of a negative number that a kernel returned; or does what the kernel could not,
+and returns None."""
 carray: Any = numba.carray  # type: ignore[attr-defined]
 from_types: Any = types.BaseTuple.from_types
 unpack: Any = cgutils.unpack_tuple
@@ -109,7 +110,7 @@ class Call:
     Arrays are those of whoever made it, and must stay where they are.
 
     Attributes:
-        fault: Makes the error of a negative number that the kernel returned.
+        fault: Answers a negative number that the kernel returned.
         entrance: Address of what takes the block apart.
         block: Address of the kernel's address and its arguments.
     """

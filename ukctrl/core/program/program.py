@@ -1,9 +1,17 @@
-"""Steps one after the other: kernels that one compiled loop runs, and functions of Python."""
+"""Steps one after the other: kernels that one compiled loop runs, and functions of Python.
+
+A compiled loop comes back to Python at two places: for a step that is a function of Python, and
+where a kernel returned a number below zero, which is a fault or asks for something that kernels
+cannot do. Both go through one function that machine code can call, `_come_back`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import ctypes
+import itertools
+from collections.abc import Callable, Iterable
 from typing import Any, final
+from weakref import WeakValueDictionary
 
 import numpy as np
 from llvmlite import ir
@@ -15,9 +23,16 @@ from ukctrl.core.compiled import compiled, config
 from ukctrl.core.program.call import Call, Fault
 
 ENTRANCE, BLOCK, ANSWER = range(3)
-"""Columns of a program's lines: two addresses, and what the kernel returned last."""
+"""Columns of a table's lines: two addresses, and what the kernel returned last. The first line has
+the address of `_come_back`, the number of the table, and whether all must stop."""
+NO_KERNEL = 0
+"""Instead of an entrance: the step is a function of Python."""
+FAULT, STOP = -1, -2
+"""What Python answers where it cannot help: the state is to blame, or the run must end."""
+LINES = 2**32
+"""More than any table has."""
 Step = Call | Callable[[], object]
-"""A kernel with its arguments, or a function of Python, which no compiled loop can call."""
+"""A kernel with its arguments, or a function of Python."""
 
 
 @intrinsic
@@ -36,17 +51,36 @@ def enter(typing: Any, entrance: Any, block: Any) -> Any:
 compiled_enter: Any = enter  # which type checkers take for the function that makes it
 
 
-@compiled
-def run(lines: Indices) -> int:
-    """Run the lines of a program, and write what each kernel returned into the third column.
+def _run(lines: Indices) -> int:
+    """Run the lines of a table, and write what each kernel returned into the third column.
 
-    Returns -1, or the number of the first line whose kernel returned a number below zero.
+    Returns 0, or `FAULT` or `STOP` where a line failed and Python had no help; the rest of the
+    lines did not run then.
     """
-    for k in range(len(lines)):
-        lines[k, ANSWER] = compiled_enter(lines[k, ENTRANCE], lines[k, BLOCK])
-        if lines[k, ANSWER] < 0:
-            return k
-    return -1
+    for k in range(1, len(lines)):
+        code = -1
+        if lines[k, ENTRANCE] != NO_KERNEL:
+            code = compiled_enter(lines[k, ENTRANCE], lines[k, BLOCK])
+        lines[k, ANSWER] = code
+        if code < 0:
+            answer: int = compiled_enter(lines[0, ENTRANCE], lines[0, BLOCK] + k)
+            if answer < 0:
+                return answer
+    return 0
+
+
+def _run_in_python(lines: Indices) -> int:
+    """Do what `_run` does, where nothing is compiled."""
+    steps = _LIVE[int(lines[0, BLOCK])]
+    for k, step in enumerate(steps.every, 1):
+        code = step.in_python() if isinstance(step, Call) else -1
+        lines[k, ANSWER] = code
+        if code < 0 and (answer := steps.help_with(k)) < 0:
+            return answer
+    return 0
+
+
+run: Callable[[Indices], int] = _run_in_python if config.DISABLE_JIT else compiled(_run)
 
 
 def as_step(function: Callable[..., Any], *arguments: Any, fault: Fault) -> Step:
@@ -56,72 +90,84 @@ def as_step(function: Callable[..., Any], *arguments: Any, fault: Fault) -> Step
 
     def ask() -> None:
         code = function(*arguments)
-        if code < 0:
-            raise fault(code)
+        error = fault(code) if code < 0 else None
+        if error is not None:
+            raise error
 
     return ask
 
 
-@final
-class Program:
-    """Kernels in their order, as a table that compiled loops take.
+_LIVE: WeakValueDictionary[int, Steps] = WeakValueDictionary()
+_NUMBERS = itertools.count(LINES, LINES)
 
-    Attributes:
-        calls: The kernels with their arguments.
-        lines: The table, shape ``(n, 3)``.
-    """
 
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self.calls = tuple(calls)
-        self.lines: Indices = np.zeros((len(self.calls), 3), dtype=np.int64)
-        for line, call in zip(self.lines, self.calls, strict=True):
-            line[ENTRANCE], line[BLOCK] = call.entrance, call.block
+def _of_machine_code(place: int) -> int:
+    return _LIVE[place - place % LINES].help_with(place % LINES)
 
-    def __call__(self) -> None:
-        """Run it; raises what the first kernel that fails says."""
-        failed = self._in_python() if config.DISABLE_JIT else run(self.lines)
-        if failed >= 0:
-            self.complain(failed)
 
-    def _in_python(self) -> int:
-        for k, call in enumerate(self.calls):
-            self.lines[k, ANSWER] = call.in_python()
-            if self.lines[k, ANSWER] < 0:
-                return k
-        return -1
-
-    def complain(self, line: int) -> None:
-        """Raise the error of a line that failed."""
-        call, code = self.calls[line], int(self.lines[line, ANSWER])
-        if call.fault is None:
-            raise RuntimeError(f"kernel '{call.kernel.__name__}' failed with {code}.")
-        raise call.fault(code)
+_come_back = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(_of_machine_code)
+"""What machine code calls with the number of a table and of its line."""
+COME_BACK = ctypes.cast(_come_back, ctypes.c_void_p).value or 0
 
 
 @final
 class Steps:
-    """Steps in their order; runs of kernels among them are one program each.
+    """Steps in their order, as a table that compiled loops `run`.
 
     Attributes:
         every: The steps.
         python: Those that are functions of Python.
+        lines: The table, shape ``(n + 1, 3)``.
+        fault: What a run that failed met first; whoever looks at it takes it away.
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.every = tuple(steps)
         self.python = tuple(step for step in self.every if not isinstance(step, Call))
-        self._parts: list[Callable[[], object]] = []
-        kernels: list[Call] = []
-        for step in (*self.every, None):
+        self.lines: Indices = np.zeros((1 + len(self.every), 3), dtype=np.int64)
+        number = next(_NUMBERS)
+        self.lines[0, :ANSWER] = COME_BACK, number
+        for line, step in zip(self.lines[1:], self.every, strict=True):
             if isinstance(step, Call):
-                kernels.append(step)
-                continue
-            if kernels:
-                self._parts.append(Program(kernels))
-                kernels = []
-            if step is not None:
-                self._parts.append(step)
+                line[ENTRANCE], line[BLOCK] = step.entrance, step.block
+        self.fault: BaseException | None = None
+        _LIVE[number] = self
 
     def __call__(self) -> None:
-        for part in self._parts:
-            part()
+        """Run them; raises what the first that fails says."""
+        if run(self.lines) < 0:
+            self.complain()
+
+    def complain(self) -> None:
+        """Raise what a run met that failed; do nothing where none has."""
+        fault = self.forget()
+        if fault is not None:
+            raise fault
+
+    def forget(self) -> BaseException | None:
+        """Return what a run met that failed, and forget it."""
+        fault, self.fault = self.fault, None
+        return fault
+
+    def help_with(self, line: int) -> int:
+        """Do what a kernel could not, or keep the error; return 0, `FAULT` or `STOP`."""
+        try:
+            self._help_with(self.every[line - 1], int(self.lines[line, ANSWER]))
+        except Exception as fault:  # machine code could not pass it on
+            self.fault = self.fault or fault
+            return FAULT
+        except BaseException as stop:
+            self.fault = stop
+            return STOP
+        return 0
+
+    @staticmethod
+    def _help_with(step: Step, code: int) -> None:
+        if not isinstance(step, Call):
+            step()
+            return
+        if step.fault is None:
+            raise RuntimeError(f"kernel '{step.kernel.__name__}' failed with {code}.")
+        fault = step.fault(code)
+        if fault is not None:
+            raise fault

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from ukctrl.core.kinds import any_of, kinds
 from ukctrl.mechanics.constraints.closures import Closure
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, Stack, Trace
+from ukctrl.mechanics.constraints.constraint import (
+    Attached,
+    Constraint,
+    Rows,
+    Slip,
+    Stack,
+    Trace,
+)
 from ukctrl.mechanics.constraints.energy import EnergyFollows
 from ukctrl.mechanics.constraints.frames import (
     OrientationFollows,
@@ -52,6 +59,7 @@ __all__ = [
     "RelativePoseFollows",
     "Rolling",
     "Rows",
+    "Slip",
     "Stack",
     "Trace",
 ]

@@ -13,8 +13,13 @@ from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
-from ukctrl.mechanics.constraints.kinematics import cross, orientation_rows, relative_motion
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows, Slip
+from ukctrl.mechanics.constraints.kinematics import (
+    cross,
+    orientation_rows,
+    relative_motion,
+    seen_along,
+)
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -93,7 +98,6 @@ class _Closure(Attached):
         self._a, self._b = FrameProbe(robot, second), FrameProbe(robot, first)
         self._places, self._turning = len(axes), turning
         self._free, self._along = _FREE[spec.type]
-        self.slides = bool(self._free)
         self._A, self._J = np.zeros((3, robot.nv)), np.zeros((6, robot.nv))
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
@@ -107,12 +111,17 @@ class _Closure(Attached):
             steps.append(Call(kernel, *both, self._J, *rest))
         return steps
 
-    def slip(self) -> Matrix | None:
-        a, b, along = self._a, self._b, list(self._along)
-        if self._free == "turn":
-            turning: Matrix = a.R.T @ (b.J[3:] - a.J[3:])
-            return turning[along]
-        return self._A[along] if self._free else None
+    def slip(self) -> Slip | None:
+        a, b, along = self._a, self._b, np.array(self._along, dtype=np.int64)
+        if not self._free:
+            return None
+        J = np.zeros((len(along), b.J.shape[1]))
+        seen = (
+            (a.R, a.J[3:], b.J[3:])
+            if self._free == "turn"
+            else (np.eye(3), np.zeros_like(self._A), self._A)
+        )
+        return Slip(J, (Call(seen_along, *seen, along, J),))
 
 
 @compiled

@@ -18,17 +18,13 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import Formula
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Call, Step, Steps
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.constraints.kinematics import frame_motion
 from ukctrl.mechanics.reference import Reference
 
 if TYPE_CHECKING:
     from ukctrl.core.expression.rows import DerivedRows
     from ukctrl.robot import Robot, Snapshot
-
-
-BOUND = 4
-"""The steps of so many snapshots are kept: a law's and those with which it looks ahead."""
 
 
 class Rows(NamedTuple):
@@ -90,14 +86,10 @@ class Attached(abc.ABC):
         """Write the rows at a state. ``A`` comes zeroed or as this method left it."""
         Steps(self.steps(snapshot, rows))()
 
-    slides: bool = False
-    """Whether the constraint leaves a sliding or turning that friction can act on."""
+    def slip(self) -> Slip | None:
+        """Return the velocity at which it slides or turns, along the axes that it leaves free.
 
-    def slip(self) -> Matrix | None:
-        """Return the ``J`` of the velocity ``J v`` at which the constraint slides or turns.
-
-        Along the axes that it leaves free, shape ``(k, nv)``, as of the last `write`; None where
-        it does neither.
+        None where it does neither.
         """
         return None
 
@@ -111,6 +103,15 @@ class Attached(abc.ABC):
     def formulas(self) -> DerivedRows | None:
         """Return the rows as symbols; None where they are not written as text."""
         return None
+
+
+class Slip(NamedTuple):
+    """The velocity ``J v`` at which a constraint slides or turns."""
+
+    J: Matrix
+    """Shape ``(k, nv)``."""
+    steps: tuple[Step, ...]
+    """What writes it, after the rows have been written."""
 
 
 class Trace(NamedTuple):
@@ -179,7 +180,7 @@ class Stack:
         self.holonomic = np.array([h for part in self.attached for h in part.holonomic], dtype=bool)
         self.rows = Rows.zeros(len(names), robot.nv)
         self._parts: list[tuple[Attached, Rows]] = []
-        self._bound: list[tuple[Snapshot, Steps]] = []
+        self._steps: Kept[Snapshot, Steps] = Kept(self._of_parts)
         start = 0
         for part in self.attached:
             stop = start + len(part.names)
@@ -196,12 +197,10 @@ class Stack:
 
     def steps(self, snapshot: Snapshot) -> Steps:
         """Return what writes all rows at the state that a snapshot has then."""
-        for known, steps in self._bound:
-            if known is snapshot:
-                return steps
-        steps = Steps(step for part, rows in self._parts for step in part.steps(snapshot, rows))
-        self._bound = [(snapshot, steps), *self._bound[: BOUND - 1]]
-        return steps
+        return self._steps(snapshot)
+
+    def _of_parts(self, snapshot: Snapshot) -> Steps:
+        return Steps(step for part, rows in self._parts for step in part.steps(snapshot, rows))
 
     def traces(self) -> list[Trace]:
         """Return the traces of all constraints that hold a frame, as of the last `write`."""

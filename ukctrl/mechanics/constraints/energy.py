@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Number, Text, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints.constraint import Attached, Constraint, Rows, path_of_size
 from ukctrl.mechanics.constraints.joints import dof_index
 from ukctrl.mechanics.reference import AnyReference, Constant
+from ukctrl.robot.push_kernels import POWER
 
 if TYPE_CHECKING:
-    from ukctrl.core.arrays import Vector
     from ukctrl.robot import Robot, Snapshot
 
 PROBE = 1.2345
@@ -79,39 +83,76 @@ class _Energy(Attached):
             self._own[:] = 0.0
             self._own[[dof_index(robot, joint) for joint in spec.joints]] = 1.0
         self._partial = not self._own.all()
-        self._scratch = robot.snapshot(robot.neutral)
+        self._potential = np.zeros(1)
+        shares = (self._own, 1.0 - self._own, np.zeros(robot.nv)) if self._partial else ()
+        self._apart = [(share, robot.snapshot(robot.neutral)) for share in shares]
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        self._path.move(s.t)
-        level, level_rate, _ = self._path.now.tolist()
-        v, force = s.v, s.nle
-        if self._partial:
-            v = self._own * s.v
-            force = self._change(s, v, s.v - v)
-        momentum = s.M @ v
-        rate = float(v @ force)
-        if self._partial:
-            rate += float((s.v - v) @ s.gravity)
-        if s.robot.forces.any:
-            rate += s.robot.forces.potential_rate(s)
-        rows.A[0] = self._own * momentum
-        rows.phi[0] = math.nan
-        rows.beta[0] = 0.5 * float(v @ momentum) + s.potential_energy() - level
-        rows.b[0] = level_rate - rate
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        path, steps = self._path, [*s.potential_steps(self._potential)]
+        state = s.q, s.v, s.clock
+        for share, apart in self._apart:
+            steps.append(Call(moved_alone, *state, share, apart.q, apart.v, apart.clock))
+            steps += apart.terms()
+        forces = [apart.nle for _, apart in self._apart] or [s.nle] * 3
+        given = self._own, self._partial, s.v, s.M, s.nle, *forces, s.stored, self._potential
+        momentum = np.zeros(len(s.v))
+        return *steps, path.step(s.clock), Call(energy_row, *given, path.now, momentum, *rows)
 
-    def _change(self, s: Snapshot, own: Vector, others: Vector) -> Vector:
-        r"""Return the force whose power at the own velocity changes the energy, at fixed speed.
 
-        With $c$ the Coriolis force, a quadratic form of the velocity, and $g$ gravity, the mass
-        matrix changes by $\tfrac12 w^\top \dot M w = \tfrac12 w^\top (c(w + o) + c(w) - c(o))$
-        along the own velocity $w$ and that of the others $o$.
-        """
-        scratch, force = self._scratch, s.nle + s.gravity
-        scratch.move(s.q, own, s.t)
-        force += scratch.nle
-        scratch.move(s.q, others, s.t)
-        force -= scratch.nle
-        return 0.5 * force  # gravity is in it twice
+@compiled
+def moved_alone(
+    q: Vector, v: Vector, clock: Vector, share: Vector, to_q: Vector, to_v: Vector, to_clock: Vector
+) -> None:
+    """Write a state with a share of each velocity."""
+    to_clock[0] = clock[0]
+    for i in range(len(q)):
+        to_q[i] = q[i]
+    for c in range(len(v)):
+        to_v[c] = share[c] * v[c]
+
+
+@compiled
+def energy_row(
+    own: Vector,
+    partial: bool,
+    v: Vector,
+    M: Matrix,
+    nle: Vector,
+    nle_own: Vector,
+    nle_others: Vector,
+    gravity: Vector,
+    stored: Vector,
+    potential: Vector,
+    path: Vector,
+    momentum: Vector,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    r"""Write the row of an energy; ``own`` is 1 where a velocity counts, and else 0.
+
+    With $c$ the Coriolis force, a quadratic form of the velocity, and $g$ gravity, the mass
+    matrix changes by $\tfrac12 w^\top \dot M w = \tfrac12 w^\top (c(w + o) + c(w) - c(o))$
+    along the own velocity $w$ and that of the others $o$. The bias forces come at all three, and
+    ``momentum`` is room for that of ``w``.
+    """
+    kinetic, rate = 0.0, stored[POWER]
+    for i in range(len(v)):
+        momentum[i] = 0.0
+        for k in range(len(v)):
+            momentum[i] += M[i, k] * (own[k] * v[k])
+        w = own[i] * v[i]
+        kinetic += 0.5 * w * momentum[i]
+        if partial:
+            rate += w * 0.5 * (nle[i] + gravity[i] + nle_own[i] - nle_others[i])
+            rate += (v[i] - w) * gravity[i]
+        else:
+            rate += w * nle[i]
+        A[0, i] = own[i] * momentum[i]
+    phi[0] = np.nan
+    beta[0] = kinetic + potential[0] - path[0]
+    b[0] = path[1] - rate
 
 
 def _require_energy(robot: Robot) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import DomainError
@@ -23,6 +23,7 @@ from ukctrl.mechanics.constraints.constraint import (
 )
 from ukctrl.mechanics.constraints.frames import Axes
 from ukctrl.mechanics.reference import AnyReference
+from ukctrl.robot.snapshot import PointMotion
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -185,20 +186,41 @@ class ComFollows(Constraint):
     """World axes that are held; the others stay free."""
 
     def attach(self, robot: Robot) -> Attached:
-        return _Com(self)
+        return _Com(self, robot)
 
 
 class _Com(Attached):
-    def __init__(self, spec: ComFollows) -> None:
+    def __init__(self, spec: ComFollows, robot: Robot) -> None:
         self.name_rows(spec.name or "com", dict.fromkeys(spec.axes, "m"))
+        self._com = PointMotion.zeros(robot.nv)
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
 
-    def write(self, s: Snapshot, rows: Rows) -> None:
-        com, axes, path = s.com(), self._axes, self._path
-        path.move(s.t)
-        r, r_dot, r_ddot = path.now.reshape(3, -1)
-        rows.A[:] = com.J[axes]
-        rows.phi[:] = com.position[axes] - r
-        rows.beta[:] = com.velocity[axes] - r_dot
-        rows.b[:] = r_ddot - com.drift[axes]
+    def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
+        com, path = self._com, self._path
+        held = Call(com_rows, *com, self._axes, path.now, *rows)
+        return *s.com_steps(com), path.step(s.clock), held
+
+
+@compiled
+def com_rows(
+    position: Vector,
+    J: Matrix,
+    velocity: Vector,
+    drift: Vector,
+    axes: Indices,
+    path: Vector,
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+) -> None:
+    """Write the rows that hold a point on a path, along some axes of the world."""
+    m = len(axes)
+    for row in range(m):
+        i = axes[row]
+        phi[row] = position[i] - path[row]
+        beta[row] = velocity[i] - path[m + row]
+        b[row] = path[2 * m + row] - drift[i]
+        for c in range(A.shape[1]):
+            A[row, c] = J[i, c]

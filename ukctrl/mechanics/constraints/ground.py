@@ -12,8 +12,8 @@ from ukctrl.core.compiled import compiled
 from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
 from ukctrl.core.program import Call, Step
-from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows
-from ukctrl.mechanics.constraints.kinematics import cross
+from ukctrl.mechanics.constraints.constraint import Attached, Constraint, FrameProbe, Rows, Slip
+from ukctrl.mechanics.constraints.kinematics import cross, seen_along
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -221,19 +221,23 @@ class _Contact(Attached):
         slips = {"slip_x": "m", "slip_y": "m"} | ({"spin": "rad"} if flat else {})
         self.name_rows(spec.name or f"{spec.frame}_contact", held | (slips if sticks else {}))
         self.holonomic = tuple(place < len(held) for place in range(len(self.names)))
-        self.slides = not sticks
         self._flat, self._sticks = flat, sticks
         self._probe = FrameProbe(robot, spec.frame)
         self._point, normal = np.array(spec.ground.point), _unit(spec.ground.normal)
-        self._tangents = _tangents(normal)
-        self._axes = np.vstack([self._tangents, normal])
+        self._axes = np.vstack([_tangents(normal), normal])
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         probe, how = self._probe, (self._point, self._axes, self._flat, self._sticks)
         return probe.step(s), Call(contact_rows, *probe.motion, *how, *rows)
 
-    def slip(self) -> Matrix | None:
-        return None if self._sticks else self._tangents @ self._probe.J[:3]
+    def slip(self) -> Slip | None:
+        if self._sticks:
+            return None
+        moving = self._probe.J[:3]
+        J, tangents = np.zeros((2, moving.shape[1])), np.ascontiguousarray(self._axes.T)
+        return Slip(
+            J, (Call(seen_along, tangents, np.zeros_like(moving), moving, np.arange(2), J),)
+        )
 
 
 @spec

@@ -281,3 +281,14 @@ def relative_motion(
                 turning = J_a[3 + m, c] * y[n] - J_a[3 + n, c] * y[m]
                 total += R_a[k, i] * (J_b[k, c] - J_a[k, c] - turning)
             A[i, c] = total
+
+
+@compiled
+def seen_along(R: Matrix, J_a: Matrix, J_b: Matrix, along: Indices, out: Matrix) -> None:
+    """Write some components of ``J_b - J_a`` in the axes that are the columns of ``R``."""
+    for row in range(len(along)):
+        i = along[row]
+        for c in range(out.shape[1]):
+            out[row, c] = 0.0
+            for k in range(3):
+                out[row, c] += R[k, i] * (J_b[k, c] - J_a[k, c])

@@ -36,7 +36,6 @@ from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.derivatives.paths import osculating
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.mechanics.linearise.plant_slopes import acceleration_slopes, has_slopes
-from ukctrl.robot import RigidTerms
 
 POINTS = 19
 """Chebyshev points; an odd number, so that one is the state itself."""
@@ -126,7 +125,7 @@ class SampledJets(Jets):
         self.uncertainty: Vector = np.zeros(0)
         self._sloped = has_slopes(self._dynamics)
         # Formulas may know the time, with which no slope tells how they change.
-        self._timeless = RigidTerms.suits(self.robot)
+        self._timeless = self.robot.structure.timeless
         n, m = self.robot.nv, len(stack)
         widths = (n, n, m, m * n, n * self.robot.nu)
         self._ends: list[int] = np.cumsum(widths).tolist()
@@ -279,7 +278,7 @@ class SampledJets(Jets):
             except (UkctrlError, ArithmeticError, ValueError):
                 return None
             if not straight:
-                rates[i] = np.linalg.solve(robot.integrate_jacobian(curve.q, xi[i]), velocities[i])
+                rates[i] = robot.chart_rate(xi[i], velocities[i])
             if whole:
                 rows = self._own.write(dynamics.snapshot)
                 row_a[i] = rows.A @ a[i] - rows.b

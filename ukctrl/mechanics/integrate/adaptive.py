@@ -1,4 +1,4 @@
-"""SciPy's adaptive methods, on the coordinates of ``q``.
+"""Methods that choose their steps, on the coordinates of ``q``.
 
 They integrate ``q_dot = N(q) v``; the norm of a quaternion is a constant of that motion, and what
 the integrator leaves of it is removed when the state is used.
@@ -13,49 +13,28 @@ import numpy as np
 
 from ukctrl.core.algebra.differences import state_jacobian
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
-from ukctrl.core.errors import NotFinite
+from ukctrl.mechanics.integrate.explicit import Explicit
 from ukctrl.mechanics.integrate.integrator import (
     Correction,
     Guard,
     IntegrationFailed,
     Integrator,
-    State,
-    System,
     check_bounded,
     crossing,
 )
 from ukctrl.mechanics.integrate.step_over import Begin, StepOver
+from ukctrl.mechanics.integrate.system import State, System
+from ukctrl.mechanics.integrate.tableaux import METHODS
 from ukctrl.robot import Robot
 
 Slopes = Callable[[float, Vector, Vector, Vector], Matrix | None]
 """Returns the Jacobian of the rates with ``(dq, v, memory)``, ``dq`` along the tangent, at
 ``t, q, v, memory``; None where differences must do."""
-FIRST_STEP = 1e-6
-"""First step where SciPy cannot choose one, as a fraction of the interval."""
-
-
-@compiled
-def _horner(F: Matrix, y: Vector, start: float, h: float, times: Vector, states: Matrix) -> None:
-    """Write the states that SciPy's interpolant of DOP853 has at some times, to the last bit.
-
-    Hairer, Norsett & Wanner, "Solving Ordinary Differential Equations I", section II.6: a
-    polynomial in the step's fraction x, nested with x and 1 - x in turn.
-    """
-    for k in range(times.shape[0]):
-        x = (times[k] - start) / h
-        rest = 1.0 - x
-        for c in range(y.shape[0]):
-            total = 0.0
-            for i in range(F.shape[0]):
-                total += F[F.shape[0] - 1 - i, c]
-                total *= x if i % 2 == 0 else rest
-            states[k, c] = total + y[c]
 
 
 @final
 class Adaptive(Integrator):
-    """SciPy's integrators with error control: DOP853, RK45, Radau, BDF, LSODA."""
+    """Methods with error control: our own DOP853 and RK45, SciPy's Radau, BDF and LSODA."""
 
     def __init__(
         self,
@@ -69,14 +48,12 @@ class Adaptive(Integrator):
         jacobian: Slopes | None = None,
         onto: Correction | None = None,
     ) -> None:
-        super().__init__(system, robot, correction)
-        self._jacobian = jacobian
+        super().__init__(system, correction)
+        self._jacobian, self.robot = jacobian, robot
         self._method, self._rtol, self._atol, self._max_step = method, rtol, atol, max_step
         self._nq, self._end = robot.nq, robot.nq + robot.nv
-        # An explicit method survives a bad trial step: it is rejected and shortened.
-        self._forgiving = method in ("DOP853", "RK45")
-        self._onto = onto if self._forgiving else None
-        self._fault: Exception | None = None
+        self._explicit = method in METHODS
+        self._onto = onto if self._explicit else None
         self._solver: Any = None
 
     @property
@@ -92,7 +69,8 @@ class Adaptive(Integrator):
         outputs: Sequence[float],
         guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
-        self._fault = None
+        failed = self.system.steps
+        failed.forget()
         solver = self._begin(t, np.concatenate(state), stop)
         over = None
         if self._onto is not None and guard is None:
@@ -103,31 +81,30 @@ class Adaptive(Integrator):
         times = np.asarray(outputs)
         done = 0
         while solver.status == "running":
-            with np.errstate(all="ignore"):  # a fault comes as NaN, which the step size answers
-                message = solver.step()
+            solver.step()
             crossed_over = False
             if over is not None:
-                fault = self._fault
+                fault = failed.fault
                 solver, crossed_over = over.watch(solver)
-                self._solver, self._fault = solver, None if crossed_over else fault
+                self._solver, failed.fault = solver, fault
             if solver.status == "failed":
-                if self._fault is not None:
-                    raise self._fault
+                failed.complain()
                 raise IntegrationFailed(
-                    f"the integrator needs steps below rounding at t = {solver.t:.6g} s: {message}"
+                    f"the integrator needs steps below rounding at t = {solver.t:.6g} s."
                 )
-            self._fault = None
+            failed.forget()
             reached = self._split(solver.y)
             check_bounded(solver.t, reached)
             end = solver.t
             crossed = guard is not None and not guard(end, self.corrected(end, reached)) > 0.0
             upto = int(np.searchsorted(times, end, side="right"))
-            between = solver.dense_output() if upto > done or crossed else None
-            if guard is not None and crossed and between is not None:
-                inside = between
+            if upto > done or crossed:
+                solver.interpolate()
+            if guard is not None and crossed:
+                inside = solver.between
 
                 def at_time(moment: float, inside: Any = inside) -> State:
-                    return self.corrected(moment, self._split(inside(moment)))
+                    return self.corrected(moment, self._split(inside(np.array([moment]))[0]))
 
                 end = crossing(guard, at_time, solver.t_old, end)
                 for moment in [float(each) for each in times[done:] if each < end]:
@@ -136,63 +113,33 @@ class Adaptive(Integrator):
                 return
             if crossed_over:  # from here on, for others like it may follow
                 self.correction = self._onto
+            last = solver.y
             if self.correction is not None:
-                self._go_on_from(solver)
-            if between is not None:
-                states = self._inside(between, times[done:upto])
-                if self._fault is not None:
-                    raise self._fault
-                for k, y in enumerate(states):
-                    at = float(times[done + k])
-                    if at == solver.t:
-                        yield at, self._split(solver.y)
-                    else:
-                        yield at, self.corrected(at, self._split(y))
+                last = np.concatenate(self.corrected(solver.t, reached))
+                solver.start_from(last)
+                failed.complain()
+            if upto > done:
+                for at, y in zip(
+                    times[done:upto].tolist(), solver.between(times[done:upto]), strict=True
+                ):
+                    state = self._split(last if at == solver.t else y)
+                    yield at, state if at == solver.t else self.corrected(at, state)
                 done = upto
 
-    def _inside(self, between: Any, times: Vector) -> Matrix:
-        """Return the states at times inside a step, one row each.
-
-        SciPy's own interpolant of DOP853 takes as long as two evaluations of the loop.
-        """
-        if self._method != "DOP853":
-            states: Matrix = between(times).T
-            return states
-        states = np.empty((len(times), len(between.y_old)))
-        _horner(between.F, between.y_old, between.t_old, between.h, times, states)
-        return states
-
     def _begin(self, t: float, y: Vector, stop: float, looser: float = 1.0, **steps: float) -> Any:
-        """Return SciPy's solver, with errors so many times the tolerance."""
-        from scipy import integrate  # here, because it takes 0.2 s to import
-
-        steps = {"max_step": self._max_step, **steps}
-        with np.errstate(all="ignore"):
-            solver = getattr(integrate, self._method)(
-                self._rate,
-                t,
-                y,
-                stop,
-                rtol=looser * self._rtol,
-                atol=looser * self._atol,
-                **steps,
-                **({} if self._forgiving else {"jac": self._slopes}),
-            )
-        if self._forgiving and not np.isfinite(solver.h_abs):
-            # The trial that chooses the first step met a fault; SciPy would look for ever.
-            solver.h_abs = FIRST_STEP * (stop - t)
-        if self._forgiving:
-            # Without SciPy's two wrappers, which convert and count at every evaluation.
-            solver.fun = self._rate
-        return solver
+        """Return what takes the steps, with errors so many times the tolerance."""
+        limits = {"rtol": looser * self._rtol, "atol": looser * self._atol}
+        steps = {"max_step": self._max_step, **limits, **steps}
+        if self._explicit:
+            return Explicit(self.system, self._method, t, y, stop, **steps)
+        return Implicit(self.system, self._method, t, y, stop, self._slopes, **steps)
 
     def _across(self, stop: float) -> Begin:
         """Return what makes solvers for one step of a given length."""
 
         def begin(t: float, y: Vector, h: float, looser: float) -> Any:
             solver = self._begin(t, y, stop, looser, first_step=h, max_step=h)
-            with np.errstate(all="ignore"):
-                solver.step()
+            solver.step()
             solver.max_step, solver.rtol, solver.atol = self._max_step, self._rtol, self._atol
             return solver
 
@@ -204,19 +151,8 @@ class Adaptive(Integrator):
         q, v, memory = self._split(y)
         return np.concatenate([*self._onto(t, q, v), memory])
 
-    def _go_on_from(self, solver: Any) -> None:
-        """Correct the state that a one-step method has reached.
-
-        All that such a method keeps of the past are the state and its rate: both are replaced.
-        The interpolant of the step must have been made before.
-        """
-        solver.y = np.concatenate(self.corrected(solver.t, self._split(solver.y)))
-        solver.f = self._rate(solver.t, solver.y)
-        if self._fault is not None:
-            raise self._fault
-
     def _slopes(self, t: float, y: Vector) -> Matrix:
-        """Return the Jacobian of `_rate`, shape ``(n, n)``.
+        """Return the Jacobian of the rates, shape ``(n, n)``.
 
         SciPy's own differences choose a step by how much it changes, and raise that of a column
         which is always zero, as a cyclic coordinate has, tenfold each time until it is infinite.
@@ -227,11 +163,11 @@ class Adaptive(Integrator):
             q = self.robot.normalize(y[:nq])
             known = self._jacobian(t, q, y[nq:end], y[end:])
         if known is None:
-            J = state_jacobian(lambda x: self._rate(t, x), y, end)
+            J = state_jacobian(lambda x: self.system.slope(t, x), y, end)
         else:
             J = self._on_coordinates(known, q, y[nq:end])
         if not np.isfinite(J).all():
-            raise self._fault or IntegrationFailed(
+            raise self.system.steps.fault or IntegrationFailed(
                 f"the equations of motion have no derivative at t = {t:.6g} s."
             )
         return J
@@ -245,7 +181,7 @@ class Adaptive(Integrator):
         rate = self.robot.coordinate_rate
         J: Matrix = np.zeros((nq + len(known), nq + known.shape[1] - n))
         J[nq:, nq:] = known[:, n:]
-        if self.flat:
+        if self.robot.is_euclidean:
             J[:nq, nq : nq + n], J[nq:, :nq] = np.eye(n), known[:, :n]
             return J
         N = np.column_stack([rate(q, axis) for axis in np.eye(n)])
@@ -255,30 +191,53 @@ class Adaptive(Integrator):
         return J
 
     def _split(self, y: Vector) -> State:
-        q = y[: self._nq]
-        if not self.flat:
-            q = self.robot.normalize(q)
+        q = self.robot.normalize(y[: self._nq])
         return State(q, y[self._nq : self._end], y[self._end :])
 
-    def _rate(self, t: float, y: Vector) -> Vector:
-        nq, end = self._nq, self._end
-        q, v = y[:nq], y[nq:end]
-        rate: Vector = np.empty(y.size)
-        try:
-            if self.flat:
-                a, memory_rate = self.system.rates(t, q, v, y[end:])
-                rate[:nq] = v
-            else:
-                unit = self.robot.normalize(q)
-                a, memory_rate = self.system.rates(t, unit, v, y[end:])
-                rate[:nq] = self.robot.coordinate_rate(unit, v)
-        except Exception as fault:  # a user's law may raise anything
-            if not self._forgiving and not isinstance(fault, NotFinite):
-                raise
-            self._fault = self._fault or fault  # the first: later stages only see its NaN
-            rate.fill(np.nan)
-            return rate
-        rate[nq:end] = a
-        if end < y.size:
-            rate[end:] = memory_rate
-        return rate
+
+@final
+class Implicit:
+    """A method of SciPy's, on the face of `Explicit`."""
+
+    def __init__(
+        self,
+        system: System,
+        method: str,
+        t: float,
+        y: Vector,
+        stop: float,
+        jacobian: Callable[[float, Vector], Matrix],
+        **limits: float,
+    ) -> None:
+        from scipy import integrate  # here, because it takes 0.3 s to import
+
+        self._system = system
+        self._inside: Any = None
+        with np.errstate(all="ignore"):
+            self._solver = getattr(integrate, method)(
+                system.slope, t, y, stop, jac=jacobian, **limits
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._solver, name)
+
+    def step(self) -> None:
+        """Take a step, if there is one that is long enough."""
+        with np.errstate(all="ignore"):
+            self._solver.step()
+
+    def start_from(self, y: Vector) -> None:
+        """Go on from another state at the same time.
+
+        All that a one-step method keeps of the past are the state and its rate.
+        """
+        self._solver.y, self._solver.f = y, self._system.slope(self._solver.t, y)
+
+    def interpolate(self) -> None:
+        """Make `between` that of the last step."""
+        self._inside = self._solver.dense_output()
+
+    def between(self, times: Vector) -> Matrix:
+        """Return the states at times within the last step, one row each."""
+        states: Matrix = self._inside(times).T
+        return states

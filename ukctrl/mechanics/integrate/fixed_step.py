@@ -10,17 +10,16 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.core.arrays import Vector
+from ukctrl.mechanics.integrate.fixed_kernels import STAGES, Work, fixed_steps
 from ukctrl.mechanics.integrate.integrator import (
+    SPEED_LIMIT,
     Correction,
     Guard,
     Integrator,
-    State,
-    System,
     check_bounded,
     crossing,
 )
-from ukctrl.robot import Robot
+from ukctrl.mechanics.integrate.system import State, System
 
 Step = Callable[[float, State, float], State]
 ORDERS = {"RK4": 4, "semi_implicit_euler": 1}
@@ -45,10 +44,18 @@ class StepHalving:
         self._behind = self._last = self._next = 0
         self.error = self.path = 0.0
 
-    def look(self, t: float, before: State, h: float, after: State) -> None:
-        """Look at a step from ``before`` to ``after``, if its turn has come."""
+    @property
+    def before_next(self) -> int:
+        """How many steps come before the next one that is looked at."""
+        return self._next - self._behind
+
+    def look(self, t: float, before: State, h: float, after: State, steps: int = 1) -> None:
+        """Look at a step from ``before`` to ``after``, if its turn has come.
+
+        Of several ``steps`` between them none must be the next one.
+        """
         count = self._behind
-        self._behind += 1
+        self._behind += steps
         if count < self._next:
             return
         stands_for, self._last = max(count - self._last, 1), count
@@ -68,31 +75,22 @@ class StepHalving:
 
 @final
 class FixedStep(Integrator):
-    """Steps of equal length between outputs: RK4 (order 4) or semi-implicit Euler (order 1)."""
+    """Steps of equal length between outputs: RK4 (order 4) or semi-implicit Euler (order 1).
+
+    Args:
+        system: The closed loop.
+        method: ``RK4`` or ``semi_implicit_euler``.
+        step: Longest step [s].
+        correction: Applied to the state after every step.
+    """
 
     def __init__(
-        self,
-        system: System,
-        robot: Robot,
-        method: str,
-        step: float,
-        correction: Correction | None = None,
-        quick: Step | None = None,
+        self, system: System, method: str, step: float, correction: Correction | None = None
     ) -> None:
-        """Make one.
-
-        Args:
-            system: The closed loop.
-            robot: The robot whose configurations are integrated.
-            method: ``RK4`` or ``semi_implicit_euler``.
-            step: Longest step [s].
-            correction: Applied to the state after every step.
-            quick: A step that does the same in less time, where there is one.
-        """
-        super().__init__(system, robot, correction)
-        self._length = step
-        steps: dict[str, Step] = {"RK4": self._rk4, "semi_implicit_euler": self._euler}
-        self._step = quick or steps[method]
+        super().__init__(system, correction)
+        self._length, self._stages = step, STAGES[method]
+        q, v, memory = system.port.q, system.port.v, system.port.memory
+        self._work = Work(np.zeros(len(q)), np.zeros((4, len(v))), np.zeros((2, len(memory))))
         self._halving = StepHalving(self._step, ORDERS[method])
 
     @property
@@ -107,15 +105,18 @@ class FixedStep(Integrator):
         outputs: Sequence[float],
         guard: Guard | None = None,
     ) -> Iterator[tuple[float, State]]:
+        one_by_one = guard is not None or self.correction is not None
         for target in outputs:
             count = max(1, round(np.ceil((target - t) / self._length - 1e-9)))
-            h = (target - t) / count
-            for k in range(count):
+            h, k = (target - t) / count, 0
+            while k < count:
                 before, start = state, t + k * h
-                stepped = self._step(start, before, h)
-                self._halving.look(start, before, h, stepped)
-                state = self.corrected(start + h, stepped)
-                check_bounded(start + h, state)
+                many = 1 if one_by_one else min(count - k, max(1, self._halving.before_next))
+                state, done = self._steps(start, before, h, many)
+                self._halving.look(start, before, h, state, many)
+                k += done
+                state = self.corrected(start + done * h, state)
+                check_bounded(start + done * h, state)
                 if guard is not None and not guard(start + h, state) > 0.0:
 
                     def at_time(moment: float, start: float = start, y: State = before) -> State:
@@ -127,42 +128,14 @@ class FixedStep(Integrator):
             t = target
             yield t, state
 
-    def _euler(self, t: float, state: State, h: float) -> State:
-        """``v`` first, then ``q`` with the new ``v``: symplectic for a separable energy."""
-        q, v, memory = state
-        a, memory_rate = self.system.rates(t, q, v, memory)
-        v = v + h * a
-        return State(self._moved(q, h * v), v, memory + h * memory_rate)
+    def _step(self, t: float, state: State, h: float) -> State:
+        return self._steps(t, state, h, 1)[0]
 
-    def _rk4(self, t: float, state: State, h: float) -> State:
-        """Classical Runge-Kutta for ``(xi, v, memory)``, where ``q = q0 (+) xi``.
-
-        ``v = J(xi) xi_dot`` with the right Jacobian of the exponential; solving for ``xi_dot``
-        keeps order 4 on the manifold (Munthe-Kaas 1999).
-        """
-        q0, v0, m0 = state
-        xi = np.zeros(len(v0))
-        sum_xi, sum_v, sum_m = np.zeros(len(v0)), np.zeros(len(v0)), np.zeros(len(m0))
-        v, memory = v0, m0
-        for weight, reach, time in ((1, 0.5, 0.0), (2, 0.5, 0.5), (2, 1.0, 0.5), (1, 0.0, 1.0)):
-            a, memory_rate = self.system.rates(t + time * h, self._moved(q0, xi), v, memory)
-            xi_dot = self._chart_rate(q0, xi, v)
-            sum_xi += weight * xi_dot
-            sum_v += weight * a
-            sum_m += weight * memory_rate
-            xi = reach * h * xi_dot
-            v = v0 + reach * h * a
-            memory = m0 + reach * h * memory_rate
-        return State(self._moved(q0, h / 6.0 * sum_xi), v0 + h / 6.0 * sum_v, m0 + h / 6.0 * sum_m)
-
-    def _moved(self, q: Vector, xi: Vector) -> Vector:
-        if self.flat:
-            return q + xi
-        return self.robot.integrate(q, xi)
-
-    def _chart_rate(self, q: Vector, xi: Vector, v: Vector) -> Vector:
-        if self.flat or not xi.any():
-            return v
-        return np.asarray(
-            np.linalg.solve(self.robot.integrate_jacobian(q, xi), v), dtype=np.float64
-        )
+    def _steps(self, t: float, state: State, h: float, count: int) -> tuple[State, int]:
+        """Return the state after some steps, and how many: fewer where it grew without bound."""
+        reached = State(*(np.array(part) for part in state))
+        given = self.system.port, self._stages, self._work, t, *reached
+        done = fixed_steps(*given, h, count, SPEED_LIMIT)
+        if done < 0:
+            self.system.steps.complain()
+        return reached, done

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, final
+from typing import final
 
 import numpy as np
 
 from ukctrl.core.arrays import Vector
-from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import UkctrlError
-from ukctrl.robot import Robot
+from ukctrl.mechanics.integrate.fixed_kernels import bounded
+from ukctrl.mechanics.integrate.system import State, System
 
 SPEED_LIMIT = 1e5
 """A speed beyond this is no mechanism any more [rad/s or m/s]."""
@@ -21,22 +21,6 @@ GUARD_RTOL = 1e-13
 
 class IntegrationFailed(UkctrlError, ArithmeticError):
     """The motion cannot be continued: it blew up, or no step is small enough."""
-
-
-class State(NamedTuple):
-    """What is integrated."""
-
-    q: Vector
-    v: Vector
-    memory: Vector
-
-
-class System(Protocol):
-    """The closed loop, as the integrators see it."""
-
-    def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
-        """Return the acceleration and the rate of the memory."""
-        ...
 
 
 Correction = Callable[[float, Vector, Vector], tuple[Vector, Vector]]
@@ -50,16 +34,12 @@ class Integrator(abc.ABC):
 
     Args:
         system: The closed loop.
-        robot: The robot whose configurations are integrated.
         correction: Applied to the state after every step, and to every state that is reported.
     """
 
-    def __init__(self, system: System, robot: Robot, correction: Correction | None = None) -> None:
+    def __init__(self, system: System, correction: Correction | None = None) -> None:
         self.system = system
-        self.robot = robot
         self.correction = correction
-        self.flat = robot.is_euclidean
-        """Whether q_dot = v, so that plain addition integrates q."""
 
     @property
     def step(self) -> float | None:
@@ -106,19 +86,6 @@ def check_bounded(t: float, state: State) -> None:
         return
     speed = np.abs(state.v).max(initial=0.0)
     raise IntegrationFailed(f"the motion grew without bound: speed {speed:.1e} at t = {t:.6g} s.")
-
-
-@compiled
-def bounded(q: Vector, v: Vector, memory: Vector, limit: float) -> bool:
-    """Return whether all is finite, and no speed reaches the limit."""
-    fine = True
-    for i in range(len(v)):
-        fine = fine and abs(v[i]) < limit
-    for i in range(len(q)):
-        fine = fine and np.isfinite(q[i])
-    for i in range(len(memory)):
-        fine = fine and np.isfinite(memory[i])
-    return fine
 
 
 def crossing(guard: Guard, state: Callable[[float], State], before: float, after: float) -> float:

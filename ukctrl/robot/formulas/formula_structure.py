@@ -169,22 +169,6 @@ class FormulaStructure(Structure):
     def neutral(self) -> Vector:
         return self.range.neutral.copy()
 
-    def integrate(self, q: Vector, dv: Vector) -> Vector:
-        """Return ``q + dv``."""
-        return np.asarray(q + dv)
-
-    def difference(self, q0: Vector, q1: Vector) -> Vector:
-        """Return ``q1 - q0``."""
-        return np.asarray(q1 - q0)
-
-    def integrate_jacobian(self, q: Vector, dv: Vector) -> Matrix:
-        """Return the identity, shape ``(nv, nv)``."""
-        return np.eye(self.nv)
-
-    def normalize(self, q: Vector) -> Vector:
-        """Return ``q``: every number is a configuration."""
-        return np.array(q)
-
     def snapshot(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> Snapshot:
         return FormulaSnapshot(robot, q, v, t)
 
@@ -216,7 +200,7 @@ class FormulaSnapshot(Snapshot):
         self.rotations, self.translations = np.eye(3)[None].copy(), np.zeros((1, 3))
         super().__init__(robot, q, v, t)
 
-    def _terms(self) -> Sequence[Step]:
+    def terms(self) -> Sequence[Step]:
         return self._structure.plant.steps(self, self._own)
 
     @property
@@ -256,14 +240,14 @@ class FormulaSnapshot(Snapshot):
             "robot a model file."
         )
 
-    def com(self) -> PointMotion:
+    def com_steps(self, com: PointMotion) -> Sequence[Step]:
         raise self._structure.lacks(
             "has no bodies, so no centre of mass; write what must hold with kind = "
             '"expression" in its coordinates.'
         )
 
-    def _own_potential(self) -> float:
-        return self._structure.plant.potential(self.q[: self._own], self.t)
+    def _own_potential(self, potential: Vector) -> Sequence[Step]:
+        return self._structure.plant.potential_steps(self, self._own, potential)
 
 
 def plain_blocks(coordinates: Mapping[str, str]) -> tuple[Block, ...]:

@@ -59,6 +59,15 @@ class Plant(abc.ABC):
     def potential(self, q: Vector, t: float) -> float:
         """Return the potential energy [J]; NaN where it is not known."""
 
+    def potential_steps(self, snapshot: Snapshot, own: int, potential: Vector) -> Sequence[Step]:
+        """Return what writes `potential`, shape ``(1,)``; see `steps`."""
+        s = snapshot
+
+        def ask() -> None:
+            potential[0] = self.potential(s.q[:own], s.t)
+
+        return (ask,)
+
     @abc.abstractmethod
     def terms(self) -> tuple[Term, ...]:
         """Return the applied forces that the plant itself defines."""
@@ -128,6 +137,9 @@ class Lagrangian(Plant):
         """Return the potential energy, less what the kinetic energy has at rest [J]."""
         return self.motion.potential(q.tolist(), t)[0]
 
+    def potential_steps(self, snapshot: Snapshot, own: int, potential: Vector) -> Sequence[Step]:
+        return (self.motion.potential.step((snapshot.q, snapshot.clock), potential),)
+
     def terms(self) -> tuple[LagrangianForce, ...]:
         """Return dissipation and drive, where there are any."""
         motion = self.motion
@@ -147,24 +159,23 @@ class LagrangianForce:
     plant: Lagrangian
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
-        """Return what adds the force of the dissipation."""
-        s, friction = snapshot, self.plant.motion.friction
-        if friction is None:
-            return ()
-        values = np.zeros(len(self.plant.words.plain))
-        formula = friction.step((s.q, s.v, s.clock), values)
-        return formula, Call(push_kernels.add_at, np.arange(len(values)), values, f)
+        """Return what adds the force of the dissipation.
 
-    def potential(self, snapshot: Snapshot) -> float:
-        """Return 0: the potential energy is the plant's own."""
-        return 0.0
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        """Return the power -dL/dt that feeds a plant whose Lagrangian depends on time [W]."""
-        drive = self.plant.motion.drive
-        if drive is None:
-            return 0.0
-        return drive(snapshot.q.tolist(), snapshot.v.tolist(), snapshot.t)[0]
+        Of a plant whose Lagrangian depends on time, the power -dL/dt that feeds it is added to
+        that which is stored [W].
+        """
+        s, motion = snapshot, self.plant.motion
+        everywhere = np.arange(len(self.plant.words.plain))
+        steps: list[Step] = []
+        for formula, places, out in (
+            (motion.friction, everywhere, f),
+            (motion.drive, np.array([push_kernels.POWER]), s.stored),
+        ):
+            if formula is not None:
+                values = np.zeros(len(places))
+                steps.append(formula.step((s.q, s.v, s.clock), values))
+                steps.append(Call(push_kernels.add_at, places, values, out))
+        return steps
 
 
 SYMMETRY_RTOL = 1e-9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -13,49 +13,24 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Step
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
-from ukctrl.robot.forces import Added, Forces
+from ukctrl.robot.forces import Forces
 from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class SpringsWithPlay(Added):
+class SpringsWithPlay:
     """The springs of elastic joints, with a gap in which they are loose."""
 
     springs: ElasticJoints
     half: Vector
     """Half the gap of each joint, shape ``(k,)``."""
 
-    def torque(self, snapshot: Snapshot) -> Vector:
-        """Return the torque on the joints, shape ``(k,)``."""
-        springs, v = self.springs, snapshot.v
-        squeezed = self._squeezed(snapshot.q)
-        torque: Vector = springs.stiffness * squeezed
-        rate = springs.damping * (v[springs.motors] - v[springs.links])
-        pressed = torque + rate
-        # The flanks push and never pull: damping cannot hold them together.
-        pressed[(pressed * squeezed <= 0.0) & (self.half > 0.0)] = 0.0
-        return pressed
-
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        torque = self.torque(snapshot)
-        f[self.springs.links] += torque
-        f[self.springs.motors] -= torque
-
-    def potential(self, snapshot: Snapshot) -> float:
-        return 0.5 * float(self.springs.stiffness @ self._squeezed(snapshot.q) ** 2)
-
-    def potential_rate(self, snapshot: Snapshot) -> float:
-        springs, v = self.springs, snapshot.v
-        rate = v[springs.motors] - v[springs.links]
-        return float((springs.stiffness * self._squeezed(snapshot.q)) @ rate)
-
-    def _squeezed(self, q: Vector) -> Vector:
-        stretch = self.springs.stretch(q)
-        squeezed: Vector = stretch - np.clip(stretch, -self.half, self.half)
-        return squeezed
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        return self.springs.with_play(self.half, snapshot, f)
 
 
 @final

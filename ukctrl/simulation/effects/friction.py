@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, final
 
 import numpy as np
@@ -15,9 +15,10 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import JointSpeed, spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.robot import Robot, Snapshot
+from ukctrl.core.program import Call, Step, Steps
+from ukctrl.robot import Robot, Snapshot, push_kernels
 from ukctrl.robot.by_name import by_joint
-from ukctrl.robot.forces import Forces, WithoutPotential
+from ukctrl.robot.forces import Forces
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.schema.push_tables import Dampings, Efforts
 from ukctrl.simulation.effects.effect import PlantEffect
@@ -26,7 +27,7 @@ from ukctrl.simulation.effects.encoders import refuse_zeros
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class Rubbing(WithoutPotential):
+class Rubbing:
     """The friction of some freedoms, each array of shape ``(k,)``."""
 
     dofs: NDArray[np.intp]
@@ -37,15 +38,11 @@ class Rubbing(WithoutPotential):
     stribeck_velocity: float
     velocity_scale: float
 
-    def force(self, v: Vector) -> Vector:
-        """Return the generalised forces at a velocity, shape ``(k,)``."""
-        slip = v[self.dofs]
-        level = self.coulomb + self.excess * np.exp(-((slip / self.stribeck_velocity) ** 2))
-        force: Vector = -level * np.tanh(slip / self.velocity_scale) - self.viscous * slip
-        return force
-
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        f[self.dofs] += self.force(snapshot.v)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        scale = np.full(len(self.dofs), float(self.velocity_scale))
+        falling = self.excess, float(self.stribeck_velocity), self.viscous
+        given = self.dofs, self.coulomb, scale, *falling, snapshot.v, f
+        return (Call(push_kernels.rub, *given),)
 
 
 @final
@@ -132,7 +129,9 @@ class JointFriction(PlantEffect):
         robot = snapshot.robot
         rubbing = self._rubbing(robot)
         names = tuple(robot.dofs[i] for i in rubbing.dofs)
-        force = rubbing.force(snapshot.v)
+        whole = np.zeros(robot.nv)
+        Steps(rubbing.steps(snapshot, whole))()
+        force = whole[rubbing.dofs]
         units = {"N" if robot.dof_units[i] == "m/s" else "N m" for i in rubbing.dofs}
         loss = -float(force @ snapshot.v[rubbing.dofs])
         return {

@@ -9,18 +9,22 @@ from __future__ import annotations
 import abc
 import dataclasses as dc
 import math
-from collections.abc import Mapping
-from typing import Annotated, Literal, final
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 
 from ukctrl.control.task import Signal
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Hertz, Listed, Position, Quantity, Radians, Seconds, Text, Time, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.robot import Payload, Perturbation, Robot, Site, Snapshot
-from ukctrl.robot.forces import Forces, Term, WithoutPotential
+from ukctrl.robot.forces import Forces, Term
+from ukctrl.robot.push_kernels import place_of, pushed
 from ukctrl.simulation.effects.effect import PlantEffect
 
 _Inertia = Annotated[float, Quantity("kg m^2")]
@@ -92,8 +96,7 @@ Torques3 = Annotated[tuple[_NewtonMetres, _NewtonMetres, _NewtonMetres], Listed(
 """Torque about three axes [N m]."""
 
 
-@dc.dataclass(frozen=True)
-class Course:
+class Course(NamedTuple):
     r"""How strong a force is over time: $\sin(\omega (t - t_0) + \varphi)$."""
 
     omega: float = 0.0
@@ -103,13 +106,57 @@ class Course:
     phase: float = 0.5 * math.pi
     """[rad]."""
 
-    def __call__(self, t: float) -> float:
-        return math.sin(self.omega * (t - self.origin) + self.phase)
+
+@compiled
+def strength(course: Course, t: float) -> float:
+    """Return how strong a force is at a time; see `Course`."""
+    return math.sin(course.omega * (t - course.origin) + course.phase)
+
+
+@compiled
+def push_frame(
+    Jt: Matrix,
+    rotations: NDArray[np.float64],
+    translations: Matrix,
+    joint: int,
+    own: Matrix,
+    local: Vector,
+    columns: Indices,
+    force: Vector,
+    torque: Vector,
+    turns: bool,
+    course: Course,
+    clock: Vector,
+    f: Vector,
+) -> None:
+    """Add a push at the origin of a frame; see `FrameForce`."""
+    scale = strength(course, clock[0])
+    place, straight, twist = np.empty(3), np.zeros(3), np.zeros(3)
+    place_of(rotations, translations, joint, local, place)
+    for i in range(3):
+        straight[i], twist[i] = scale * force[i], scale * torque[i]
+    if turns:
+        for i in range(3):
+            straight[i] = twist[i] = 0.0
+            for k in range(3):
+                turn = 0.0
+                for j in range(3):
+                    turn += rotations[joint, i, j] * own[j, k]
+                straight[i] += turn * (scale * force[k])
+                twist[i] += turn * (scale * torque[k])
+    for c in columns:
+        f[c] += pushed(Jt, place, straight, twist, c)
+
+
+@compiled
+def push_joint(dof: int, effort: float, course: Course, clock: Vector, f: Vector) -> None:
+    """Add a generalised force on one freedom."""
+    f[dof] += effort * strength(course, clock[0])
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class FrameForce(WithoutPotential):
+class FrameForce:
     """A force and a torque at the origin of a frame."""
 
     site: Site
@@ -119,26 +166,23 @@ class FrameForce(WithoutPotential):
     """Whether both turn with the frame."""
     course: Course
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        scale = self.course(snapshot.t)
-        force, torque = scale * self.force, scale * self.torque
-        if self.turns:
-            rotation = snapshot.rotations[self.site.joint] @ self.site.rotation
-            force, torque = rotation @ force, rotation @ torque
-        f += snapshot.pushed(self.site, force, torque)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        s, push = snapshot, (self.force, self.torque, self.turns, self.course)
+        places = s.Jt, s.rotations, s.translations, *self.site.place
+        return (Call(push_frame, *places, *push, s.clock, f),)
 
 
 @final
 @dc.dataclass(frozen=True, eq=False)
-class JointForce(WithoutPotential):
+class JointForce:
     """A generalised force on one freedom."""
 
     dof: int
     effort: float
     course: Course
 
-    def add(self, snapshot: Snapshot, f: Vector) -> None:
-        f[self.dof] += self.effort * self.course(snapshot.t)
+    def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
+        return (Call(push_joint, self.dof, self.effort, self.course, snapshot.clock, f),)
 
 
 @spec
@@ -187,20 +231,22 @@ class Applied(PlantEffect):
 
     def _term(self, robot: Robot) -> Term:
         if self.joint is not None:
-            return JointForce(robot.structure.dof(self.joint), self.effort or 0.0, self.course())
+            return JointForce(
+                robot.structure.dof(self.joint), float(self.effort or 0.0), self.course()
+            )
         site = robot.site(self.frame or "")
         if not site.support.any():
             raise InputError(f"frame '{self.frame}' does not move; a force there does nothing.")
         return FrameForce(
             site,
-            np.array(self.force or (0.0,) * 3),
-            np.array(self.torque or (0.0,) * 3),
+            np.array(self.force or (0.0,) * 3, dtype=float),
+            np.array(self.torque or (0.0,) * 3, dtype=float),
             self.axes == "frame",
             self.course(),
         )
 
     def signals(self, snapshot: Snapshot, since: float) -> Mapping[str, Signal]:
-        scale = self.course()(snapshot.t) if self.lasts(since) else 0.0
+        scale = strength(self.course(), snapshot.t) if self.lasts(since) else 0.0
         places = {}
         if self.joint is not None:
             unit = snapshot.robot.dof_units[snapshot.robot.structure.dof(self.joint)]

@@ -12,15 +12,16 @@ from typing import Any, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Law, law_name
+from ukctrl.control.controller import Law, law_name
 from ukctrl.control.task import Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError, NotFinite, ShapeError, UkctrlError
+from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.files.toml import blaming
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.integrator import State
+from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.linearise.plant_slopes import has_slopes
 from ukctrl.mechanics.start import Start
 from ukctrl.robot import Robot
@@ -29,6 +30,7 @@ from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
 from ukctrl.simulation.loop.rate_slopes import commanded_slopes, held_slopes
+from ukctrl.simulation.loop.rates import applied, commanded, held
 from ukctrl.simulation.loop.recorder import Recorder
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Monitor, Scenario
@@ -163,22 +165,29 @@ class Loop:
             )
         self.switches: list[float] = []
         """When the law switched [s]."""
-        self.held: Vector | None = None
-        """The input that a zero-order hold keeps; None under continuous control."""
+        self.held: Vector = np.zeros(self.robot.nu)
+        """The input that a zero-order hold keeps."""
         self._sampled = timing.control is not None
         self._direct = not met.drives
         self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
-        alone = self._sampled and self._direct
-        self._plants.integrated_by(
-            scenario, self, self._held_now if alone else None, self.rate_slopes
+        self.tick = self.law.tick(self.belief)
+        self.tick.check = self._check
+        self._plants.integrated_by(scenario, self._system, self.rate_slopes)
+
+    def _system(self, plant: Dynamics) -> System:
+        """Return the loop around a plant."""
+        if self._sampled:
+            return held(plant, *applied(self.conditions, plant.snapshot, self.held))
+        return commanded(
+            plant, self.belief, self.tick, self.conditions, self._answers, metered=self._metered
         )
 
-    def _held_now(self) -> Vector:
-        """Return the input that a zero-order hold keeps."""
-        assert self.held is not None  # it is from the first tick on
-        return self.held
+    def _check(self, command: Command) -> None:
+        """Check what a law of Python answers where the loop asks it."""
+        s = self.belief.snapshot
+        self._answers.check(s.t, s.q, s.v, command)
 
     def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
         """Return the start on the law's own motion, and how far that is from the given state."""
@@ -194,22 +203,8 @@ class Loop:
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""
-        truth = self.truth
-        truth.move(t, q, v)
-        if self.held is not None:
-            u = self.held if self._direct else self._applied(t, self.held)
-            a = truth.acceleration(u)
-            return a, np.array([truth.power(a, u)])
-        if self.conditions.senses:
-            q, v = self.conditions.sense(t, q, v)
-        command = self.command(t, q, v, memory[:-1] if self._metered else memory)
-        u = command.u if self._direct else self._applied(t, command.u)
-        try:
-            a = truth.acceleration(u)
-        except (ShapeError, NotFinite):
-            raise self._answers.unusable(t, q, v, u) from None
-        rate = self._answers.rate(t, q, v, command)
-        return a, np.append(rate, truth.power(a, u)) if self._metered else rate
+        a, rate = self._plants.integrator.system.rates(t, q, v, memory)
+        return a.copy(), rate.copy()
 
     def rate_slopes(self, t: float, q: Vector, v: Vector, memory: Vector) -> Matrix | None:
         """Return the Jacobian of `rates` with ``(dq, v, memory)``, where it is known.
@@ -218,7 +213,7 @@ class Loop:
         """
         if not self._direct or self.conditions.senses or not has_slopes(self.truth):
             return None
-        if self.held is not None:
+        if self._sampled:
             return held_slopes(self.truth, t, q, v, self.held)
         if self._metered:
             return None

@@ -8,8 +8,9 @@ from typing import TypeGuard, final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Controller, Law, law_name
+from ukctrl.control.controller import Controller, Law, law_name
 from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed
@@ -97,8 +98,12 @@ class Answers:
         """
         rate = command.memory_rate
         if len(rate) and not math.isfinite(rate.dot(rate)):
-            raise self._beyond(t, q, v, f"a finite memory_rate; got {rate}")
+            raise self.no_rate(t, q, v, rate)
         return rate
+
+    def no_rate(self, t: float, q: Vector, v: Vector, rate: Vector) -> NotFinite:
+        """Return the error of a rate that cannot be integrated."""
+        return self._beyond(t, q, v, f"a finite memory_rate; got {rate}")
 
     def unusable(self, t: float, q: Vector, v: Vector, u: Vector) -> NotFinite:
         """Return the error of an input that the robot cannot take."""

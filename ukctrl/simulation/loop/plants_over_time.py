@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -10,8 +11,8 @@ from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 from ukctrl.mechanics.integrate.adaptive import Adaptive, Slopes
 from ukctrl.mechanics.integrate.fixed_step import FixedStep
-from ukctrl.mechanics.integrate.held_step import Held, HeldStep
-from ukctrl.mechanics.integrate.integrator import Integrator, State, System
+from ukctrl.mechanics.integrate.integrator import Integrator
+from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.projection import Projector
 from ukctrl.simulation.effects.bound import Plant
 from ukctrl.simulation.scenario import Integrator as Integration
@@ -48,11 +49,17 @@ class Plants:
         self._at = 0
 
     def integrated_by(
-        self, scenario: Scenario, system: System, held: Held | None, jacobian: Slopes
+        self, scenario: Scenario, system: Callable[[Dynamics], System], jacobian: Slopes
     ) -> None:
-        """Make the integrators of a closed loop; ``held`` and so on are as for `integrator`."""
+        """Make the integrators of a closed loop.
+
+        Args:
+            scenario: What asks for them.
+            system: Returns the loop around a plant.
+            jacobian: Of its rates, where it is known.
+        """
         self._integrators = tuple(
-            integrator(scenario, system, each, held, jacobian) for each in self._dynamics
+            integrator(scenario, system(each), each, jacobian) for each in self._dynamics
         )
 
     @property
@@ -128,7 +135,6 @@ def integrator(
     scenario: Scenario,
     system: System,
     truth: Dynamics,
-    held: Held | None = None,
     jacobian: Slopes | None = None,
 ) -> Integrator:
     """Return the integrator that a scenario asks for.
@@ -137,7 +143,6 @@ def integrator(
         scenario: What asks.
         system: The closed loop.
         truth: The plant.
-        held: Where an input is held and nothing comes between it and the motors, what returns it.
         jacobian: Of the rates, where it is known, for implicit methods.
     """
     chosen, robot = scenario.integrator, truth.robot
@@ -145,10 +150,7 @@ def integrator(
     onto = Projector(truth) if len(truth.passive) else None
     correction = onto if projected else None
     if chosen.step is not None:
-        quick = None
-        if held is not None and HeldStep.suits(truth):
-            quick = HeldStep(truth, held, chosen.method)
-        return FixedStep(system, robot, chosen.method, chosen.step, correction, quick)
+        return FixedStep(system, chosen.method, chosen.step, correction)
     return Adaptive(
         system,
         robot,

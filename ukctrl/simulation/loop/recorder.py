@@ -10,14 +10,15 @@ from typing import final
 
 import numpy as np
 
-from ukctrl.control.controller import Command, Law
+from ukctrl.control.controller import Law
+from ukctrl.control.tick import Command
 from ukctrl.core.algebra.grip import WEAK
 from ukctrl.core.arrays import Array, Matrix, Vector
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.extremes import EQUAL_RTOL
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.integrator import State
+from ukctrl.mechanics.integrate.system import State
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import Trail
 from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows, pushed

@@ -85,9 +85,7 @@ class Equations:
         self.dynamics.move(t, self.robot.integrate(base, xi), v)
         a = self.dynamics.acceleration(u)
         rows = self.stack.write(self.dynamics.snapshot)
-        rate = v
-        if not self._plain:
-            rate = np.asarray(np.linalg.solve(self.robot.integrate_jacobian(base, xi), v))
+        rate = v if self._plain else self.robot.chart_rate(xi, v)
         c = np.where(self.stack.holonomic, rows.phi, rows.beta)
         return Terms(rate, a, rows.A @ a - rows.b, c)
 

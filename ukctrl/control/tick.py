@@ -1,0 +1,82 @@
+"""What a law answers at a state, and the steps that write the answer into arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, final
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import Steps
+
+
+class Command(NamedTuple):
+    """What a law answers at one state."""
+
+    u: Vector
+    """Input, shape ``(nu,)`` [N m or N]."""
+    memory_rate: Vector
+    """Time derivative of the law's memory, shape as the memory."""
+    demand: Vector | None = None
+    """Row acceleration that the law asked for, shape ``(m,)``; None where it asks for none."""
+    memory: Vector | None = None
+    """Memory to go on from, where `Law.command` found that the law has switched; else None."""
+
+
+@final
+class Tick:
+    """A law at the states of one robot: it reads its memory there, and writes what it answers.
+
+    Attributes:
+        memory: The law's memory, shape ``(k,)``; whoever runs the steps writes it.
+        u: Input, shape ``(nu,)``.
+        memory_rate: Shape ``(k,)``.
+        demand: Row acceleration that the law asked for, shape ``(m,)``.
+        asks: Whether it asked for one, as a number, shape ``(1,)``.
+        steps: What writes all of it at the state of the robot.
+        check: Called with every command of a law that is a function of Python.
+    """
+
+    steps: Steps
+
+    def __init__(self, memory: Vector, nu: int, m: int) -> None:
+        k = len(memory)
+        self.memory, self.u = np.array(memory, dtype=np.float64), np.zeros(nu)
+        self.memory_rate, self.demand = np.zeros(k), np.zeros(m)
+        self.asks = np.zeros(1)
+        self.check: Callable[[Command], None] = _unchecked
+
+    def take(self, command: Command) -> None:
+        """Write a command of a law that is a function of Python."""
+        self.check(command)
+        self.u[:], self.memory_rate[:] = command.u, command.memory_rate
+        self.asks[0] = command.demand is not None
+        if command.demand is not None:
+            self.demand[:] = command.demand
+
+    def command(self, memory: Vector) -> Command:
+        """Run the steps with a memory; return what they write, in arrays of its own."""
+        self.memory[:] = memory
+        self.steps()
+        demand = self.demand.copy() if self.asks[0] else None
+        return Command(self.u.copy(), self.memory_rate.copy(), demand)
+
+
+def _unchecked(command: Command) -> None:
+    """Take a command as it comes."""
+
+
+@compiled
+def served(A: Matrix, a_free: Vector, G: Matrix, u: Vector, demand: Vector) -> None:
+    """Write the row acceleration that an input brings about, ``A (a_free + G u)``."""
+    n, nu = G.shape
+    for i in range(len(demand)):
+        demand[i] = 0.0
+    for c in range(n):
+        a = a_free[c]
+        for k in range(nu):
+            a += G[c, k] * u[k]
+        for i in range(len(demand)):
+            demand[i] += A[i, c] * a

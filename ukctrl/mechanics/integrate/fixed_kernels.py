@@ -1,0 +1,119 @@
+"""Steps of a fixed length, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import run
+from ukctrl.mechanics.integrate.system import Port
+from ukctrl.robot.configuration_kernels import chart_rate, integrate
+
+STAGES = {
+    "RK4": np.array([[1.0, 0.5, 0.0], [2.0, 0.5, 0.5], [2.0, 1.0, 0.5], [1.0, 0.0, 1.0]]),
+    "semi_implicit_euler": np.array([[1.0, 0.0, 0.0]]),
+}
+"""Of each stage: its weight, how far the next one lies ahead, and when it is, in steps."""
+XI, XI_RATE, SUM_XI, SUM_V = range(4)
+
+
+class Work(NamedTuple):
+    """What a step writes on its way."""
+
+    q: Vector
+    """Where it began, shape ``(nq,)``."""
+    tangent: Matrix
+    """The chart's coordinate, its rate, and the sums of both rates, shape ``(4, nv)``."""
+    memory: Matrix
+    """Where it began, and the sum of the rates, shape ``(2, k)``."""
+
+
+@compiled
+def fixed_steps(
+    port: Port,
+    stages: Matrix,
+    work: Work,
+    t: float,
+    q: Vector,
+    v: Vector,
+    memory: Vector,
+    h: float,
+    count: int,
+    limit: float,
+) -> int:
+    r"""Overwrite a state by that some steps later.
+
+    Of four stages the classical Runge-Kutta method for $(\xi, v, \text{memory})$, where
+    $q = q_0 \oplus \xi$ and $v = J(\xi)\,\dot\xi$ with the right Jacobian of the exponential;
+    solving for $\dot\xi$ keeps order 4 on the manifold (Munthe-Kaas 1999). Of one stage the
+    semi-implicit Euler method: ``v`` first, then ``q`` with the new ``v``, symplectic for a
+    separable energy.
+
+    Returns how many were taken, fewer than ``count`` where a speed reaches the limit; or what
+    `ukctrl.core.program.run` does where it fails.
+    """
+    for k in range(count):
+        code = fixed_step(port, stages, work, t + k * h, q, v, memory, h)
+        if code < 0:
+            return code
+        if not bounded(q, v, memory, limit):
+            return k + 1
+    return count
+
+
+@compiled
+def fixed_step(
+    port: Port, stages: Matrix, work: Work, t: float, q: Vector, v: Vector, memory: Vector, h: float
+) -> int:
+    """Overwrite a state by that a step later; see `fixed_steps`."""
+    n, k = len(v), len(memory)
+    x, total = work.tangent, work.memory[1]
+    for i in range(len(q)):
+        work.q[i] = port.q[i] = q[i]
+    for i in range(n):
+        x[XI, i] = x[SUM_XI, i] = x[SUM_V, i] = 0.0
+        port.v[i] = v[i]
+    for i in range(k):
+        total[i] = 0.0
+        port.memory[i] = memory[i]
+    for s in range(len(stages)):
+        weight, ahead = stages[s, 0], stages[s, 1] * h
+        port.clock[0] = t + stages[s, 2] * h
+        if s > 0:
+            integrate(port.blocks, work.q, x[XI], port.q)
+        code = run(port.lines)
+        if code < 0:
+            return code
+        chart_rate(port.blocks, x[XI], port.v, x[XI_RATE])
+        for i in range(n):
+            x[SUM_XI, i] += weight * x[XI_RATE, i]
+            x[SUM_V, i] += weight * port.a[i]
+            x[XI, i] = ahead * x[XI_RATE, i]
+            port.v[i] = v[i] + ahead * port.a[i]
+        for i in range(k):
+            total[i] += weight * port.memory_rate[i]
+            port.memory[i] = memory[i] + ahead * port.memory_rate[i]
+    mean = h / 6.0 if len(stages) > 1 else h
+    for i in range(n):
+        v[i] += mean * x[SUM_V, i]
+        x[XI, i] = mean * x[SUM_XI, i] if len(stages) > 1 else h * v[i]
+    integrate(port.blocks, work.q, x[XI], q)
+    for i in range(k):
+        memory[i] += mean * total[i]
+    return 0
+
+
+@compiled
+def bounded(q: Vector, v: Vector, memory: Vector, limit: float) -> bool:
+    """Return whether all is finite, and no speed reaches the limit."""
+    fine = True
+    for i in range(len(v)):
+        fine = fine and abs(v[i]) < limit
+    for i in range(len(q)):
+        fine = fine and np.isfinite(q[i])
+    for i in range(len(memory)):
+        fine = fine and np.isfinite(memory[i])
+    return fine

@@ -1,0 +1,222 @@
+"""How configurations move, compiled: one table of blocks tells every kernel what a robot has.
+
+A block is what Pinocchio stores of one joint, or of several whose coordinates are plain numbers
+(`ukctrl.robot.layout.Shape`). A tangent step moves it by the exponential of its group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.robot.twist_kernels import (
+    Quaternion,
+    Twist,
+    bracket,
+    chart_slope,
+    chart_velocity,
+    conjugate,
+    linear_step,
+    moved_along,
+    product,
+    turn_by,
+    turn_from,
+    turned,
+)
+
+KIND, IQ, IV, NV = range(4)
+"""Columns of the table: what kind a block is, its first places in ``q`` and ``v``, freedoms."""
+LINE, CIRCLE, PLANAR, SPHERICAL, FREE = range(5)
+"""Plain numbers; (cos, sin); (x, y, cos, sin); a quaternion (x, y, z, w); a place and that."""
+
+
+@compiled
+def twist(kind: int, iv: int, v: Vector) -> Twist:
+    """Return the velocity of a planar, spherical or free block as a twist."""
+    if kind == PLANAR:
+        return (v[iv], v[iv + 1], 0.0), (0.0, 0.0, v[iv + 2])
+    if kind == SPHERICAL:
+        return (0.0, 0.0, 0.0), (v[iv], v[iv + 1], v[iv + 2])
+    return (v[iv], v[iv + 1], v[iv + 2]), (v[iv + 3], v[iv + 4], v[iv + 5])
+
+
+@compiled
+def write_twist(kind: int, iv: int, given: Twist, out: Vector) -> None:
+    """Write a twist as the velocity of such a block."""
+    linear, angular = given
+    if kind == PLANAR:
+        out[iv], out[iv + 1], out[iv + 2] = linear[0], linear[1], angular[2]
+        return
+    if kind == FREE:
+        out[iv], out[iv + 1], out[iv + 2] = linear[0], linear[1], linear[2]
+        iv += 3
+    out[iv], out[iv + 1], out[iv + 2] = angular[0], angular[1], angular[2]
+
+
+@compiled
+def quaternion(at: int, q: Vector) -> Quaternion:
+    """Return the four numbers from a place on."""
+    return q[at], q[at + 1], q[at + 2], q[at + 3]
+
+
+@compiled
+def write_angle(c: float, s: float, angle: float, at: int, out: Vector) -> None:
+    """Write cosine and sine after a turn from those before; the last factor keeps them unit."""
+    co, si = np.cos(angle), np.sin(angle)
+    x, y = co * c - si * s, si * c + co * s
+    scale = (3.0 - (x * x + y * y)) / 2.0
+    out[at], out[at + 1] = x * scale, y * scale
+
+
+@compiled
+def angle_between(c0: float, s0: float, c1: float, s1: float) -> float:
+    """Return the angle between two (cos, sin) pairs; half a turn counts as positive."""
+    return float(np.arctan2((c0 * s1 - s0 * c1) + 0.0, c0 * c1 + s0 * s1))
+
+
+@compiled
+def integrate(blocks: Indices, q: Vector, dv: Vector, out: Vector) -> None:
+    """Write the configuration reached from ``q`` by a tangent step; ``out`` may be ``q``."""
+    for k in range(len(blocks)):
+        kind, iq, iv = blocks[k, KIND], blocks[k, IQ], blocks[k, IV]
+        if kind == LINE:
+            for i in range(blocks[k, NV]):
+                out[iq + i] = q[iq + i] + dv[iv + i]
+        elif kind == CIRCLE:
+            write_angle(q[iq], q[iq + 1], dv[iv], iq, out)
+        elif kind == PLANAR:
+            x, y, _ = moved_along(twist(kind, iv, dv))
+            c, s = q[iq + 2], q[iq + 3]
+            out[iq], out[iq + 1] = c * x - s * y + q[iq], s * x + c * y + q[iq + 1]
+            write_angle(c, s, dv[iv + 2], iq + 2, out)
+        else:
+            at = iq + 3 if kind == FREE else iq
+            step, before = twist(kind, iv, dv), quaternion(at, q)
+            if kind == FREE:
+                moved = turned(before, moved_along(step))
+                for i in range(3):
+                    out[iq + i] = moved[i] + q[iq + i]
+            x, y, z, w = product(before, turn_by(step[1]))
+            scale = (3.0 - (x * x + y * y + z * z + w * w)) / 2.0  # keeps them unit
+            if kind == FREE and x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
+                scale = -scale
+            out[at], out[at + 1], out[at + 2] = x * scale, y * scale, z * scale
+            out[at + 3] = w * scale
+
+
+@compiled
+def difference(blocks: Indices, q0: Vector, q1: Vector, out: Vector) -> None:
+    """Write the tangent step from one configuration to another, of at most half a turn each."""
+    for k in range(len(blocks)):
+        kind, iq, iv = blocks[k, KIND], blocks[k, IQ], blocks[k, IV]
+        if kind == LINE:
+            for i in range(blocks[k, NV]):
+                out[iv + i] = q1[iq + i] - q0[iq + i]
+        elif kind == CIRCLE:
+            out[iv] = angle_between(q0[iq], q0[iq + 1], q1[iq], q1[iq + 1])
+        elif kind == PLANAR:
+            c, s = q0[iq + 2], q0[iq + 3]
+            x, y = q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1]
+            turn = (0.0, 0.0, angle_between(c, s, q1[iq + 2], q1[iq + 3]))
+            place = (c * x + s * y, c * y - s * x, 0.0)
+            write_twist(kind, iv, (linear_step(place, turn), turn), out)
+        else:
+            at = iq + 3 if kind == FREE else iq
+            before, place = quaternion(at, q0), (0.0, 0.0, 0.0)
+            turn = turn_from(before, quaternion(at, q1))
+            if kind == FREE:
+                way = (q1[iq] - q0[iq], q1[iq + 1] - q0[iq + 1], q1[iq + 2] - q0[iq + 2])
+                place = linear_step(turned(conjugate(before), way), turn)
+            write_twist(kind, iv, (place, turn), out)
+
+
+@compiled
+def coordinate_rate(blocks: Indices, q: Vector, v: Vector, out: Vector) -> None:
+    """Write ``q_dot`` of the motion with a velocity: the formulas of `Block.rates`."""
+    for k in range(len(blocks)):
+        kind, iq, iv = blocks[k, KIND], blocks[k, IQ], blocks[k, IV]
+        if kind == LINE:
+            for i in range(blocks[k, NV]):
+                out[iq + i] = v[iv + i]
+        elif kind == CIRCLE:
+            out[iq], out[iq + 1] = -q[iq + 1] * v[iv], q[iq] * v[iv]
+        elif kind == PLANAR:
+            c, s, w = q[iq + 2], q[iq + 3], v[iv + 2]
+            out[iq], out[iq + 1] = c * v[iv] - s * v[iv + 1], s * v[iv] + c * v[iv + 1]
+            out[iq + 2], out[iq + 3] = -s * w, c * w
+        else:
+            at = iq + 3 if kind == FREE else iq
+            (linear, w), here = twist(kind, iv, v), quaternion(at, q)
+            if kind == FREE:
+                moved = turned(here, linear)
+                for i in range(3):
+                    out[iq + i] = moved[i]
+            rate = product(here, (0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 0.0))
+            for i in range(4):
+                out[at + i] = rate[i]
+
+
+@compiled
+def normalize(blocks: Indices, q: Vector, out: Vector) -> None:
+    """Write ``q`` with quaternions and (cos, sin) pairs of unit length; ``out`` may be ``q``."""
+    for k in range(len(blocks)):
+        kind, iq = blocks[k, KIND], blocks[k, IQ]
+        plain, round_ = blocks[k, NV], 0
+        if kind == CIRCLE:
+            plain, round_ = 0, 2
+        elif kind == PLANAR:
+            plain, round_ = 2, 2
+        elif kind == SPHERICAL:
+            plain, round_ = 0, 4
+        elif kind == FREE:
+            plain, round_ = 3, 4
+        length = 0.0
+        for i in range(iq + plain, iq + plain + round_):
+            length += q[i] * q[i]
+        length = np.sqrt(length) if length > 0.0 else 1.0
+        for i in range(iq, iq + plain):
+            out[i] = q[i]
+        for i in range(iq + plain, iq + plain + round_):
+            out[i] = q[i] / length
+
+
+@compiled
+def chart_rate(blocks: Indices, xi: Vector, v: Vector, out: Vector) -> None:
+    r"""Write $\dot\xi = J_r(\xi)^{-1} v$, by which the step $\xi$ changes at a velocity."""
+    for k in range(len(blocks)):
+        kind, iv = blocks[k, KIND], blocks[k, IV]
+        if kind <= CIRCLE:
+            for i in range(iv, iv + blocks[k, NV]):
+                out[i] = v[i]
+            continue
+        rate = chart_slope(twist(kind, iv, xi), twist(kind, iv, v))
+        write_twist(kind, iv, rate, out)
+
+
+@compiled
+def write_columns(blocks: Indices, x: Vector, brackets: bool, out: Matrix) -> None:
+    r"""Write the matrix of $J_r(x)$ or that of the bracket $[x, \cdot]$ into zeros.
+
+    Args:
+        blocks: The table.
+        x: A tangent step or a velocity, shape ``(nv,)``.
+        brackets: Whether the bracket is asked for.
+        out: The matrix, shape ``(nv, nv)``.
+    """
+    unit, column = np.zeros(6), np.zeros(6)
+    for k in range(len(blocks)):
+        kind, iv = blocks[k, KIND], blocks[k, IV]
+        if kind <= CIRCLE:
+            for i in range(iv, iv + blocks[k, NV]):
+                out[i, i] = 0.0 if brackets else 1.0
+            continue
+        given = twist(kind, iv, x)
+        for j in range(blocks[k, NV]):
+            unit[j] = 1.0
+            along = twist(kind, 0, unit)
+            unit[j] = 0.0
+            along = bracket(given, along) if brackets else chart_velocity(given, along)
+            write_twist(kind, 0, along, column)
+            for i in range(blocks[k, NV]):
+                out[iv + i, iv + j] = column[i]

@@ -1,0 +1,136 @@
+"""The right-hand side of a closed loop, as steps: from a state to its acceleration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra import kernels
+from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.program import Call, Step, Steps
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.mechanics.integrate.system import System
+from ukctrl.robot import Snapshot
+from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.loop.law_checks import Answers
+
+
+@compiled
+def copy_common(source: Vector, target: Vector) -> None:
+    """Copy the first entries of an array, as many as both have."""
+    for i in range(min(len(source), len(target))):
+        target[i] = source[i]
+
+
+@compiled
+def is_finite(x: Vector) -> bool:
+    """Return whether all entries are finite."""
+    total = 0.0
+    for i in range(len(x)):
+        total += 0.0 * x[i]  # which of no other number is zero
+    return total == 0.0
+
+
+@compiled
+def same_state(
+    clock: Vector, q: Vector, v: Vector, other: Vector, other_q: Vector, other_v: Vector
+) -> None:
+    """Copy a state from one snapshot to another."""
+    other[0] = clock[0]
+    for i in range(len(q)):
+        other_q[i] = q[i]
+    for i in range(len(v)):
+        other_v[i] = v[i]
+
+
+def seen(truth: Dynamics, belief: Dynamics, met: Conditions) -> Iterator[Step]:
+    """Yield what evaluates the believed robot where the law sees the true one."""
+    if belief is truth:
+        return
+    s, b = truth.snapshot, belief.snapshot
+
+    def sense() -> None:
+        b.clock[0] = s.clock[0]
+        b.q[:], b.v[:] = met.sense(s.t, s.q, s.v)
+
+    yield sense if met.senses else Call(same_state, s.clock, s.q, s.v, b.clock, b.q, b.v)
+    yield from belief.steps.every
+
+
+def applied(met: Conditions, s: Snapshot, u: Vector) -> tuple[Vector, list[Step]]:
+    """Return the input that acts of an accepted one, and what writes it."""
+    if not met.drives:
+        return u, []
+    acts: Vector = np.zeros(len(u))
+
+    def drive() -> None:
+        acts[:] = met.applied(s.t, u, s.v @ s.B)
+
+    return acts, [drive]
+
+
+def commanded(
+    truth: Dynamics,
+    belief: Dynamics,
+    tick: Tick,
+    met: Conditions,
+    answers: Answers,
+    *,
+    metered: bool,
+) -> System:
+    """Return the loop under continuous control.
+
+    Args:
+        truth: The true robot.
+        belief: The believed one.
+        tick: What the law answers at its states.
+        met: What stands between the law and the robot.
+        answers: Complains about the law.
+        metered: Whether the energy fed to the robot is integrated behind the law's memory.
+    """
+    s, b, a = truth.snapshot, belief.snapshot, np.zeros(truth.robot.nv)
+    k = len(tick.memory)
+    memory, rate = tick.memory, tick.memory_rate
+    if metered:
+        memory, rate = np.zeros(k + 1), np.zeros(k + 1)
+    u, drives = applied(met, s, tick.u)
+
+    def unusable(code: int) -> Exception:
+        return answers.unusable(s.t, b.q, b.v, u)
+
+    def steps() -> Iterator[Step]:
+        yield from truth.steps.every
+        if metered:
+            yield Call(copy_common, memory, tick.memory)
+        yield from seen(truth, belief, met)
+        yield from tick.steps.every
+        yield from drives
+        yield Call(kernels.acceleration, truth.a_free, truth.G, u, a, fault=unusable)
+        if k:
+            yield Call(
+                is_finite,
+                tick.memory_rate,
+                fault=lambda code: answers.no_rate(s.t, b.q, b.v, tick.memory_rate),
+            )
+        if metered:
+            yield Call(copy_common, tick.memory_rate, rate)
+            yield truth.power_step(a, u, rate[k:])
+
+    return System(truth.robot, (s.clock, s.q, s.v, memory), (a, rate), Steps(steps()))
+
+
+def held(truth: Dynamics, u: Vector, drives: Iterable[Step] = ()) -> System:
+    """Return the plant under an input that is held; its memory is the energy fed to it.
+
+    Args:
+        truth: The true robot.
+        u: The input, written by whoever holds it, or by the drives.
+        drives: What writes it at a state.
+    """
+    s, rate = truth.snapshot, np.zeros(1)
+    a, steps = truth.under(u, drives)
+    every = (*steps, truth.power_step(a, u, rate))
+    return System(truth.robot, (s.clock, s.q, s.v, np.zeros(1)), (a, rate), Steps(every))
