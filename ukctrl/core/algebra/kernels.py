@@ -146,6 +146,7 @@ def many_rows_answer(
     return gram.rank
 
 
+@compiled
 def input_metric(
     L: Matrix, B: Matrix, G: Matrix, power: int, reacting: bool, complete: bool, R: Matrix
 ) -> None:

@@ -149,6 +149,7 @@ def by_separate_rows(rows: Matrix, d: Vector, x: Vector) -> int:
     return rank
 
 
+@compiled
 def checked_input(
     A: Matrix,
     b: Vector,
