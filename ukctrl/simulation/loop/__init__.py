@@ -7,7 +7,7 @@ In order:
 3. ``rate_slopes``: their Jacobian. ``row_grip``, ``recorder``, ``joint_error``: what is kept
    of a sample.
 4. ``closed_loop``: robots and law made ready, the right-hand side, when to stop.
-5. ``spans``: from which moment to which nothing happens.
+5. ``spans``: from which moment to which nothing happens. ``late_inputs``: those on their way.
 6. ``provenance``: what a result says of its making.
 """
 
