@@ -14,18 +14,18 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
-from ukctrl.core.program import Steps
+from ukctrl.core.program import Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.around import Around, run_held, together
+from ukctrl.simulation.loop.around import Around, run_span, run_together, together
 from ukctrl.simulation.loop.closed_loop import Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.rates import asked
 from ukctrl.simulation.loop.recorder import Drifted
-from ukctrl.simulation.loop.spans import SAME, Span, Times, spans
+from ukctrl.simulation.loop.spans import SAME, Span, Times, between_outputs, spans
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal, checked
@@ -58,7 +58,7 @@ def simulate(
 
     Args:
         scenario: What to run.
-        progress: Called with the time reached and the duration [s] at every sample.
+        progress: Called now and then with the time reached and the duration [s].
         planning: Called in the same way while the controller works out a motion before the run.
         robot: The scenario's robot, where it has been loaded before.
 
@@ -188,13 +188,18 @@ class Simulation(Loop):
         return int(self.ticked[0]) if self._sampled else self.recorder.count
 
     def tick_us(self) -> float:
-        """Return how long the law takes at the last state, its robot included [us]."""
-        ask = Steps(
-            (*self.belief.steps.every, *asked(self.tick, self.belief.snapshot, self._answers))
-        )
+        """Return how long the law takes at the last state, its robot included [us].
+
+        NaN where there is no law, or it has no answer there.
+        """
+        if not (self.ticks and self.scenario.controller.acts):
+            return float("nan")
+        s = self.belief.snapshot
+        ask = Steps((*self.belief.steps.every, *asked(self.tick, s, self._answers)))
         began, count = time.perf_counter(), 0
         while (spent := time.perf_counter() - began) < TIMED or count < 2:
-            ask()
+            if run(ask.lines) < 0:
+                return float("nan")
             count += 1
         return 1e6 * spent / count
 
@@ -202,26 +207,44 @@ class Simulation(Loop):
         return float(self.recorder.last("time")) if self.recorder.count else self.t0
 
     def _run_continuous(self) -> None:
-        state, guard = self.state, self._guard if self.law.switches else None
+        state = self.state
         if self._metered:
             state = State(state.q, state.v, np.append(state.memory, 0.0))
         near = SAME * self.scenario.timing.sample
         for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
-            t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
             if span.changes:
-                state = self._changed(t, state)
-            if outputs and outputs[0] == t:
-                self._keep(t, state)
-                outputs = outputs[1:]
-            targets, at = _targets(outputs, span), 0
-            while at < len(targets):
-                rest, advance = targets[at:], self._plants.integrator.advance
-                for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
-                    if t == targets[at]:
-                        if at < len(outputs):
-                            self._keep(t, state)
-                        at += 1
-                state = self._settled(t, state)
+                state = self._changed(span.start, state)
+            around, system = self._around(), self._plants.integrator.system
+            if around.stepping is None or self.law.switches:
+                state = self._one_by_one(span, state)
+            elif around.stepping.adapts:
+                state = run_span(span, system, around, state, self._pause)
+            else:
+                for part in together(between_outputs(span)):
+                    state = run_together(part, system, around, state)
+                    self._pause(part[-1].stop)
+
+    def _pause(self, t: float) -> None:
+        """Tell how far the run is."""
+        self._progress(t - self.t0, self.t1 - self.t0)
+
+    def _one_by_one(self, span: Span, state: State) -> State:
+        """Run a span of continuous control whose steps Python takes."""
+        guard = self._guard if self.law.switches else None
+        t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
+        if outputs and outputs[0] == t:
+            self._keep(t, state)
+            outputs = outputs[1:]
+        targets, at = _targets(outputs, span), 0
+        while at < len(targets):
+            rest, advance = targets[at:], self._plants.integrator.advance
+            for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
+                if t == targets[at]:
+                    if at < len(outputs):
+                        self._keep(t, state)
+                    at += 1
+            state = self._settled(t, state)
+        return state
 
     def _settled(self, t: float, state: State) -> State:
         """Return the state after the switches of the law that are due."""
@@ -257,8 +280,8 @@ class Simulation(Loop):
                 for span in several:
                     plant = self._hold(plant, span)
                 continue
-            plant = run_held(several, system, around, plant)
-            self._progress(several[-1].stop - self.t0, self.t1 - self.t0)
+            plant = run_together(several, system, around, plant)
+            self._pause(several[-1].stop)
 
     def _hold(self, plant: State, span: Span) -> State:
         """Run a span whose steps Python takes one by one."""
@@ -285,7 +308,7 @@ class Simulation(Loop):
         """Keep a sample."""
         self._write(t, state)
         self._around().sample()
-        self._progress(t - self.t0, self.t1 - self.t0)
+        self._pause(t)
 
     def _around(self) -> Around:
         """Return what happens around the plant in force."""
@@ -296,7 +319,7 @@ class Simulation(Loop):
                 self.sampling(plant, integrator.system, tells=self._tells),
                 self.ticking(plant) if sampled else Steps(()),
                 Steps((self.arrive,)),
-                integrator.stepping if sampled else None,
+                integrator.stepping,
             )
         return self._arounds[plant]
 

@@ -10,12 +10,9 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program.program import FAULT, STOP
 from ukctrl.mechanics.integrate import explicit_kernels as kernels
 from ukctrl.mechanics.integrate.explicit_kernels import H_ABS, T_OLD, TOO_SMALL, Method, T, Trial
-from ukctrl.mechanics.integrate.held_kernels import Chosen
+from ukctrl.mechanics.integrate.held_kernels import FIRST_STEP, Chosen
 from ukctrl.mechanics.integrate.system import System, rates
 from ukctrl.mechanics.integrate.tableaux import METHODS
-
-FIRST_STEP = 1e-6
-"""First step where the rates near the start say nothing, as a fraction of the interval."""
 
 
 def room(method: Method, n: int) -> tuple[Trial, Matrix]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import run
-from ukctrl.core.program.program import FAULT
+from ukctrl.core.program.program import FAULT, STOP
 from ukctrl.mechanics.integrate.explicit_kernels import (
+    ACCEPTED,
     H_ABS,
     T_OLD,
     TOO_SMALL,
@@ -32,6 +35,13 @@ TICKS, ARRIVALS, FIRST, BEYOND = range(4)
 the first of its outputs and that behind the last one."""
 FINE, IN_RATES, IN_TICK, IN_ARRIVAL, IN_SAMPLE, GREW, STUCK = range(7)
 """How it ended: well, where a table failed, because the motion grew or no step was small enough."""
+SPANS, HOW, OUTPUTS = range(3)
+"""Places in `Moving.done`: spans behind, how it ended, and outputs of the span behind."""
+PAUSED = 1
+NEVER = -1
+"""So many steps until a pause."""
+FIRST_STEP = 1e-6
+"""First step where the rates near the start say nothing, as a fraction of the span."""
 NEAR = 1e-9
 """A step may be longer than the longest by this fraction."""
 
@@ -52,7 +62,7 @@ class Moving(NamedTuple):
     y: Vector
     """q, v and the energy fed to the robot."""
     done: Indices
-    """Spans behind, and how it ended, shape ``(2,)``."""
+    """Shape ``(3,)``."""
 
 
 class Fixed(NamedTuple):
@@ -103,20 +113,20 @@ def hold(
 
     Returns 0, or what `ukctrl.core.program.run` does where it fails, or `FAULT`.
     """
-    while moving.done[0] < len(times):
-        i = moving.done[0]
+    while moving.done[SPANS] < len(times):
+        i = moving.done[SPANS]
         t, stop = times[i, START], times[i, LAST]
         moving.t[0] = t
         write_state(port, t, moving.y)
         if events[i, TICKS] > 0:
             code = run(tables.tick)
             if code < 0:
-                moving.done[1] = IN_TICK
+                moving.done[HOW] = IN_TICK
                 return code
         for _ in range(events[i, ARRIVALS]):
             code = run(tables.arrival)
             if code < 0:
-                moving.done[1] = IN_ARRIVAL
+                moving.done[HOW] = IN_ARRIVAL
                 return code
         first, beyond = events[i, FIRST], events[i, BEYOND]
         if first < beyond and outputs[first] == t:
@@ -131,7 +141,7 @@ def hold(
             code = by_fixed_steps(port, tables, stepping.fixed, stop, inside, limit, moving)
         if code < 0:
             return code
-        moving.done[0] += 1
+        moving.done[SPANS] += 1
     return 0
 
 
@@ -142,7 +152,7 @@ def sample(port: Port, tables: Tables, t: float, moving: Moving) -> int:
     write_state(port, t, moving.y)
     code = run(tables.sample)
     if code < 0:
-        moving.done[1] = IN_SAMPLE
+        moving.done[HOW] = IN_SAMPLE
     return code
 
 
@@ -172,14 +182,14 @@ def by_fixed_steps(
             port, fixed.stages, fixed.work, fixed.halving, t, q, v, memory, h, count, limit
         )
         if done < 0:
-            moving.done[1] = IN_RATES
+            moving.done[HOW] = IN_RATES
             return done
         copy_into(q, y[: len(q)])
         copy_into(v, y[len(q) : len(q) + len(v)])
         copy_into(memory, y[len(q) + len(v) :])
         moving.t[0] = target if done == count else t + done * h
         if not bounded(q, v, memory, limit):
-            moving.done[1] = GREW
+            moving.done[HOW] = GREW
             return FAULT
         if not last:
             code = sample(port, tables, target, moving)
@@ -199,53 +209,91 @@ def by_chosen_steps(
     moving: Moving,
 ) -> int:
     """Go to the end of a span with steps that the error allows, and interpolate at outputs."""
-    method, trial, y = chosen.method, chosen.trial, moving.y
-    rtol, atol, longest = chosen.rtol, chosen.atol, chosen.longest
-    nq, nv, at = len(port.q), len(port.v), 0
-    trial.times[T] = moving.t[0]
-    copy_into(y, trial.y)
-    code = rates(port, moving.t[0], trial.y, trial.K[method.stages])
-    if code == 0 or code == FAULT:
-        code = first_step(port, method, trial, stop, longest, rtol, atol)
-    if code == 0 and not trial.times[H_ABS] > 0.0:
-        trial.times[H_ABS] = 1e-6 * (stop - moving.t[0])
-    while code == 0 and trial.times[T] < stop:
-        code = step(port, method, trial, stop, longest, rtol, atol)
-        if code == TOO_SMALL:
-            moving.done[1] = STUCK
-            moving.t[0] = trial.times[T]
-            return FAULT
-        if code < 0:
-            break
-        end, start = trial.times[T], trial.times[T_OLD]
-        if not bounded(trial.y[:nq], trial.y[nq : nq + nv], trial.y[nq + nv :], limit):
-            moving.done[1] = GREW
-            moving.t[0] = end
-            copy_into(trial.y, y)
-            return FAULT
-        inside = at < len(outputs) and outputs[at] <= end
-        if inside:
-            code = interpolant(port, method, trial, chosen.F)
-            if code < 0:
-                break
-        while at < len(outputs) and outputs[at] <= end:
-            copy_into(trial.y, y)
-            if outputs[at] < end:
-                moment = outputs[at : at + 1]
-                between(
-                    method.nested, chosen.F, trial.y_old, start, end - start, moment,
-                    chosen.states,
-                )  # fmt: skip
-                copy_into(chosen.states[0], y)
-            normalize(port.blocks, y, y)
-            sampled = sample(port, tables, outputs[at], moving)
-            if sampled < 0:
-                return sampled
-            at += 1
+    code = begin(port, chosen, stop, moving)
     if code < 0:
-        moving.done[1] = IN_RATES
         return code
-    moving.t[0] = stop
+    return go_on(port, tables, chosen, stop, outputs, limit, moving, NEVER)
+
+
+@compiled
+def begin(port: Port, chosen: Chosen, stop: float, moving: Moving) -> int:
+    """Choose the first step of a span, from where the loop is."""
+    method, trial, t = chosen.method, chosen.trial, moving.t[0]
+    trial.times[T] = t
+    copy_into(moving.y, trial.y)
+    moving.done[OUTPUTS] = 0
+    code = rates(port, t, trial.y, trial.K[method.stages])
+    if code != STOP:  # of a fault there the steps will tell
+        code = first_step(port, method, trial, stop, chosen.longest, chosen.rtol, chosen.atol)
+    if not 0.0 < trial.times[H_ABS] < np.inf:
+        trial.times[H_ABS] = FIRST_STEP * (stop - t)
+    if code < 0:
+        moving.done[HOW] = IN_RATES
+    return code
+
+
+@compiled
+def go_on(
+    port: Port,
+    tables: Tables,
+    chosen: Chosen,
+    stop: float,
+    outputs: Vector,
+    limit: float,
+    moving: Moving,
+    steps: int,
+) -> int:
+    """Go on in a span that has begun, by so many steps at most.
+
+    Returns 0 at its end, `PAUSED` before, or what `hold` does.
+    """
+    method, trial, y = chosen.method, chosen.trial, moving.y
+    nq, nv, code = len(port.q), len(port.v), 0
+    while trial.times[T] < stop:
+        if steps == 0:
+            return PAUSED
+        steps -= 1
+        code = step(port, method, trial, stop, chosen.longest, chosen.rtol, chosen.atol)
+        if code != ACCEPTED:
+            moving.done[HOW], moving.t[0] = STUCK if code == TOO_SMALL else IN_RATES, trial.times[T]
+            return FAULT if code == TOO_SMALL else code
+        moving.t[0] = end = trial.times[T]
+        if not bounded(trial.y[:nq], trial.y[nq : nq + nv], trial.y[nq + nv :], limit):
+            copy_into(trial.y, y)
+            moving.done[HOW] = GREW
+            return FAULT
+        code = outputs_within(port, tables, chosen, outputs, moving)
+        if code < 0:
+            return code
+        moving.t[0] = end
     copy_into(trial.y, y)
     normalize(port.blocks, y, y)
+    return 0
+
+
+@compiled
+def outputs_within(
+    port: Port, tables: Tables, chosen: Chosen, outputs: Vector, moving: Moving
+) -> int:
+    """Keep the samples of the step that was taken last."""
+    method, trial, y = chosen.method, chosen.trial, moving.y
+    end, start, at = trial.times[T], trial.times[T_OLD], moving.done[OUTPUTS]
+    if at == len(outputs) or outputs[at] > end:
+        return 0
+    code = interpolant(port, method, trial, chosen.F)
+    if code < 0:
+        moving.done[HOW] = IN_RATES
+        return code
+    while at < len(outputs) and outputs[at] <= end:
+        copy_into(trial.y, y)
+        if outputs[at] < end:
+            within = trial.y_old, start, end - start, outputs[at : at + 1], chosen.states
+            between(method.nested, chosen.F, *within)
+            copy_into(chosen.states[0], y)
+        normalize(port.blocks, y, y)
+        code = sample(port, tables, outputs[at], moving)
+        if code < 0:
+            return code
+        at += 1
+        moving.done[OUTPUTS] = at
     return 0

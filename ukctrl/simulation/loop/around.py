@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +11,20 @@ import numpy as np
 from ukctrl.core.program import Steps
 from ukctrl.mechanics.integrate.held_kernels import (
     GREW,
+    HOW,
     IN_ARRIVAL,
     IN_RATES,
     IN_SAMPLE,
     IN_TICK,
+    PAUSED,
     STUCK,
     Moving,
     Stepping,
     Tables,
+    begin,
+    go_on,
     hold,
+    sample,
 )
 from ukctrl.mechanics.integrate.integrator import SPEED_LIMIT, IntegrationFailed, check_bounded
 from ukctrl.mechanics.integrate.system import State, System
@@ -39,7 +44,12 @@ class Around(NamedTuple):
     arrival: Steps
     """Where a delayed input arrives."""
     stepping: Stepping | None
-    """The method, where all of a step under a held input is compiled."""
+    """The method, where all of a step is compiled."""
+
+    @property
+    def tables(self) -> Tables:
+        """What machine code takes of it."""
+        return Tables(self.tick.lines, self.arrival.lines, self.sample.lines)
 
 
 def together(spans: Iterable[Span]) -> Iterator[list[Span]]:
@@ -55,8 +65,8 @@ def together(spans: Iterable[Span]) -> Iterator[list[Span]]:
     yield part
 
 
-def run_held(spans: Sequence[Span], system: System, around: Around, state: State) -> State:
-    """Run spans of a plant whose input is held; return the state after them.
+def run_together(spans: Sequence[Span], system: System, around: Around, state: State) -> State:
+    """Run spans with what happens at their starts; return the state after them.
 
     Raises:
         IntegrationFailed: The motion cannot be continued.
@@ -65,21 +75,50 @@ def run_held(spans: Sequence[Span], system: System, around: Around, state: State
     assert around.stepping is not None
     ends = list(itertools.accumulate((len(span.outputs) for span in spans), initial=0))
     outputs = np.array([t for span in spans for t in span.outputs])
-    events = [
-        (span.tick, span.arrivals, *at)
-        for span, at in zip(spans, itertools.pairwise(ends), strict=True)
-    ]
-    moving = Moving(np.zeros(1), np.concatenate(state), np.zeros(2, dtype=np.int64))
-    tables = Tables(around.tick.lines, around.arrival.lines, around.sample.lines)
+    places = zip(spans, itertools.pairwise(ends), strict=True)
+    events = np.array([(span.tick, span.arrivals, *at) for span, at in places], dtype=np.int64)
     times = np.array([(span.start, span.stop) for span in spans])
-    code = hold(
-        system.port, tables, around.stepping, times, np.array(events, dtype=np.int64), outputs,
-        SPEED_LIMIT, moving,
-    )  # fmt: skip
-    q, v = len(state.q), len(state.q) + len(state.v)
+    moving = _moving(spans[0].start, state)
+    given = around.tables, around.stepping, times, events, outputs
+    code = hold(system.port, *given, SPEED_LIMIT, moving)
+    return _reached(code, moving, system, around, state)
+
+
+def run_span(
+    span: Span, system: System, around: Around, state: State, pause: Callable[[float], None]
+) -> State:
+    """Run one span with steps that the error allows; ``pause`` is called now and then.
+
+    Raises:
+        IntegrationFailed: The motion cannot be continued.
+        Exception: What a step of the tables met.
+    """
+    assert around.stepping is not None
+    chosen, outputs, stop = around.stepping.chosen, np.array(span.outputs), span.stop
+    moving = _moving(span.start, state)
+    code = 0
+    if len(outputs) and outputs[0] == span.start:
+        code, outputs = sample(system.port, around.tables, span.start, moving), outputs[1:]
+    code = code or begin(system.port, chosen, stop, moving)
+    given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
+    code = code or PAUSED
+    while code == PAUSED:
+        code = go_on(*given, TOGETHER)
+        reached = _reached(code, moving, system, around, state)
+        pause(float(moving.t[0]))
+    return reached
+
+
+def _moving(t: float, state: State) -> Moving:
+    return Moving(np.full(1, t), np.concatenate(state), np.zeros(3, dtype=np.int64))
+
+
+def _reached(code: int, moving: Moving, system: System, around: Around, before: State) -> State:
+    """Return the state in which machine code has left the loop, or raise what ended it."""
+    q, v = len(before.q), len(before.q) + len(before.v)
     reached = State(moving.y[:q], moving.y[q:v], moving.y[v:])
     if code < 0:
-        _complain(int(moving.done[1]), float(moving.t[0]), reached, system, around)
+        _complain(int(moving.done[HOW]), float(moving.t[0]), reached, system, around)
     system.steps.forget()  # of halved steps and trials, which have passed
     return reached
 

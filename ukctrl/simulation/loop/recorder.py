@@ -14,7 +14,7 @@ import numpy as np
 from ukctrl.control.controller import Law
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.grip import WEAK
-from ukctrl.core.algebra.multipliers import independent_multipliers
+from ukctrl.core.algebra.multipliers import quick_multipliers
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest
@@ -256,7 +256,7 @@ class Recorder:
 
         yield Call(keep_force, s.M, s.nle, s.f, s.B, a, u, kept.force)
         pushed = truth.L, rows.A, kept.force, truth.nonideal, truth.ranks, kept.reaction
-        yield Call(independent_multipliers, *pushed, fault=shared)
+        yield Call(quick_multipliers, *pushed, fault=shared)
         yield Call(keep_reactions, tuple(rows), truth.nonideal, truth.ranks, truth.margins, kept)
         if truth.rubs:
             yield Call(copy_into, truth.nonideal, now("nonideal_force"))
