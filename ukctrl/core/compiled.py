@@ -92,8 +92,12 @@ def _private(folder: Path) -> Path:
 def source_hash(marker: bytes = b"") -> str:
     """Return a digest of the contents of all our files, or of those that have a marker."""
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        source = path.read_bytes()
+    for source in _sources():
         if marker in source:
             digest.update(source)
     return digest.hexdigest()
+
+
+@functools.cache
+def _sources() -> tuple[bytes, ...]:
+    return tuple(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
