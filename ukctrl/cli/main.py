@@ -25,10 +25,10 @@ from ukctrl.cli.terminal.lines import notice, write
 from ukctrl.cli.tune import tune
 from ukctrl.core.errors import UkctrlError
 from ukctrl.core.own_processes import (
+    begin_command,
     collect_seldom,
-    end_quickly,
+    end_command,
     out_of_the_folder,
-    start_no_blas_threads,
 )
 
 app = typer.Typer(
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """
     collect_seldom()
     if arguments is None:
-        start_no_blas_threads()
+        begin_command()
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:  # the process ends here; a late signal must not spoil its exit code
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        end_quickly()
+        end_command()
     sys.exit(code)
 
 

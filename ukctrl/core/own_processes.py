@@ -73,16 +73,27 @@ def collect_seldom() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def start_no_blas_threads() -> None:
-    """Let linear algebra that is loaded from now on start no threads, unless the user chose so.
+class _Process:
+    is_command = False
 
-    Our matrices are small, and threads that only wait for work took a tenth of a short command.
+
+def begin_command() -> None:
+    """Begin a command, whose process is ours alone, without what only others could want.
+
+    Linear algebra that is loaded from now on starts no threads, unless the user chose so: our
+    matrices are small, and threads that wait for work took a tenth of a short command.
     """
+    _Process.is_command = True
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def end_quickly() -> None:
-    """Let the end of this process not search all that it holds for circles of garbage.
+def is_command() -> bool:
+    """Tell whether this process runs a command, and nobody asks its libraries for help."""
+    return _Process.is_command
+
+
+def end_command() -> None:
+    """Let the end of the process not search all that it holds for circles of garbage.
 
     The system takes the memory back at once; the search took a seventh of a short command.
     """
