@@ -80,7 +80,7 @@ class Formula:
         time: int | None = None,
         known: Mapping[str, Any] | None = None,
     ) -> None:
-        self.label, self.lines = label, tuple(lines)
+        self.label, self.lines, self.time = label, tuple(lines), time
         made = _Assembler(parameters, known or {})
         clock = 0 if time is None else made.input(parameters[time], -1)
         made.read(lines)
