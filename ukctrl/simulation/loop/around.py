@@ -82,6 +82,7 @@ def run_span(
     if len(outputs) and outputs[0] == span.start:
         code, outputs = sample(system.port, around.tables, span.start, moving), outputs[1:]
     code = code or begin(system.port, chosen, stop, moving)
+    reached = _reached(code, moving, system, around, state)
     given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
     code, steps = code or PAUSED, 1
     while code == PAUSED:
