@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ukctrl.core.algebra import grip, kernels, least_input, stabilisation
-from ukctrl.core.algebra.factorisation import LONG, cholesky, gram, spans, times
+from ukctrl.core.algebra.factorisation import LONG, cholesky
+from ukctrl.core.algebra.products import gram, spans, times
 from ukctrl.core.algebra.row_gram import MANY_ROWS
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}

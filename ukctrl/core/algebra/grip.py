@@ -25,16 +25,13 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    column_lengths,
     copy_into,
     dot,
     factor_rows,
-    gram,
     solve_lower,
     solve_lower_columns,
-    times,
-    weighted_columns,
 )
+from ukctrl.core.algebra.products import column_lengths, gram, times, weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest

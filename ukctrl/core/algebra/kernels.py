@@ -11,13 +11,13 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    column_lengths,
     copy_into,
     solve_lower,
     solve_lower_columns,
     solve_upper,
     solve_upper_columns,
 )
+from ukctrl.core.algebra.products import column_lengths
 from ukctrl.core.algebra.row_gram import MANY_ROWS, RowGram, move_onto, row_gram
 from ukctrl.core.algebra.row_space import (
     CLEAR,

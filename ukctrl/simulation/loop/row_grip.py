@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import LONG, times
+from ukctrl.core.algebra.factorisation import LONG
+from ukctrl.core.algebra.products import times
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 
