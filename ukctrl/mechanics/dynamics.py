@@ -119,6 +119,7 @@ class Dynamics:
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
         motors: What each motor does to the free robot, ``|M^-1 B_k|``, shape ``(nu,)``.
+        ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
         steps: What evaluates all of it at the state of ``snapshot``.
@@ -137,7 +138,7 @@ class Dynamics:
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
         self.motors: Vector = np.zeros(robot.nu)
-        self.margins, self._ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
+        self.margins, self.ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
         self._inputs = robot.nu
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
@@ -199,7 +200,7 @@ class Dynamics:
             yield Call(push_kernels.total, f, self.nonideal, total)
             f = total
         A, b, rate, error = self.passive.rows
-        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self._ranks
+        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
         yield Call(ranked_answer, *given, a_0, margins, ranks, fault=singular)
@@ -220,7 +221,7 @@ class Dynamics:
     @property
     def passive_rank(self) -> int:
         """Directions that the passive rows constrain."""
-        return int(self._ranks[NOW])
+        return int(self.ranks[NOW])
 
     def look(self, t: float, q: Vector, v: Vector) -> Rows:
         """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.

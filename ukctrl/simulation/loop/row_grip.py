@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import LONG
-from ukctrl.core.algebra.products import times
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 
@@ -58,11 +57,3 @@ def of_the_rows(
 def _separate(H: Matrix) -> bool:
     """Return whether no two rows share a column, at any sample; they are then orthogonal."""
     return all(bool((np.count_nonzero(each, axis=0) <= 1).all()) for each in H)
-
-
-def pushed(A: Matrix, G: Matrix) -> Matrix:
-    """Return ``A G`` of every sample, shape ``(n, m, nu)``."""
-    if A.shape[1] < LONG:
-        H: Matrix = A @ G
-        return H
-    return np.array([times(rows, answer) for rows, answer in zip(A, G, strict=True)])
