@@ -42,15 +42,8 @@ from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, Model
 from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, Pid
 from ukctrl.control.feedback.lyapunov import Lyapunov
 from ukctrl.control.feedback.model_error import ModelError, RowMismatch
-from ukctrl.control.feedback.sliding import (
-    Arctan,
-    BoundSliding,
-    OddFunction,
-    Power,
-    Sinh,
-    Sliding,
-    Tanh,
-)
+from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sinh, Tanh
+from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
 from ukctrl.control.planned.inversion import AnyInversion
 from ukctrl.control.planned.inversion.flat import Flat
