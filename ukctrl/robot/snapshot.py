@@ -110,6 +110,7 @@ class Snapshot(abc.ABC):
         "B",
         "Jt",
         "M",
+        "_com",
         "_potential",
         "clock",
         "dJt",
@@ -131,6 +132,7 @@ class Snapshot(abc.ABC):
         self.clock = np.zeros(1)
         self.f: Vector = np.zeros(robot.nv)
         self.stored: Vector = np.zeros(2)
+        self._com: tuple[PointMotion, Steps] | None = None
         self._potential: tuple[Vector, Steps] | None = None
         self.B: Matrix = robot.actuation.constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
@@ -278,9 +280,12 @@ class Snapshot(abc.ABC):
         Raises:
             ModelError: The plant does not know of bodies.
         """
-        com = PointMotion.zeros(len(self.v))
-        Steps(self.com_steps(com))()
-        return com
+        if self._com is None:
+            room = PointMotion.zeros(len(self.v))
+            self._com = room, Steps(self.com_steps(room))
+        com, steps = self._com
+        steps()
+        return PointMotion(*(part.copy() for part in com))
 
     @abc.abstractmethod
     def com_steps(self, com: PointMotion) -> Sequence[Step]:

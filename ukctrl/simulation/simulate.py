@@ -5,23 +5,25 @@ from __future__ import annotations
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from ukctrl.control.tick import Command
+from ukctrl.control.task import Signal as Told
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
+from ukctrl.core.program import Steps
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects.records import MeasuredAndCommanded
 from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
+from ukctrl.simulation.loop.rates import asked
 from ukctrl.simulation.loop.spans import SAME, Span, Times, spans
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
@@ -30,6 +32,8 @@ from ukctrl.simulation.scenario import Scenario
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
+TIMED = 2e-4
+"""For so long a law is asked, after the run, to tell how long it takes [s]."""
 CRAWLING = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
 STOPPED = "stopped by the user"
@@ -81,7 +85,7 @@ def simulate(
         status=status,
         message=message,
         scenario=scenario.to_table(),
-        provenance=provenance(loop, samples, time.perf_counter() - began),
+        provenance=provenance(loop, samples, time.perf_counter() - began, loop.tick_us()),
     )
 
 
@@ -108,6 +112,9 @@ def _silent(reached: float, duration: float) -> None:
 class Simulation(Loop):
     """A scenario on its way from the start to the end, or to what stops it."""
 
+    _tells = True
+    """Whether law or effects have something to tell beside what every run records."""
+
     def make_room(self) -> None:
         """Make room for the samples: before `run`, for where there is none nothing is kept.
 
@@ -115,6 +122,7 @@ class Simulation(Loop):
             InputError: There is no room.
         """
         self.recorder.open(self._sampled or self._metered)
+        self._samples: dict[Dynamics, Steps] = {}
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it, Ctrl-C included; return the status and why."""
@@ -124,7 +132,10 @@ class Simulation(Loop):
             self.truth.move(self.t0, self.state.q, self.state.v)
             command = self.command(self.t0, *self.state)  # untimed: it may have to compile
             self._answers.typed(self.t0, command)
-            self._answers.signalled(self.law.signals(self.belief, self.state.memory))
+            signals = self.law.signals(self.belief, self.state.memory)
+            self._answers.signalled(signals)
+            effects = (*self.recorder.trail.shapes, *self._told_by_effects())
+            self._tells = bool(signals or self.tick.steps.python or effects)
             if self.scenario.timing.control is None:
                 self._run_continuous()
             else:
@@ -142,6 +153,9 @@ class Simulation(Loop):
             whose = f"{MACHINE_FAILED} " if machine_failed(error) else ""
             return "interrupted", f"{whose}after t = {self._reached():.6g} s: {why}"
         return "completed", ""
+
+    def _told_by_effects(self) -> Iterator[tuple[str, Told]]:
+        return self.conditions.signals(self.truth.snapshot, self._plants.since)
 
     def _crawling(self) -> str:
         """Return why the run took so long, where the steps say it."""
@@ -164,6 +178,17 @@ class Simulation(Loop):
                 t, q, v = self._reached(), self.recorder.last("q"), self.recorder.last("v")
         reason = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {reason}" if reason else ""
+
+    def tick_us(self) -> float:
+        """Return how long the law takes at the last state, its robot included [us]."""
+        ask = Steps(
+            (*self.belief.steps.every, *asked(self.tick, self.belief.snapshot, self._answers))
+        )
+        began, count = time.perf_counter(), 0
+        while (spent := time.perf_counter() - began) < TIMED or count < 2:
+            ask()
+            count += 1
+        return 1e6 * spent / count
 
     def _reached(self) -> float:
         return float(self.recorder.last("time")) if self.recorder.count else self.t0
@@ -211,39 +236,37 @@ class Simulation(Loop):
         Between ticks the law has no memory to integrate; its place is taken by the energy fed to
         the robot, which jumps too fast to be integrated from the samples.
         """
-        met, near, law_memory = self.conditions, SAME * period, self.state.memory
-        plant = State(self.state.q, self.state.v, np.zeros(1))
+        met, near, seen = self.conditions, SAME * period, self.seen
+        plant, memory = State(self.state.q, self.state.v, np.zeros(1)), self.state.memory
+        tick = self._ticking(self.truth)
         ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
         arrivals = array("d", [t + met.delay for t in ticks]) if met.delay else ()
         late: deque[Vector] = deque()
-        command: Command | None = None
-        seen, ticked = (plant.q, plant.v), self.t0
-        asked = self.belief is self.truth or not self._direct  # of the true robot, at a tick
         for span in spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes):
             start, outputs = span.start, span.outputs
             if span.changes:
                 plant = self._changed(start, plant)
+                tick = self._ticking(self.truth)
             if span.tick:
-                if command is not None:
-                    law_memory = law_memory + (start - ticked) * command.memory_rate
-                ticked, seen = start, met.sense(start, plant.q, plant.v)
-                law_memory = self._settled(start, State(*seen, law_memory)).memory
-                if asked:
-                    self.truth.move(start, plant.q, plant.v)
-                lent = self._timed(start, State(*seen, law_memory))
-                # The law may lend its own arrays, which its next step overwrites.
-                command = Command(lent.u.copy(), np.array(lent.memory_rate))
-                self.held[:] = self._accepted(start, command.u, late)
+                if self.recorder.ticks:
+                    memory = memory + (start - float(seen.clock[0])) * self.tick.memory_rate
+                seen.q[:], seen.v[:] = met.sense(start, plant.q, plant.v)
+                memory = self._settled(start, State(seen.q, seen.v, memory)).memory
+                seen.clock[0] = start
+                self._write(start, plant)
+                self.tick.memory[:] = memory
+                tick()
+                self.recorder.ticks += 1
+                self.held[:] = self._accepted(start, self.tick.u, late)
             for _ in range(span.arrivals):
                 self.held[:] = late.popleft()
-            assert command is not None  # the first span begins with a tick
             if outputs and outputs[0] == start:
-                self._keep_held(start, plant, law_memory, seen, command)
+                self._keep(start, plant)
                 outputs = outputs[1:]
             advance = self._plants.integrator.advance
             for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
                 if t in outputs:
-                    self._keep_held(t, plant, law_memory, seen, command)
+                    self._keep(t, plant)
 
     def _accepted(self, t: float, u: Vector, late: deque[Vector]) -> Vector:
         """Return the input from this tick on; a delayed one waits among those that are late."""
@@ -253,55 +276,27 @@ class Simulation(Loop):
         accepted = self.conditions.accept(t, u, s.v @ s.B)
         if not self.conditions.delay:
             return accepted
-        late.append(accepted)
+        late.append(np.array(accepted))
         return self.held
 
-    def _timed(self, t: float, state: State) -> Command:
-        began = time.perf_counter()
-        command = self.command(t, state.q, state.v, state.memory)
-        self.recorder.tick_seconds += time.perf_counter() - began
-        self.recorder.ticks += 1
-        self._answers.check(t, state.q, state.v, command)
-        return command
+    def _write(self, t: float, state: State) -> None:
+        """Write a state into the port of the loop."""
+        self._plants.integrator.system.write(t, state)
 
     def _keep(self, t: float, state: State) -> None:
-        """Record a sample under continuous control."""
-        q, v, memory = state
-        if self._metered:
-            self.recorder.supply(memory[-1])
-            memory = memory[:-1]
-        self.truth.move(t, q, v)
-        seen = self.conditions.sense(t, q, v)
-        command = self._timed(t, State(*seen, memory))
-        if self.conditions.senses:  # its rows are those of another state
-            command = command._replace(demand=None)
-        self._record(t, State(q, v, memory), seen, command, command.u)
-
-    def _keep_held(
-        self, t: float, plant: State, memory: Vector, seen: tuple[Vector, Vector], command: Command
-    ) -> None:
-        """Record a sample while an input is held."""
-        self.truth.move(t, plant.q, plant.v)
-        if self.conditions.senses:
-            self.belief.move(t, *seen)
-        elif self.belief is not self.truth:
-            self.belief.move(t, plant.q, plant.v)
-        self.recorder.supply(plant.memory[0])
-        self._record(t, State(plant.q, plant.v, memory), seen, command, self.held)
-
-    def _record(
-        self,
-        t: float,
-        state: State,
-        seen: tuple[Vector, Vector],
-        command: Command,
-        accepted: Vector,
-    ) -> None:
-        recorder = self.recorder
-        if self.scenario.effect:
-            recorder.trail.met = MeasuredAndCommanded(*seen, command.u, self._plants.since)
-            command = command._replace(u=self._applied(t, accepted))
-        recorder.keep(t, state, command, self.belief)
+        """Keep a sample."""
+        recorder, steps = self.recorder, self._samples.get(self.truth)
+        if steps is None:
+            system = self._plants.integrator.system
+            steps = self._samples[self.truth] = self._sampling(
+                self.truth, system, tells=self._tells
+            )
+        recorder.make_room()
+        self._write(t, state)
+        steps()
+        recorder.kept(self.truth)
+        if not self._sampled:
+            recorder.ticks += 1
         self._progress(t - self.t0, self.t1 - self.t0)
         self._watch.check(recorder)
 

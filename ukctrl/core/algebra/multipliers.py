@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from ukctrl.core.algebra.factorisation import solve_lower
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.span import span
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 
 SHARED = 1e-6
 """A row shares its load when its part in a combination of rows that does nothing exceeds this."""
@@ -34,6 +35,25 @@ def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
         scaled = np.linalg.solve(W @ W.T, W @ pushed)
         return np.asarray(scaled / length, dtype=np.float64)
     return span(W.T * length, length, rank=rank).least(pushed)
+
+
+@compiled
+def independent_multipliers(
+    L: Matrix, A: Matrix, force: Vector, nonideal: Vector, ranks: Indices, lam: Vector
+) -> bool:
+    """Write the multipliers of rows none of which depends on others; return whether none does."""
+    m, n = A.shape
+    if ranks[0] < m:
+        return False
+    W, lengths = mass_weighted(L, A, np.ones((1, m)))
+    pushed = np.empty(n)
+    for c in range(n):
+        pushed[c] = force[c] - nonideal[c]
+    solve_lower(L, pushed)
+    scaled = np.linalg.solve(W @ W.T, W @ pushed)
+    for i in range(m):
+        lam[i] = scaled[i] * lengths[0, i]
+    return True
 
 
 def sharing(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, UkctrlError
 from ukctrl.core.extremes import first_largest
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State, System
@@ -27,11 +28,20 @@ from ukctrl.mechanics.start import Start
 from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.effects.records import MeasuredAndCommanded
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
 from ukctrl.simulation.loop.rate_slopes import commanded_slopes, held_slopes
-from ukctrl.simulation.loop.rates import applied, commanded, held
-from ukctrl.simulation.loop.recorder import Recorder
+from ukctrl.simulation.loop.rates import (
+    Seen,
+    answer,
+    applied,
+    asked,
+    commanded,
+    held,
+    same_state,
+)
+from ukctrl.simulation.loop.recorder import Recorder, Taken
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Monitor, Scenario
 
@@ -161,7 +171,13 @@ class Loop:
         self.outputs = grid(self.t0, self.t1, timing.sample)
         with blaming("monitor.frames"):
             self.recorder = Recorder(
-                self.truth, servo, self.law, len(self.outputs), scenario.monitor.frames, met
+                self.truth,
+                servo,
+                self.law,
+                len(self.outputs),
+                scenario.monitor.frames,
+                met,
+                self.belief,
             )
         self.switches: list[float] = []
         """When the law switched [s]."""
@@ -172,6 +188,7 @@ class Loop:
         self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
         """Whether the energy fed to the robot is integrated behind the law's memory."""
         self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
+        self.seen = Seen(np.zeros(1), q.copy(), v.copy())
         self.tick = self.law.tick(self.belief)
         self.tick.check = self._check
         self._plants.integrated_by(scenario, self._system, self.rate_slopes)
@@ -183,6 +200,42 @@ class Loop:
         return commanded(
             plant, self.belief, self.tick, self.conditions, self._answers, metered=self._metered
         )
+
+    def _sampling(self, plant: Dynamics, system: System, *, tells: bool) -> Steps:
+        """Return what keeps a sample at the state in the port of the loop around a plant.
+
+        Args:
+            plant: The true robot.
+            system: The loop around it.
+            tells: Whether law or effects have something to tell beside.
+        """
+        s, b, tick = plant.snapshot, self.belief.snapshot, self.tick
+        u, drives = applied(self.conditions, s, self.held if self._sampled else tick.u)
+        asked_at, a, first = s.clock, system.port.a, [*system.steps.every]
+        measured = Seen(b.clock, b.q, b.v)
+        if self._sampled:
+            measured, a = self.seen, np.zeros(plant.robot.nv)
+            asked_at = measured.clock
+            first = [*answer(plant, u, a, drives)]
+            if tells and self.belief is not plant:
+                q, v = (measured.q, measured.v) if self.conditions.senses else (s.q, s.v)
+                first += [
+                    Call(same_state, s.clock, q, v, b.clock, b.q, b.v),
+                    *self.belief.steps.every,
+                ]
+        energy = system.port.memory[-1:] if self._sampled or self._metered else None
+        met = MeasuredAndCommanded(measured.q, measured.v, tick.u, self._plants.since)
+        taken = Taken(plant, a, u, asked_at, energy, met, tells)
+        return Steps((*first, *self.recorder.steps(taken)))
+
+    def _ticking(self, plant: Dynamics) -> Steps:
+        """Return what asks a sampled law at the state that it measures, once the robot is there."""
+        b, steps = self.belief.snapshot, list[Step]()
+        if self.belief is plant or not self._direct:
+            steps += plant.steps.every
+        if self.belief is not plant:
+            steps += [Call(same_state, *self.seen, b.clock, b.q, b.v), *self.belief.steps.every]
+        return Steps((*steps, *asked(self.tick, b, self._answers)))
 
     def _check(self, command: Command) -> None:
         """Check what a law of Python answers where the loop asks it."""

@@ -26,14 +26,12 @@ LIMIT_SLACK = 1e-9
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
-def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, Any]:
+def provenance(loop: Loop, samples: Samples, wall_seconds: float, tick_us: float) -> dict[str, Any]:
     """Return what a result of a run records beside its numbers."""
     scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
     effects, rows_demanded = conditions.facts(), recorder.rows_demanded()
     grip = recorder.weak_grip()
     matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
-    timed = recorder.ticks > 0 and scenario.controller.acts  # else there is no law to time
-    tick_us = 1e6 * recorder.tick_seconds / recorder.ticks if timed else float("nan")
     return {
         "scenario": scenario.name or scenario.title,
         "robot": loop.robot.name,
