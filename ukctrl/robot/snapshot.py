@@ -111,6 +111,7 @@ class Snapshot(abc.ABC):
         "Jt",
         "M",
         "_com",
+        "_load",
         "_potential",
         "clock",
         "dJt",
@@ -133,6 +134,7 @@ class Snapshot(abc.ABC):
         self.f: Vector = np.zeros(robot.nv)
         self.stored: Vector = np.zeros(2)
         self._com: tuple[PointMotion, Steps] | None = None
+        self._load: tuple[Vector, Steps] | None = None
         self._potential: tuple[Vector, Steps] | None = None
         self.B: Matrix = robot.actuation.constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
@@ -175,9 +177,18 @@ class Snapshot(abc.ABC):
         return f"Snapshot({self.robot.name!r}, q={self.q}, v={self.v}, t={self.t})"
 
     @property
-    @abc.abstractmethod
     def gravity(self) -> Vector:
         """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
+        if self._load is None:
+            room = np.zeros(len(self.v))
+            self._load = room, Steps(self.gravity_steps(room))
+        load, steps = self._load
+        steps()
+        return load.copy()
+
+    @abc.abstractmethod
+    def gravity_steps(self, load: Vector) -> Sequence[Step]:
+        """Return what writes `gravity`, after ``steps``."""
 
     @abc.abstractmethod
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:

@@ -203,12 +203,10 @@ class FormulaSnapshot(Snapshot):
     def terms(self) -> Sequence[Step]:
         return self._structure.plant.steps(self, self._own)
 
-    @property
-    def gravity(self) -> Vector:
+    def gravity_steps(self, load: Vector) -> Sequence[Step]:
         own = self._own
-        M, nle = np.zeros((own, own)), np.zeros(len(self.v))
-        self._fill(self.q[:own], np.zeros(own), self.t, M, nle[:own])
-        return nle
+        M, still = np.zeros((own, own)), np.zeros(own)
+        return (lambda: self._fill(self.q[:own], still, self.t, M, load[:own]),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         own, size = self._own, len(self.v)
