@@ -22,8 +22,9 @@ from pydantic import Field
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
+from ukctrl.control.allocation.chen import Chen
 from ukctrl.control.allocation.internal_force import InternalForce
-from ukctrl.control.allocation.least_norm import Chen, LeastNorm
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.levels import Damped, Prioritized
 from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity

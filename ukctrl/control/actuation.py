@@ -27,6 +27,15 @@ def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
             y[i] += X[i, k] * x[k]
 
 
+@compiled
+def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
+    """Write ``y = X' x``."""
+    for k in range(len(y)):
+        y[k] = 0.0
+        for i in range(len(x)):
+            y[k] += X[i, k] * x[i]
+
+
 @final
 class InverseActuation:
     """``B^+`` of a task's robot, worked out once where ``B`` is constant."""

@@ -16,7 +16,6 @@ from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Asked, Feedback
 from ukctrl.control.task import Signal, Task
 from ukctrl.control.tick import Tick, served
-from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import Instance, spec
@@ -87,7 +86,7 @@ class _ServoLaw(Law):
             asked = asked._replace(rows=others, demand=np.zeros(len(self._names)))
         yield from feedback.steps(rows, own, dynamics, asked)
         if len(last):
-            yield lambda: allocator.look_back(last)
+            yield from allocator.look_back_steps(last)
         free = np.zeros(len(tick.u))
         if feedback.asks_otherwise:
             nothing = Rows.zeros(*asked.rows.A.shape)
@@ -98,8 +97,7 @@ class _ServoLaw(Law):
             brought = rows.A, dynamics.a_free, dynamics.G, tick.u
             yield Call(served, *brought, tick.demand)
         if len(last):
-            later = tick.memory_rate[self._own :]
-            yield lambda: copy_into(allocator.memory_rate(tick.u, last), later)
+            yield from allocator.memory_steps(tick.u, last, tick.memory_rate[self._own :])
         tick.asks[0] = 1.0
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:

@@ -106,8 +106,8 @@ class NullSpace:
         """Yield what writes the preference into ``u0``."""
         yield from ()
 
-    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
-        """Return the input with something added that leaves the rows ``A`` alone.
+    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+        """Yield what adds something to the input ``u`` that leaves the rows ``A`` alone.
 
         Args:
             u: Input that serves the task, shape ``(nu,)``.
@@ -115,7 +115,7 @@ class NullSpace:
             R: Input metric, shape ``(nu, nu)``, or ``(0, 0)`` for the identity.
             dynamics: The believed robot.
         """
-        return u
+        yield from ()
 
 
 @compiled
@@ -213,8 +213,8 @@ class _Squeezing(NullSpace):
         super().__init__(task)
         self._force = BoundInternalForce(spec, task)
 
-    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
-        return self._force.added(u, A, R, dynamics)
+    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+        return self._force.steps(u, A, R, dynamics)
 
 
 def bind(spec: Damping | Posture | SelfMotion | InternalForce | None, task: Task) -> NullSpace:
