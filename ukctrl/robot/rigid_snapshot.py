@@ -43,8 +43,8 @@ class RigidSnapshot(Snapshot):
         tree = self.robot.structure.tree
         return (Call(mass_and_bias, tree, self._room, self.q, self.v, self.M, self.nle),)
 
-    def gravity_steps(self, load: Vector) -> Sequence[Step]:
-        return (Call(gravity_load, self.robot.structure.tree, self._room, self.rotations, load),)
+    def gravity_steps(self, out: Vector) -> Sequence[Step]:
+        return (Call(gravity_load, self.robot.structure.tree, self._room, self.rotations, out),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         data, size = self._scratch(), self.M.shape

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.core.program import Call, Step, Steps
@@ -111,7 +112,6 @@ class Snapshot(abc.ABC):
         "Jt",
         "M",
         "_com",
-        "_load",
         "_potential",
         "clock",
         "dJt",
@@ -134,7 +134,6 @@ class Snapshot(abc.ABC):
         self.f: Vector = np.zeros(robot.nv)
         self.stored: Vector = np.zeros(2)
         self._com: tuple[PointMotion, Steps] | None = None
-        self._load: tuple[Vector, Steps] | None = None
         self._potential: tuple[Vector, Steps] | None = None
         self.B: Matrix = robot.actuation.constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
@@ -179,16 +178,20 @@ class Snapshot(abc.ABC):
     @property
     def gravity(self) -> Vector:
         """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
-        if self._load is None:
-            room = np.zeros(len(self.v))
-            self._load = room, Steps(self.gravity_steps(room))
-        load, steps = self._load
-        steps()
-        return load.copy()
+        force: Vector = np.zeros(len(self.v))
+        Steps(self.gravity_steps(force))()
+        return force
 
-    @abc.abstractmethod
-    def gravity_steps(self, load: Vector) -> Sequence[Step]:
+    def gravity_steps(self, out: Vector) -> Sequence[Step]:
         """Return what writes `gravity`, after ``steps``."""
+        rest, place = self.at_rest()
+        return *place, *rest.terms(), Call(copy_into, rest.nle, out)
+
+    def at_rest(self) -> tuple[Snapshot, tuple[Step, ...]]:
+        """Return the robot at rest, and what puts it where this one is; evaluate it then."""
+        rest = type(self)(self.robot, self.q, np.zeros(len(self.v)), self.t)
+        place = Call(copy_into, self.q, rest.q), Call(copy_into, self.clock, rest.clock)
+        return rest, place
 
     @abc.abstractmethod
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:

@@ -11,7 +11,7 @@ from pydantic import Field
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.nearest_input import ACCELERATION, nearest_input
 from ukctrl.core.algebra.span import independent, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -179,7 +179,13 @@ class _SelfMotion(NullSpace):
             yield Call(moved_by, s.M, s.nle, s.f, a, force)
             yield self._motors.step(s, force, u0)
         else:
-            yield lambda: copy_into(_nearest(dynamics, a), u0)
+
+            def care(code: int) -> None:
+                u0[:] = _nearest(dynamics, a)
+
+            robot = s.M, s.B, dynamics.G, dynamics.a_free
+            lost = float(dynamics.rank.servo)
+            yield Call(nearest_input, ACCELERATION, *robot, a, lost, u0, fault=care)
 
 
 def _nearest(dynamics: Dynamics, a: Vector) -> Vector:

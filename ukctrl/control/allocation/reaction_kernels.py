@@ -22,6 +22,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.grip import Lengths, drop_lost, lengths
 from ukctrl.core.algebra.least_input import quick_input
+from ukctrl.core.algebra.nearest_input import least_singular
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -182,18 +183,3 @@ def left_free(H: Matrix, rtol: float) -> Matrix:
         for j in range(nu - m):
             free[c, j] = basis.Q[j, c]
     return free
-
-
-@compiled
-def least_singular(factor: RowFactor) -> float:
-    """Return a lower bound of the smallest singular value of independent rows."""
-    L, _, _, rank = factor
-    total, column = 0.0, np.empty(rank)
-    for c in range(rank):
-        for i in range(c, rank):
-            entry = 1.0 if i == c else 0.0
-            for k in range(c, i):
-                entry -= L[i, k] * column[k]
-            column[i] = entry / L[i, i]
-            total += column[i] * column[i]
-    return float(1.0 / np.sqrt(total)) if total > 0.0 else 1.0

@@ -203,11 +203,6 @@ class FormulaSnapshot(Snapshot):
     def terms(self) -> Sequence[Step]:
         return self._structure.plant.steps(self, self._own)
 
-    def gravity_steps(self, load: Vector) -> Sequence[Step]:
-        own = self._own
-        M, still = np.zeros((own, own)), np.zeros(own)
-        return (lambda: self._fill(self.q[:own], still, self.t, M, load[:own]),)
-
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         own, size = self._own, len(self.v)
         q, v, t, still = self.q[:own], self.v[:own], self.t, np.zeros(own)
