@@ -6,6 +6,7 @@ Owning a `Snapshot` proves that kinematics and dynamics were evaluated.
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -348,6 +349,9 @@ def checked(name: str, value: ArrayLike, size: int) -> Vector:
         ShapeError: It has another shape than ``(size,)``.
         InputError: It is not numbers, or not finite.
     """
+    ready = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (size,)
+    if ready and math.isfinite(np.dot(value, value)):  # one call where all is well
+        return np.asarray(value)
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from ukctrl.control.task import Signal as Told
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
-from ukctrl.core.program import Steps
+from ukctrl.core.program import Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
+from ukctrl.simulation.loop.around import Around, run_span, run_together, together
+from ukctrl.simulation.loop.closed_loop import Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.rates import asked
-from ukctrl.simulation.loop.spans import SAME, Span, Times, spans
+from ukctrl.simulation.loop.recorder import Drifted
+from ukctrl.simulation.loop.spans import SAME, Span, Times, between_outputs, spans
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal, checked
@@ -57,7 +58,7 @@ def simulate(
 
     Args:
         scenario: What to run.
-        progress: Called with the time reached and the duration [s] at every sample.
+        progress: Called now and then with the time reached and the duration [s].
         planning: Called in the same way while the controller works out a motion before the run.
         robot: The scenario's robot, where it has been loaded before.
 
@@ -85,7 +86,9 @@ def simulate(
         status=status,
         message=message,
         scenario=scenario.to_table(),
-        provenance=provenance(loop, samples, time.perf_counter() - began, loop.tick_us()),
+        provenance=provenance(
+            loop, samples, time.perf_counter() - began, (loop.ticks, loop.tick_us())
+        ),
     )
 
 
@@ -122,7 +125,7 @@ class Simulation(Loop):
             InputError: There is no room.
         """
         self.recorder.open(self._sampled or self._metered)
-        self._samples: dict[Dynamics, Steps] = {}
+        self._arounds: dict[Dynamics, Around] = {}
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it, Ctrl-C included; return the status and why."""
@@ -179,14 +182,24 @@ class Simulation(Loop):
         reason = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {reason}" if reason else ""
 
+    @property
+    def ticks(self) -> int:
+        """How often the law has been asked, at its ticks or at samples."""
+        return int(self.ticked[0]) if self._sampled else self.recorder.count
+
     def tick_us(self) -> float:
-        """Return how long the law takes at the last state, its robot included [us]."""
-        ask = Steps(
-            (*self.belief.steps.every, *asked(self.tick, self.belief.snapshot, self._answers))
-        )
+        """Return how long the law takes at the last state, its robot included [us].
+
+        NaN where there is no law, or it has no answer there.
+        """
+        if not (self.ticks and self.scenario.controller.acts):
+            return float("nan")
+        s = self.belief.snapshot
+        ask = Steps((*self.belief.steps.every, *asked(self.tick, s, self._answers)))
         began, count = time.perf_counter(), 0
         while (spent := time.perf_counter() - began) < TIMED or count < 2:
-            ask()
+            if run(ask.lines) < 0:
+                return float("nan")
             count += 1
         return 1e6 * spent / count
 
@@ -194,26 +207,44 @@ class Simulation(Loop):
         return float(self.recorder.last("time")) if self.recorder.count else self.t0
 
     def _run_continuous(self) -> None:
-        state, guard = self.state, self._guard if self.law.switches else None
+        state = self.state
         if self._metered:
             state = State(state.q, state.v, np.append(state.memory, 0.0))
         near = SAME * self.scenario.timing.sample
         for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
-            t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
             if span.changes:
-                state = self._changed(t, state)
-            if outputs and outputs[0] == t:
-                self._keep(t, state)
-                outputs = outputs[1:]
-            targets, at = _targets(outputs, span), 0
-            while at < len(targets):
-                rest, advance = targets[at:], self._plants.integrator.advance
-                for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
-                    if t == targets[at]:
-                        if at < len(outputs):
-                            self._keep(t, state)
-                        at += 1
-                state = self._settled(t, state)
+                state = self._changed(span.start, state)
+            around, system = self._around(), self._plants.integrator.system
+            if around.stepping is None or self.law.switches:
+                state = self._one_by_one(span, state)
+            elif around.stepping.adapts:
+                state = run_span(span, system, around, state, self._pause)
+            else:
+                for part in together(between_outputs(span)):
+                    state = run_together(part, system, around, state)
+                    self._pause(part[-1].stop)
+
+    def _pause(self, t: float) -> None:
+        """Tell how far the run is."""
+        self._progress(t - self.t0, self.t1 - self.t0)
+
+    def _one_by_one(self, span: Span, state: State) -> State:
+        """Run a span of continuous control whose steps Python takes."""
+        guard = self._guard if self.law.switches else None
+        t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
+        if outputs and outputs[0] == t:
+            self._keep(t, state)
+            outputs = outputs[1:]
+        targets, at = _targets(outputs, span), 0
+        while at < len(targets):
+            rest, advance = targets[at:], self._plants.integrator.advance
+            for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
+                if t == targets[at]:
+                    if at < len(outputs):
+                        self._keep(t, state)
+                    at += 1
+            state = self._settled(t, state)
+        return state
 
     def _settled(self, t: float, state: State) -> State:
         """Return the state after the switches of the law that are due."""
@@ -236,48 +267,38 @@ class Simulation(Loop):
         Between ticks the law has no memory to integrate; its place is taken by the energy fed to
         the robot, which jumps too fast to be integrated from the samples.
         """
-        met, near, seen = self.conditions, SAME * period, self.seen
-        plant, memory = State(self.state.q, self.state.v, np.zeros(1)), self.state.memory
-        tick = self._ticking(self.truth)
+        met, near = self.conditions, SAME * period
+        plant = State(self.state.q, self.state.v, np.zeros(1))
         ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
         arrivals = array("d", [t + met.delay for t in ticks]) if met.delay else ()
-        late: deque[Vector] = deque()
-        for span in spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes):
-            start, outputs = span.start, span.outputs
-            if span.changes:
-                plant = self._changed(start, plant)
-                tick = self._ticking(self.truth)
-            if span.tick:
-                if self.recorder.ticks:
-                    memory = memory + (start - float(seen.clock[0])) * self.tick.memory_rate
-                seen.q[:], seen.v[:] = met.sense(start, plant.q, plant.v)
-                memory = self._settled(start, State(seen.q, seen.v, memory)).memory
-                seen.clock[0] = start
-                self._write(start, plant)
-                self.tick.memory[:] = memory
-                tick()
-                self.recorder.ticks += 1
-                self.held[:] = self._accepted(start, self.tick.u, late)
-            for _ in range(span.arrivals):
-                self.held[:] = late.popleft()
-            if outputs and outputs[0] == start:
-                self._keep(start, plant)
-                outputs = outputs[1:]
-            advance = self._plants.integrator.advance
-            for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
-                if t in outputs:
-                    self._keep(t, plant)
+        every = spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes)
+        for several in together(every):
+            if several[0].changes:
+                plant = self._changed(several[0].start, plant)
+            around, system = self._around(), self._plants.integrator.system
+            if around.stepping is None:
+                for span in several:
+                    plant = self._hold(plant, span)
+                continue
+            plant = run_together(several, system, around, plant)
+            self._pause(several[-1].stop)
 
-    def _accepted(self, t: float, u: Vector, late: deque[Vector]) -> Vector:
-        """Return the input from this tick on; a delayed one waits among those that are late."""
-        if self._direct:
-            return u
-        s = self.truth.snapshot
-        accepted = self.conditions.accept(t, u, s.v @ s.B)
-        if not self.conditions.delay:
-            return accepted
-        late.append(np.array(accepted))
-        return self.held
+    def _hold(self, plant: State, span: Span) -> State:
+        """Run a span whose steps Python takes one by one."""
+        around, start, outputs = self._around(), span.start, span.outputs
+        self._write(start, plant)
+        if span.tick:
+            around.tick()
+        for _ in range(span.arrivals):
+            around.arrival()
+        if outputs and outputs[0] == start:
+            self._keep(start, plant)
+            outputs = outputs[1:]
+        advance = self._plants.integrator.advance
+        for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
+            if t in outputs:
+                self._keep(t, plant)
+        return plant
 
     def _write(self, t: float, state: State) -> None:
         """Write a state into the port of the loop."""
@@ -285,20 +306,22 @@ class Simulation(Loop):
 
     def _keep(self, t: float, state: State) -> None:
         """Keep a sample."""
-        recorder, steps = self.recorder, self._samples.get(self.truth)
-        if steps is None:
-            system = self._plants.integrator.system
-            steps = self._samples[self.truth] = self._sampling(
-                self.truth, system, tells=self._tells
-            )
-        recorder.make_room()
         self._write(t, state)
-        steps()
-        recorder.kept(self.truth)
-        if not self._sampled:
-            recorder.ticks += 1
-        self._progress(t - self.t0, self.t1 - self.t0)
-        self._watch.check(recorder)
+        self._around().sample()
+        self._pause(t)
+
+    def _around(self) -> Around:
+        """Return what happens around the plant in force."""
+        plant = self.truth
+        if plant not in self._arounds:
+            integrator, sampled = self._plants.integrator, self._sampled
+            self._arounds[plant] = Around(
+                self.sampling(plant, integrator.system, tells=self._tells),
+                self.ticking(plant) if sampled else Steps(()),
+                Steps((self.arrive,)),
+                integrator.stepping,
+            )
+        return self._arounds[plant]
 
 
 def _targets(outputs: Times, span: Span) -> Times:

@@ -13,7 +13,9 @@ import numpy as np
 
 from ukctrl.core.algebra.differences import state_jacobian
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.integrate.explicit import Explicit
+from ukctrl.mechanics.integrate.explicit import Explicit, chosen
+from ukctrl.mechanics.integrate.fixed_step import no_fixed
+from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.integrator import (
     Correction,
     Guard,
@@ -60,6 +62,14 @@ class Adaptive(Integrator):
     def step(self) -> float | None:
         step = getattr(self._solver, "h_abs", None)  # LSODA keeps it to itself
         return None if step is None else float(step)
+
+    @property
+    def stepping(self) -> Stepping | None:
+        if not self._explicit or self._onto is not None or self.correction is not None:
+            return None
+        limits = float(self._rtol), float(self._atol), float(self._max_step)
+        n = self._end + len(self.system.port.memory)
+        return Stepping(no_fixed(), chosen(self._method, n, *limits), adapts=True)
 
     def advance(
         self,

@@ -27,6 +27,13 @@ def copy_common(source: Vector, target: Vector) -> None:
 
 
 @compiled
+def advance_memory(clock: Vector, before: Vector, memory: Vector, rate: Vector) -> None:
+    """Advance a memory from one tick to the next, whose rate was that of the first of them."""
+    for i in range(len(memory)):
+        memory[i] += (clock[0] - before[0]) * rate[i]
+
+
+@compiled
 def is_finite(x: Vector) -> bool:
     """Return whether all entries are finite."""
     total = 0.0

@@ -5,7 +5,8 @@ Rows gather in a block, whose products are formed at once; full blocks go to the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, final
 
 import numpy as np
@@ -13,10 +14,10 @@ import numpy as np
 from ukctrl.control.controller import Law
 from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.grip import WEAK
-from ukctrl.core.algebra.multipliers import independent_multipliers
-from ukctrl.core.arrays import Array, Matrix, Vector
-from ukctrl.core.errors import ShapeError
-from ukctrl.core.extremes import EQUAL_RTOL
+from ukctrl.core.algebra.multipliers import quick_multipliers
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
+from ukctrl.core.errors import ShapeError, UkctrlError
+from ukctrl.core.extremes import EQUAL_RTOL, first_largest
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
@@ -27,6 +28,8 @@ from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows
 from ukctrl.simulation.loop.sample_kernels import (
     Plain,
     Reactions,
+    count_up,
+    is_later,
     keep_force,
     keep_grip,
     keep_place,
@@ -34,10 +37,12 @@ from ukctrl.simulation.loop.sample_kernels import (
     keep_reactions,
     keep_row,
     keep_trace,
+    within,
 )
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Signal
+from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
 BATCH = 500_000
@@ -50,6 +55,10 @@ REACTIONS = (
 """The names of `Reactions`."""
 OWN = "signal "
 """Before the names of signals among the arrays of the store."""
+
+
+class Drifted(UkctrlError, RuntimeError):
+    """A constraint came apart further than the scenario's monitor allows."""
 
 
 class Taken(NamedTuple):
@@ -83,7 +92,7 @@ class Recorder:
         servo: Stack,
         law: Law,
         capacity: int,
-        watched: Sequence[str],
+        monitor: Monitor,
         conditions: Conditions,
         belief: Dynamics,
     ) -> None:
@@ -95,10 +104,14 @@ class Recorder:
         self._shared = same and not conditions.senses
         self.servo = law.stack if self._shared else servo
         self.trail = Trail(conditions, robot)
-        self.count, self._capacity = 0, capacity
-        self.ticks = 0
+        self._counts, self._capacity = np.zeros(2, dtype=np.int64), capacity
+        """Samples so far, and those before the block's first row."""
         m, mp = len(servo), len(truth.passive)
-        held = tuple(dict.fromkeys(t.frame for t in servo.traces()))
+        self._limits = [] if monitor.max_phi is None else [("phi", float(monitor.max_phi))]
+        if mp:
+            self._limits.append(("passive_phi", float(monitor.max_passive_phi)))
+            self._limits.append(("passive_beta", float(monitor.max_passive_beta)))
+        held, watched = dict.fromkeys(t.frame for t in servo.traces()), monitor.frames
         self._watched = tuple(
             (len(held) + k, robot.site(name))
             for k, name in enumerate(name for name in dict.fromkeys(watched) if name not in held)
@@ -136,11 +149,19 @@ class Recorder:
         self._gripped = True
         self._weakest: tuple[float, dict[str, object]] = (WEAK, {})
         self._sharing: tuple[str, ...] = ()
-        self._first = 0
-        """Number of the sample in the block's first row."""
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
         self._fault: ShapeError | TypeError | ValueError | None = None
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return int(self._counts[0])
+
+    @property
+    def _first(self) -> int:
+        """Number of the sample in the block's first row."""
+        return int(self._counts[1])
 
     def open(self, supplied: bool) -> None:
         """Make room for the samples.
@@ -165,7 +186,6 @@ class Recorder:
             name: self._block[:, place].reshape(self._size, *self._shapes[name])
             for name, place in self._places.items()
         }
-        self._at = np.zeros(1, dtype=np.intp)
 
     def _of_now(self, name: str) -> Vector:
         """Return where a quantity stands in the sample that is being written, as a flat array."""
@@ -179,7 +199,8 @@ class Recorder:
     def steps(self, taken: Taken) -> Iterator[Step]:
         """Yield what keeps a sample at the state of the true robot, where the law has answered.
 
-        Before each time `make_room` must have been called, and after it `kept`.
+        Raises:
+            Drifted: The sample is kept, and beyond a limit of the monitor.
         """
         now, tick, truth, rows = self._of_now, self._tick, taken.truth, self.servo.rows
         s, a, u, mine = truth.snapshot, taken.a, taken.u, self._shared and not tick.steps.python
@@ -204,9 +225,16 @@ class Recorder:
         if taken.energy is not None:
             yield Call(copy_into, taken.energy, now("supplied_energy"))
         yield from self._places_of_frames(s)
-        yield Call(keep_row, self._now, self._at, self._block)
+        row = self._now, self._counts, self._block
+        yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
         if taken.tells:
             yield lambda: self._keep_signals(taken)
+        if len(truth.passive):
+            yield Call(is_later, self._counts, fault=lambda code: self._keep_report(truth))
+        yield Call(count_up, self._counts)  # late: an interruption leaves no half a sample
+        for name, limit in self._limits:
+            beyond = functools.partial(self._beyond, name, limit)
+            yield Call(within, now(name), limit, fault=beyond)
 
     def _places_of_frames(self, s: Snapshot) -> Iterator[Step]:
         position, reference = (
@@ -228,29 +256,34 @@ class Recorder:
 
         yield Call(keep_force, s.M, s.nle, s.f, s.B, a, u, kept.force)
         pushed = truth.L, rows.A, kept.force, truth.nonideal, truth.ranks, kept.reaction
-        yield Call(independent_multipliers, *pushed, fault=shared)
+        yield Call(quick_multipliers, *pushed, fault=shared)
         yield Call(keep_reactions, tuple(rows), truth.nonideal, truth.ranks, truth.margins, kept)
         if truth.rubs:
             yield Call(copy_into, truth.nonideal, now("nonideal_force"))
 
-    def make_room(self) -> None:
-        """Make room for the next sample: a block that is full goes to the store."""
-        if self.count - self._first == self._size:
-            self._hand_over()
-            self._hand_over_signals()
-            self._first = self.count
-        self._at[0] = self.count - self._first
+    def _begin_block(self, row: tuple[Vector, Indices, Matrix]) -> None:
+        """Give a block that is full to the store, and keep a sample in the next one."""
+        self._hand_over()
+        self._hand_over_signals()
+        self._counts[1] = self._counts[0]
+        keep_row(*row)
 
-    def kept(self, truth: Dynamics) -> None:
-        """Count the sample that has been kept."""
-        if not self.count and len(truth.passive):
-            self._report, self._sharing = truth.passive_report(), truth.sharing()
-        self.count += 1  # last, so that an interruption never leaves half a sample
+    def _keep_report(self, truth: Dynamics) -> None:
+        self._report, self._sharing = truth.passive_report(), truth.sharing()
+
+    def _beyond(self, name: str, limit: float, code: int) -> Drifted:
+        off = np.nan_to_num(self.last(name))
+        known, t, size = self.labels(), self.last("time"), np.linalg.norm(off)
+        rows = known.passive_rows if name.startswith("passive") else known.rows
+        return Drifted(
+            f"{name} reached {size:.2e} at t = {t:.6g} s, most on row "
+            f"'{rows[first_largest(np.abs(off))]}'; the monitor allows {limit:.2e}."
+        )
 
     def _keep_signals(self, taken: Taken) -> None:
         """Keep what the law and the effects tell."""
         s, own = taken.truth.snapshot, self.law.signals(self._belief, self._tick.memory)
-        effects = self.trail.keep(int(self._at[0]), self.arrays, s, taken.met)
+        effects = self.trail.keep(self.count - self._first, self.arrays, s, taken.met)
         for name, signal in (*own.items(), *effects):
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = signal[1:]

@@ -164,10 +164,29 @@ def keep_trace(
 
 
 @compiled
-def keep_row(now: Vector, row: Indices, block: Matrix) -> None:
-    """Copy a sample into its row of the block."""
+def keep_row(now: Vector, counts: Indices, block: Matrix) -> bool:
+    """Copy a sample into its row of the block; return whether there is one.
+
+    ``counts`` are the samples so far and those before the first row.
+    """
+    row = counts[0] - counts[1]
+    if row == len(block):
+        return False
     for i in range(len(now)):
-        block[row[0], i] = now[i]
+        block[row, i] = now[i]
+    return True
+
+
+@compiled
+def is_later(counts: Indices) -> bool:
+    """Return whether there is a sample already."""
+    return bool(counts[0] > 0)
+
+
+@compiled
+def count_up(counts: Indices) -> None:
+    """Count a sample."""
+    counts[0] += 1
 
 
 @compiled

@@ -33,6 +33,19 @@ class Span(NamedTuple):
     """Whether the plant changes at the start."""
 
 
+def between_outputs(span: Span) -> Iterator[Span]:
+    """Yield the parts of a span from output to output, each with those at its ends."""
+    start, kept = span.start, span.outputs[:0]
+    for k, t in enumerate(span.outputs):
+        if t > start:
+            yield span._replace(start=start, stop=t, outputs=span.outputs[k - len(kept) : k + 1])
+            start, kept = t, span.outputs[:0]
+        else:
+            kept = span.outputs[:1]
+    if start < span.stop:
+        yield span._replace(start=start, outputs=kept)
+
+
 def spans(
     outputs: array.array[float],
     stop: float,
