@@ -3,7 +3,7 @@ r"""Inputs within the motors' limits: the task is met, or given up in a stated w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self, final
+from typing import Literal, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import model_validator
@@ -89,6 +89,10 @@ class Bounded(Allocation):
 
     def exact(self) -> Allocation:
         return LeastNorm(metric=self.metric, null_space=self.null_space)
+
+
+Given = tuple[Matrix, Vector, Vector, Matrix, Matrix, Matrix, Matrix, Vector]
+"""What `quick_input` is given first, from rows to null-space input."""
 
 
 class _Account(NamedTuple):
@@ -191,10 +195,10 @@ class _Bounded(Allocator):
         return (Call(towards, u, memory, float(self._period or np.inf), rate),)
 
     def _within(
-        self, given: tuple[Any, ...], low: Vector, high: Vector, dynamics: Dynamics, u: Vector
+        self, given: Given, low: Vector, high: Vector, dynamics: Dynamics, u: Vector
     ) -> None:
         """Write the input within the limits, and its account, with care."""
-        A, demand, a_free, *_, u0 = given
+        A, demand, a_free, _, _, _, _, u0 = given
         account = self._account
         rank_or_failure = servo_input(*given, self._rank.servo, u, account.miss)
         if rank_or_failure < 0:

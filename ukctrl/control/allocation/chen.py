@@ -80,8 +80,8 @@ class _Chen(Allocator):
                 u[:] = u0 + N @ mu
             if rank < m:
                 lost = OTHERWISE if uk.rank_report(H).rank > rank else None
-                given = rows.A, demand, a, miss, rank, self._rank, self._names
-                raise_if_missed(*given, advice=lost, closest=CLOSEST)
+                missed = rows.A, demand, a, miss, rank, self._rank, self._names
+                raise_if_missed(*missed, advice=lost, closest=CLOSEST)
 
         reacts = len(d.passive) > 0
         robot = d.a_free, d.G, d.L, d.snapshot.B, reacts

@@ -3,7 +3,7 @@ r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box."
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, final
+from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -211,7 +211,9 @@ class BoundSliding(ModelFeedback):
         room = np.zeros((6, len(self._box)))
         return Error(*room[:3]), Off(*room[3:])
 
-    def _given(self, rows: Rows, memory: Vector) -> tuple[Any, ...]:
+    def _given(
+        self, rows: Rows, memory: Vector
+    ) -> tuple[Matrix, Flags, Vector, Vector, Rows, Vector]:
         return self._equation, self._holonomic, self._rate, self._sigma, rows, memory
 
     def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
