@@ -12,7 +12,6 @@ handed on from here, so that such a class has one place to import from.
 
 from __future__ import annotations
 
-import dataclasses as dc
 import functools
 import math
 import numbers
@@ -51,47 +50,6 @@ STRICT = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 """Configuration of every dataclass that is read from a file."""
 
 
-def _repr(self: Any) -> str:
-    told = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dc.fields(self) if f.repr)
-    return f"{type(self).__qualname__}({told})"
-
-
-def _compared(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, f.name) for f in dc.fields(self) if f.compare)
-
-
-def _eq(self: Any, other: object) -> Any:
-    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
-
-
-def _hash(self: Any) -> int:
-    return hash(_compared(self))
-
-
-def _setattr(self: Any, name: str, value: object) -> None:
-    if _is_frozen(self, name):
-        raise dc.FrozenInstanceError(f"cannot assign to field {name!r}")
-    object.__setattr__(self, name, value)
-
-
-def _delattr(self: Any, name: str) -> None:
-    if _is_frozen(self, name):
-        raise dc.FrozenInstanceError(f"cannot delete field {name!r}")
-    object.__delattr__(self, name)
-
-
-def _is_frozen(self: Any, name: str) -> bool:
-    """Tell whether an attribute stays as it is; a plain class derived from ours may have others."""
-    return "__dataclass_fields__" in vars(type(self)) or name in self.__dataclass_fields__
-
-
-_METHODS: Mapping[str, Any] = {
-    "__repr__": _repr, "__eq__": _eq, "__hash__": _hash,
-    "__setattr__": _setattr, "__delattr__": _delattr,
-}  # fmt: skip
-"""What a frozen dataclass has; the standard library writes and compiles them for each class."""
-
-
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 def spec(cls: type[T]) -> type[T]:
     """Turn a class into a frozen dataclass that checks its fields, from a file and in Python.
@@ -100,10 +58,7 @@ def spec(cls: type[T]) -> type[T]:
     wrong value it raises `InputError`, in one line; read from a file, the same complaint gets the
     file's name and the key path.
     """
-    for name, method in _METHODS.items():
-        if name not in vars(cls):
-            setattr(cls, name, method)
-    checked: Any = dataclass(repr=False, eq=False, kw_only=True, config=STRICT)(cls)
+    checked: Any = dataclass(frozen=True, kw_only=True, config=STRICT)(cls)
     check = checked.__init__
 
     @functools.wraps(check)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.loop.around import Around, run_span, run_together, together
+from ukctrl.simulation.loop.around import Around, run_span, run_together
 from ukctrl.simulation.loop.closed_loop import Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.rates import asked
 from ukctrl.simulation.loop.recorder import Drifted
-from ukctrl.simulation.loop.spans import SAME, Span, Times, between_outputs, spans
+from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal, checked
@@ -139,10 +139,7 @@ class Simulation(Loop):
             self._answers.signalled(signals)
             effects = (*self.recorder.trail.shapes, *self._told_by_effects())
             self._tells = bool(signals or self.tick.steps.python or effects)
-            if self.scenario.timing.control is None:
-                self._run_continuous()
-            else:
-                self._run_sampled(self.scenario.timing.control)
+            self._run(self.scenario.timing.control)
         except KeyboardInterrupt:
             return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
         except InfeasibleConstraint as error:
@@ -206,23 +203,51 @@ class Simulation(Loop):
     def _reached(self) -> float:
         return float(self.recorder.last("time")) if self.recorder.count else self.t0
 
-    def _run_continuous(self) -> None:
-        state = self.state
-        if self._metered:
-            state = State(state.q, state.v, np.append(state.memory, 0.0))
-        near = SAME * self.scenario.timing.sample
-        for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
-            if span.changes:
-                state = self._changed(span.start, state)
+    def _run(self, period: float | None) -> None:
+        """Run to the end.
+
+        Under a hold the law's memory advances at the ticks. Between them there is none to
+        integrate; its place is taken by the energy fed to the robot, which jumps too fast to be
+        integrated from the samples. Under continuous control that energy, where it is wanted,
+        stands behind the memory.
+        """
+        (q, v, memory), met = self.state, self.conditions
+        if period is None:
+            state = State(q, v, np.append(memory, 0.0) if self._metered else memory)
+            schedule = self._schedule(SAME * self.scenario.timing.sample, ())
+        else:
+            near = SAME * period
+            ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
+            state, schedule = State(q, v, np.zeros(1)), self._schedule(near, ticks)
+        for part in schedule.parts():
+            if part.changes:
+                state = self._changed(float(part.times[0, 0]), state)
             around, system = self._around(), self._plants.integrator.system
-            if around.stepping is None or self.law.switches:
-                state = self._one_by_one(span, state)
-            elif around.stepping.adapts:
-                state = run_span(span, system, around, state, self._pause)
-            else:
-                for part in together(between_outputs(span)):
-                    state = run_together(part, system, around, state)
-                    self._pause(part[-1].stop)
+            if self._together(around):
+                state = run_together(part, system, around, state)
+                self._pause(float(part.times[-1, 1]))
+                continue
+            for span in part.spans():
+                if self._sampled:
+                    state = self._hold(state, span)
+                elif around.stepping is None or self.law.switches:
+                    state = self._one_by_one(span, state)
+                else:
+                    state = run_span(span, system, around, state, self._pause)
+
+    def _schedule(self, near: float, ticks: Sequence[float]) -> Schedule:
+        """Return the spans of the run."""
+        delay, changes = self.conditions.delay, self._plants.changes
+        arrivals = [t + delay for t in ticks] if delay else ()
+        if not self._sampled and self._together(self._around()):
+            ticks = self.outputs  # fixed steps begin anew at each
+        return Schedule(self.outputs, self.t1, near, ticks, arrivals, changes)
+
+    def _together(self, around: Around) -> bool:
+        """Return whether machine code runs span after span."""
+        if around.stepping is None or (self.law.switches and not self._sampled):
+            return False
+        return self._sampled or not around.stepping.adapts
 
     def _pause(self, t: float) -> None:
         """Tell how far the run is."""
@@ -260,28 +285,6 @@ class Simulation(Loop):
         state = self._plants.advance(t, state)
         self.truth = self.recorder.truth = self._plants.dynamics
         return state
-
-    def _run_sampled(self, period: float) -> None:
-        """Hold the input from tick to tick; the law's memory advances at the ticks.
-
-        Between ticks the law has no memory to integrate; its place is taken by the energy fed to
-        the robot, which jumps too fast to be integrated from the samples.
-        """
-        met, near = self.conditions, SAME * period
-        plant = State(self.state.q, self.state.v, np.zeros(1))
-        ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
-        arrivals = array("d", [t + met.delay for t in ticks]) if met.delay else ()
-        every = spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes)
-        for several in together(every):
-            if several[0].changes:
-                plant = self._changed(several[0].start, plant)
-            around, system = self._around(), self._plants.integrator.system
-            if around.stepping is None:
-                for span in several:
-                    plant = self._hold(plant, span)
-                continue
-            plant = run_together(several, system, around, plant)
-            self._pause(several[-1].stop)
 
     def _hold(self, plant: State, span: Span) -> State:
         """Run a span whose steps Python takes one by one."""

@@ -131,9 +131,7 @@ class Call:
         answer = self.kernel(*self.arguments)
         if answer is None:
             return 0
-        if isinstance(answer, bool | np.bool_):
-            return 0 if answer else -1
-        return int(answer)
+        return int(answer) - 1 if isinstance(answer, bool | np.bool_) else int(answer)
 
     def __reduce__(self) -> Any:
         raise TypeError("a call knows addresses of this process; make it anew where it is needed.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from ukctrl.mechanics.integrate.held_kernels import (
     IN_SAMPLE,
     IN_TICK,
     PAUSED,
+    START,
     STUCK,
     Moving,
     Stepping,
@@ -28,10 +28,10 @@ from ukctrl.mechanics.integrate.held_kernels import (
 )
 from ukctrl.mechanics.integrate.integrator import SPEED_LIMIT, IntegrationFailed, check_bounded
 from ukctrl.mechanics.integrate.system import State, System
-from ukctrl.simulation.loop.spans import Span
+from ukctrl.simulation.loop.spans import Part, Span
 
-TOGETHER = 250
-"""Spans and outputs that are run together; between them Ctrl-C and progress have their turn."""
+STEPS = 100
+"""Steps of a method that chooses them; behind so many Ctrl-C and progress have their turn."""
 
 
 class Around(NamedTuple):
@@ -52,20 +52,7 @@ class Around(NamedTuple):
         return Tables(self.tick.lines, self.arrival.lines, self.sample.lines)
 
 
-def together(spans: Iterable[Span]) -> Iterator[list[Span]]:
-    """Yield spans in parts, none of which has a change of the plant but at its start."""
-    part: list[Span] = []
-    outputs = 0
-    for span in spans:
-        outputs += len(span.outputs)
-        if part and (span.changes or len(part) == TOGETHER or outputs > TOGETHER):
-            yield part
-            part, outputs = [], len(span.outputs)
-        part.append(span)
-    yield part
-
-
-def run_together(spans: Sequence[Span], system: System, around: Around, state: State) -> State:
+def run_together(part: Part, system: System, around: Around, state: State) -> State:
     """Run spans with what happens at their starts; return the state after them.
 
     Raises:
@@ -73,14 +60,8 @@ def run_together(spans: Sequence[Span], system: System, around: Around, state: S
         Exception: What a step of the tables met.
     """
     assert around.stepping is not None
-    ends = list(itertools.accumulate((len(span.outputs) for span in spans), initial=0))
-    outputs = np.array([t for span in spans for t in span.outputs])
-    places = zip(spans, itertools.pairwise(ends), strict=True)
-    events = np.array([(span.tick, span.arrivals, *at) for span, at in places], dtype=np.int64)
-    times = np.array([(span.start, span.stop) for span in spans])
-    moving = _moving(spans[0].start, state)
-    given = around.tables, around.stepping, times, events, outputs
-    code = hold(system.port, *given, SPEED_LIMIT, moving)
+    moving = _moving(float(part.times[0, START]), state)
+    code = hold(system.port, around.tables, around.stepping, *part, SPEED_LIMIT, moving)
     return _reached(code, moving, system, around, state)
 
 
@@ -103,7 +84,7 @@ def run_span(
     given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
     code = code or PAUSED
     while code == PAUSED:
-        code = go_on(*given, TOGETHER)
+        code = go_on(*given, STEPS)
         reached = _reached(code, moving, system, around, state)
         pause(float(moving.t[0]))
     return reached
