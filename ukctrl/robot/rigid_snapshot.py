@@ -14,7 +14,7 @@ from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 from ukctrl.robot.tree import places, room_for
 from ukctrl.robot.tree_kernels import mass_and_bias, rigid_terms
-from ukctrl.robot.whole_kernels import as_one_mass
+from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 
 @final
@@ -43,9 +43,8 @@ class RigidSnapshot(Snapshot):
         tree = self.robot.structure.tree
         return (Call(mass_and_bias, tree, self._room, self.q, self.v, self.M, self.nle),)
 
-    @property
-    def gravity(self) -> Vector:
-        return np.array(pin.computeGeneralizedGravity(self._model, self._scratch(), self.q))
+    def gravity_steps(self, out: Vector) -> Sequence[Step]:
+        return (Call(gravity_load, self.robot.structure.tree, self._room, self.rotations, out),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         data, size = self._scratch(), self.M.shape

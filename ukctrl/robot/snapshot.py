@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.core.program import Call, Step, Steps
@@ -176,9 +177,22 @@ class Snapshot(abc.ABC):
         return f"Snapshot({self.robot.name!r}, q={self.q}, v={self.v}, t={self.t})"
 
     @property
-    @abc.abstractmethod
     def gravity(self) -> Vector:
         """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
+        force: Vector = np.zeros(len(self.v))
+        Steps(self.gravity_steps(force))()
+        return force
+
+    def gravity_steps(self, out: Vector) -> Sequence[Step]:
+        """Return what writes `gravity`, after ``steps``."""
+        rest, place = self.at_rest()
+        return *place, *rest.terms(), Call(copy_into, rest.nle, out)
+
+    def at_rest(self) -> tuple[Snapshot, tuple[Step, ...]]:
+        """Return the robot at rest, and what puts it where this one is; evaluate it then."""
+        rest = type(self)(self.robot, self.q, np.zeros(len(self.v)), self.t)
+        place = Call(copy_into, self.q, rest.q), Call(copy_into, self.clock, rest.clock)
+        return rest, place
 
     @abc.abstractmethod
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:

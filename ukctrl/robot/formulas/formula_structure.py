@@ -203,13 +203,6 @@ class FormulaSnapshot(Snapshot):
     def terms(self) -> Sequence[Step]:
         return self._structure.plant.steps(self, self._own)
 
-    @property
-    def gravity(self) -> Vector:
-        own = self._own
-        M, nle = np.zeros((own, own)), np.zeros(len(self.v))
-        self._fill(self.q[:own], np.zeros(own), self.t, M, nle[:own])
-        return nle
-
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         own, size = self._own, len(self.v)
         q, v, t, still = self.q[:own], self.v[:own], self.t, np.zeros(own)
