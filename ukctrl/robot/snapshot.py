@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.core.program import Call, Step, Steps
@@ -173,9 +174,22 @@ class Snapshot(abc.ABC):
         return f"Snapshot({self.robot.name!r}, q={self.q}, v={self.v}, t={self.t})"
 
     @property
-    @abc.abstractmethod
     def gravity(self) -> Vector:
         """Return ``nle`` at rest, shape ``(nv,)``: the gravity part of it."""
+        force: Vector = np.zeros(len(self.v))
+        Steps(self.gravity_steps(force))()
+        return force
+
+    def gravity_steps(self, out: Vector) -> Sequence[Step]:
+        """Return what writes `gravity`."""
+        rest, place = self.at_rest()
+        return *place, *rest.terms(), Call(copy_into, rest.nle, out)
+
+    def at_rest(self) -> tuple[Snapshot, tuple[Step, ...]]:
+        """Return the robot at rest, and what puts it where this one is; evaluate it then."""
+        rest = type(self)(self.robot, self.q, np.zeros(len(self.v)), self.t)
+        place = Call(copy_into, self.q, rest.q), Call(copy_into, self.clock, rest.clock)
+        return rest, place
 
     @abc.abstractmethod
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
@@ -198,16 +212,26 @@ class Snapshot(abc.ABC):
         Lagrangian's is exact, that of functions of differences of ``M``.
         """
 
+    def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
+        """Return what writes ``C(q, v) w`` with the `coriolis` of this state."""
+        return (lambda: copy_into(self.coriolis() @ w, out),)
+
     @abc.abstractmethod
-    def regressor(self, w: Vector, a: Vector) -> Matrix:
-        r"""Return the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$, shape ``(nv, 10 k)``.
+    def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
+        r"""Return what writes the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$ into zeros.
 
         $\pi$ are the `inertial_parameters`; the inertia of motors has no part in it. For joints
-        of one freedom.
+        of one freedom. ``Y`` has the shape ``(nv, 10 k)``.
 
         Raises:
             ModelError: The plant has no bodies.
         """
+
+    def regressor(self, w: Vector, a: Vector) -> Matrix:
+        """Return ``Y`` of `regressor_steps`."""
+        Y: Matrix = np.zeros((len(self.v), self.inertial_parameters().size))
+        Steps(self.regressor_steps(w, a, Y))()
+        return Y
 
     @abc.abstractmethod
     def inertial_parameters(self) -> Matrix:

@@ -19,6 +19,7 @@ from ukctrl.core.errors import GainError
 from ukctrl.core.fields import NonNegative, Number, Rate, RateSquared, spec
 from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot.configuration_kernels import difference
 
 
 @spec
@@ -153,7 +154,7 @@ class _Restoring(NullSpace):
         if self._kp:
             yield _towards(dynamics, self._q, away)
         if self._gravity:
-            yield lambda: copy_into(s.gravity, load)
+            yield from s.gravity_steps(load)
         yield Call(pulled, float(self._kp), float(self._kd), away, s.v, load, force)
         yield self._motors.step(s, force, u0)
 
@@ -190,8 +191,8 @@ def _nearest(dynamics: Dynamics, a: Vector) -> Vector:
 
 def _towards(dynamics: Dynamics, posture: Vector, away: Vector) -> Step:
     """Return what writes how far a posture is from the state, along the tangent."""
-    s = dynamics.snapshot
-    return lambda: copy_into(dynamics.robot.difference(s.q, posture), away)
+    s, blocks = dynamics.snapshot, dynamics.robot.structure.configurations
+    return Call(difference, blocks, s.q, np.array(posture), away)
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:
