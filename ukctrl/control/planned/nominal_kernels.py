@@ -34,7 +34,7 @@ class Knots(NamedTuple):
 @compiled
 def within(times: Vector, t: float) -> float:
     """Return a time, or the nearest end."""
-    return min(max(t, times[0]), times[len(times) - 1])
+    return float(min(max(t, times[0]), times[len(times) - 1]))
 
 
 @compiled
