@@ -140,12 +140,12 @@ class Pieces(NamedTuple):
     def series(self, t: float, order: int) -> NDArray[np.float64]:
         """Return the Taylor coefficients about an instant, shape ``(order + 1, size)``."""
         out = np.zeros((order + 1, self.coefficients.shape[2]))
-        taylor_at(*self.given, np.full(1, t), np.ones(order + 1), out)
-        return out
+        derivatives_at(*self.given, np.full(1, t), out)
+        return out / factorials(order)[:, None]
 
     def derivative_step(self, order: int, clock: Vector, out: Matrix) -> Call:
         """Return what writes value and derivatives, shape ``(order + 1, size)``."""
-        return Call(taylor_at, *self.given, clock, factorials(order), out)
+        return Call(derivatives_at, *self.given, clock, out)
 
     @property
     def given(self) -> tuple[Vector, NDArray[np.float64], bool]:
@@ -183,48 +183,38 @@ class Pieces(NamedTuple):
         """Return a piece as a polynomial about another instant, shape ``(powers, size)``."""
         piece = np.ascontiguousarray(self.coefficients[index])
         moved: NDArray[np.float64] = np.zeros(piece.shape)
-        shifted(piece, t - float(self.times[:-1][index]), moved)
-        return moved
+        derivatives_of(piece, t - float(self.times[:-1][index]), moved)
+        return moved / factorials(len(moved) - 1)[:, None]
 
 
 @compiled
-def shifted(piece: Matrix, h: float, out: Matrix) -> None:
-    """Write a polynomial about an instant ``h`` later, as many of its coefficients as fit."""
-    powers = len(piece)
-    for k in range(min(len(out), powers)):
+def derivatives_of(piece: Matrix, h: float, out: Matrix) -> None:
+    """Write a polynomial and its derivatives at ``h``, shape ``(order + 1, size)``."""
+    for k in range(len(out)):
         for i in range(out.shape[1]):
-            total, factor = 0.0, 1.0
-            for j in range(k, powers):  # the factor is binomial(j, k) h^(j - k)
-                total += factor * piece[j, i]
-                factor *= h * (j + 1.0) / (j + 1.0 - k)
+            total = 0.0
+            for j in range(len(piece) - 1, k - 1, -1):
+                coefficient = piece[j, i]
+                for p in range(k):
+                    coefficient *= j - p
+                total = total * h + coefficient
             out[k, i] = total
 
 
 @compiled
-def taylor_at(
-    times: Vector,
-    coefficients: NDArray[np.float64],
-    repeat: bool,
-    clock: Vector,
-    scale: Vector,
-    out: Matrix,
+def derivatives_at(
+    times: Vector, coefficients: NDArray[np.float64], repeat: bool, clock: Vector, out: Matrix
 ) -> None:
-    """Write the Taylor coefficients of a piecewise polynomial about an instant, each scaled."""
+    """Write a piecewise polynomial and its derivatives at a time."""
     t, first, last = clock[0], times[0], times[len(times) - 1]
     if repeat:
         t = first + (t - first) % (last - first)
-    for k in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[k, i] = 0.0
-    if t < first:
-        for i in range(out.shape[1]):
-            out[0, i] = coefficients[0, 0, i]
-        return
-    piece = min(int(np.searchsorted(times, t, side="right")), len(times) - 1) - 1
-    shifted(coefficients[piece], min(t, last) - times[piece], out)
-    for k in range(len(out)):
-        for i in range(out.shape[1]):
-            out[k, i] = 0.0 if k > 0 and t >= last else out[k, i] * scale[k]
+    piece = min(max(int(np.searchsorted(times, t, side="right")), 1), len(times) - 1) - 1
+    derivatives_of(coefficients[piece], min(max(t, first), last) - times[piece], out)
+    if t < first or t >= last:
+        for k in range(1, out.shape[0]):
+            for i in range(out.shape[1]):
+                out[k, i] = 0.0
 
 
 class PiecewiseReference(Reference):
