@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import pinv, sqrtm
 
-from ukctrl.core.algebra import kernels, kernels_large
+from ukctrl.core.algebra import kernels
 from ukctrl.core.arrays import Array
 from ukctrl.mechanics import motion
 from ukctrl.mechanics.motion.forms import inverse_by
@@ -45,7 +45,7 @@ TOO_LONG = 1.0
 """A single call beyond this is measured once [s]."""
 MARKS = (1, 10, 100, 1_000, 10_000, 100_000)
 """Marks of the time axis [us]."""
-KERNEL, LARGE = "compiled kernel", "the same, large robots"
+KERNEL = "compiled kernel"
 CHECKED, SCRIPT = "solve(), with its checks", "script: sqrtm, pinv"
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
@@ -89,14 +89,14 @@ def equation(form: motion.Form, system: System, method: str = "svd") -> Work:
     return lambda: call(*system, inverse, RTOL)
 
 
-def kernel(answer: Callable[..., int], system: System) -> Work:
+def kernel(system: System) -> Work:
     n = len(system.Q)
     B, nle, b = np.zeros((n, 0)), np.zeros(n), np.vstack([system.b, np.zeros(len(system.b))])
     L, a, G = np.empty((n, n)), np.empty(n), np.empty((n, 0))
     a_0, margins = np.empty(n), np.empty(2)
 
     def work() -> Array:
-        answer(system.M, nle, system.Q, B, system.A, b, RTOL, L, a, G, a_0, margins)
+        kernels.passive_answer(system.M, nle, system.Q, B, system.A, b, RTOL, L, a, G, a_0, margins)
         return a
 
     return work
@@ -114,8 +114,7 @@ def script(system: System) -> Work:
 
 def forms(system: System, independent: System) -> dict[str, Work]:
     """Return what is compared: every form, the kernel, the checked call, a user's script."""
-    works = {KERNEL: kernel(kernels.passive_answer, system)}
-    works[LARGE] = kernel(kernels_large.passive_answer, system)
+    works = {KERNEL: kernel(system)}
     for form, card in motion.FORMS.items():
         works[form] = equation(form, independent if card.independent else system)
     works[CHECKED] = lambda: motion.acceleration(*system, form="kkt")

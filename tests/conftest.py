@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,13 @@ def _page_pictures_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
     Half of what a page takes is drawing it again; tests of painting are marked `painted`.
     """
     if request.node.get_closest_marker("painted") is None:
-        monkeypatch.setattr("ukctrl.reports.web_page.png", lambda figure: BLANK)
+        monkeypatch.setattr("ukctrl.reports.plot.style.both", _svg_and_blank)
+
+
+def _svg_and_blank(figure: Any) -> tuple[str, bytes]:
+    from ukctrl.reports.plot import style
+
+    return style.svg(figure), BLANK
 
 
 def pytest_configure() -> None:

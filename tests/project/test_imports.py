@@ -7,6 +7,7 @@ import functools
 import graphlib
 import importlib
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -153,6 +154,47 @@ def test_importing_the_command_line_loads_nothing_heavy():
     )
     assert run.returncode == 0, run.stderr
     assert not HEAVY & set(run.stdout.split())
+
+
+COMMAND = """
+import sys
+sys.argv = ["ukctrl", *{arguments}]
+from ukctrl.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("loaded:", *sys.modules)
+"""
+ELSEWHERE = {
+    "cma", "control", "daqp", "dask", "distributed", "loky", "matplotlib.pyplot", "mpmath",
+    "numba.np.arraymath", "pandas", "sympy", "xarray",
+}  # fmt: skip
+"""What neither a check nor a run of the SCARA needs, once its formulas and kernels are kept."""
+OF_PAGES = {"h5netcdf", "h5py", "jinja2", "matplotlib"}
+SHORT = ["--set", "timing.duration=0.05"]
+
+
+@pytest.mark.parametrize(
+    ("script", "unused"),
+    [
+        (COMMAND.format(arguments=["check", "scara-helix", *SHORT]), ELSEWHERE | OF_PAGES),
+        (COMMAND.format(arguments=["run", "scara-helix", *SHORT, "--out", "out"]), ELSEWHERE),
+        (
+            "import sys; from ukctrl import Scenario, simulate; print('loaded:', *sys.modules)",
+            ELSEWHERE | OF_PAGES | {"rich", "scipy.linalg", "threadpoolctl", "typer"},
+        ),
+    ],
+    ids=["check", "run", "import"],
+)
+def test_a_library_that_is_not_used_is_not_loaded(tmp_path, script, unused):
+    for _ in range(2):  # the first may compile, and derive what the second reads
+        run = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=300,
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+    assert not unused & set(run.stdout.split("loaded: ")[1].split())
 
 
 FOLDERS = [path.parent for path in FILES if path.name == "__init__.py"]

@@ -385,7 +385,7 @@ def test_a_symbol_without_an_argument_is_refused():
         compile_function([sympy.Symbol("y")], ["x"])
 
 
-def test_the_generated_source_does_not_depend_on_the_hash_seed():
+def test_the_generated_source_does_not_depend_on_the_hash_seed(tmp_path):
     code = (
         "from ukctrl.core.expression.rows import derive_rows\n"
         "names = ['a', 'b', 'c', 'd']\n"
@@ -396,7 +396,11 @@ def test_the_generated_source_does_not_depend_on_the_hash_seed():
     sources = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(filter(None, sys.path))},
+            env={
+                "PYTHONHASHSEED": seed,
+                "PYTHONPATH": ":".join(filter(None, sys.path)),
+                "NUMBA_CACHE_DIR": str(tmp_path / seed),  # or the second would read the first's
+            },
             check=True,
             capture_output=True,
             text=True,

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ukctrl.mechanics.integrate.fixed_step import FixedStep, StepHalving
+from ukctrl.mechanics.integrate.fixed_kernels import ERROR, PATH, is_due, look
+from ukctrl.mechanics.integrate.fixed_step import FixedStep, halving
 from ukctrl.mechanics.integrate.integrator import (
     SPEED_LIMIT,
     IntegrationFailed,
@@ -170,49 +171,58 @@ def test_a_state_that_is_not_finite_or_too_fast_ends_a_run(q, v, memory):
     assert str(caught.value) == f"the motion grew without bound: speed {speed} at t = 1.5 s."
 
 
-def euler(push):
-    """The explicit step of ``a = push(t)``."""
-
-    def step(t, state, h):
-        return State(state.q + h * state.v, state.v + h * push(t), state.memory)
-
-    return step
+def looked_at(order, before, halved, after):
+    """Return the path and the error of one step, which stands for itself."""
+    found = halving(order, 1, 1, 0)
+    assert is_due(found)
+    found.before[:], found.v[:] = before, halved
+    look(found, np.array([after]))
+    return found.sums[PATH], found.sums[ERROR]
 
 
 @pytest.mark.parametrize(("order", "factor"), [(1, 2.0), (4, 16.0 / 15.0)])
 def test_halving_gives_richardsons_estimate(order, factor):
-    """Of a = t over [2, 2.1], Euler's half steps differ from the whole one by h^2/4."""
-    step, h = euler(lambda t: np.array([t])), 0.1
-    looked = StepHalving(step, order)
-    looked.look(2.0, REST, h, step(2.0, REST, h))
-    np.testing.assert_allclose(looked.error, factor * h**2 / 4.0, **EXACT)
-    np.testing.assert_allclose(looked.path, 2.0 * h, **EXACT)
+    path, error = looked_at(order, 0.3, 0.52, 0.5)
+    np.testing.assert_allclose([path, error], [0.2, factor * 0.02], **EXACT)
+
+
+def test_the_halved_steps_of_a_run_are_steps_of_its_method():
+    """Of a = t over [2, 2.1], the two halves differ from the whole step by h^2/4."""
+    solver, h = integrator(Pushed(lambda t: t), "semi_implicit_euler", 0.1), 0.1
+    list(solver.advance(2.0, REST, 2.1, [2.1]))
+    error, path = solver.halved
+    np.testing.assert_allclose(error, 2.0 * h**2 / 4.0, **EXACT)
+    np.testing.assert_allclose(path, 2.0 * h, **EXACT)
 
 
 def test_a_long_run_is_looked_at_some_hundred_times_and_counted_whole():
-    taken, h, count = [], 1e-3, 4000
-    push = euler(lambda t: np.array([1.0 + t]))
-    looked = StepHalving(lambda *a: (taken.append(a), push(*a))[1], 1)
-    state, path = REST, []
-    for k in range(count):
-        after = push(k * h, state, h)
-        looked.look(k * h, state, h, after)
-        path.append(after.v[0] - state.v[0])
-        state = after
-    looks = len(taken) // 2
-    assert 51 < looks < 300
-    np.testing.assert_allclose(looked.path, sum(path), rtol=0.03)
-    np.testing.assert_allclose(looked.error, 0.5 * h**2 * count, rtol=0.03)
-    assert [t for t, *_ in taken[:6:2]] == [0.0, h, 2 * h]  # all of the first
+    asked, h, count = [], 1e-3, 4000
+
+    def push(t):
+        asked.append(t)
+        return 1.0 + t
+
+    solver = integrator(Pushed(push), "semi_implicit_euler", h)
+    *_, (_, reached) = solver.advance(0.0, REST, h * count, [h * count])
+    assert 51 < (len(asked) - count) / 2 < 300
+    error, path = solver.halved
+    np.testing.assert_allclose(path, reached.v[0], rtol=0.03)
+    np.testing.assert_allclose(error, 0.5 * h**2 * count, rtol=0.03)
+    begins = [round(t / h, 3) for t in asked[:9]]
+    assert begins == [0.0, 0.0, 0.5, 1.0, 1.0, 1.5, 2.0, 2.0, 2.5]  # all of the first
 
 
 def test_what_a_halved_step_meets_on_its_way_ends_no_run():
-    def fails(t, state, h):
-        raise ZeroDivisionError
+    def push(t):
+        if t == 0.05:
+            raise ZeroDivisionError
+        return 1.0
 
-    looked = StepHalving(fails, 4)
-    looked.look(0.0, REST, 0.1, State(REST.q, np.ones(1), REST.memory))
-    assert (looked.error, looked.path) == (0.0, 0.0)
+    solver = integrator(Pushed(push), "semi_implicit_euler", 0.1)
+    ((_, reached),) = solver.advance(0.0, REST, 0.1, [0.1])
+    np.testing.assert_allclose(reached.v, 0.1, **EXACT)
+    assert solver.halved == (0.0, 0.0)
+    assert solver.system.steps.forget() is None
 
 
 @pytest.mark.parametrize(
@@ -226,19 +236,11 @@ def test_what_a_halved_step_meets_on_its_way_ends_no_run():
     ],
 )
 def test_rounding_and_what_is_not_finite_is_no_error(halved, after, path, error):
-    def step(t, state, h):
-        return State(state.q, np.array([halved]), state.memory)
-
-    looked = StepHalving(step, 4)
-    looked.look(0.0, REST, 0.1, State(REST.q, np.array([after]), REST.memory))
-    np.testing.assert_allclose([looked.path, looked.error], [path, error], rtol=1e-4)
+    np.testing.assert_allclose(looked_at(4, 0.0, halved, after), [path, error], rtol=1e-4)
 
 
 def test_a_velocity_that_changes_by_rounding_alone_has_no_path():
-    fast = State(REST.q, np.array([1.0]), REST.memory)
-    looked = StepHalving(lambda t, s, h: State(s.q, s.v + 5e-14, s.memory), 4)
-    looked.look(0.0, fast, 0.1, State(fast.q, fast.v + 1e-13, fast.memory))
-    assert looked.path == 0.0
+    assert looked_at(4, 1.0, 1.0 + 5e-14, 1.0 + 1e-13)[0] == 0.0
 
 
 class Steps:

@@ -1,9 +1,11 @@
-"""What robots with many freedoms use gives what the compiled loops give."""
+"""What robots with many freedoms or rows use gives what dense formulas give."""
 
 import numpy as np
 import pytest
 
-from ukctrl.core.algebra import kernels, kernels_large, least_input
+from ukctrl.core.algebra import grip, kernels, least_input, stabilisation
+from ukctrl.core.algebra.factorisation import LONG, cholesky, gram, spans, times
+from ukctrl.core.algebra.row_gram import MANY_ROWS
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
 SIZE = 60
@@ -11,46 +13,81 @@ WEAK = {"weak": 1e-7, "weak, alike": 1e-12}
 """How far apart two rows are whose only common motor has a hundred-thousandth of its grip."""
 
 
-def answers(module, M, nle, B):
+def answers(M, nle, B):
     n, nu = B.shape
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
-    return module.plain_answer(M, nle, np.ones(n), B, L, a_free, G), L, a_free, G
+    return kernels.plain_answer(M, nle, np.ones(n), B, L, a_free, G), L, a_free, G
 
 
-def mass(rng, separate):
-    S = rng.standard_normal((SIZE, SIZE))
-    return np.diag(rng.uniform(1.0, 3.0, SIZE)) if separate else S @ S.T + SIZE * np.eye(SIZE)
+def mass(rng, bodies, size=SIZE):
+    """Return the mass matrix of one body that has all freedoms, or of many with a few each."""
+    S = rng.standard_normal((size, size))
+    M = S @ S.T + size * np.eye(size)
+    if bodies == "one":
+        return M
+    apart = 1 if bodies == "particles" else 3
+    return np.where(np.equal.outer(np.arange(size) // apart, np.arange(size) // apart), M, 0.0)
 
 
-@pytest.mark.parametrize("separate", [True, False])
-def test_the_answer_without_passive_rows_is_the_same(separate):
+BODIES = ("one", "three freedoms each", "particles")
+
+
+@pytest.mark.parametrize("bodies", BODIES)
+@pytest.mark.parametrize("size", [LONG - 1, LONG, LONG + 1, LONG + 2, LONG + 3])
+def test_the_factor_is_lapacks_on_both_sides_of_the_size_where_loops_change(bodies, size):
+    M = mass(np.random.default_rng(size), bodies, size)
+    L = np.full((size, size), np.nan)
+    assert cholesky(M, L) == 0
+    np.testing.assert_allclose(L, np.linalg.cholesky(M), rtol=1e-12, atol=1e-12)
+    assert np.array_equal(L, np.tril(L))
+
+
+@pytest.mark.parametrize("bodies", BODIES)
+@pytest.mark.parametrize("motors", ["some", "all", "few"])
+def test_the_answer_without_passive_rows_solves_the_equation_of_motion(bodies, motors):
     rng = np.random.default_rng(0)
-    given = mass(rng, separate), rng.standard_normal(SIZE), rng.standard_normal((SIZE, 20))
-    for ours, theirs in zip(answers(kernels_large, *given), answers(kernels, *given), strict=True):
-        np.testing.assert_allclose(ours, theirs, **CLOSE)
+    M, nle = mass(rng, bodies), rng.standard_normal(SIZE)
+    B = {"some": rng.standard_normal((SIZE, 20)), "all": np.eye(SIZE), "few": np.eye(SIZE, 2)}
+    code, L, a_free, G = answers(M, nle, B[motors])
+    assert code == 0
+    np.testing.assert_allclose(L @ L.T, M, **CLOSE)
+    np.testing.assert_allclose(a_free, np.linalg.solve(M, 1.0 - nle), **CLOSE)
+    np.testing.assert_allclose(G, np.linalg.solve(M, B[motors]), **CLOSE)
 
 
 def test_a_mass_matrix_that_is_not_positive_definite_is_found():
     M = np.eye(SIZE)
     M[3, 3] = -1.0
     given = M, np.zeros(SIZE), np.eye(SIZE)
-    assert answers(kernels_large, *given)[0] == answers(kernels, *given)[0] == -4
+    assert answers(*given)[0] == -4
     M[3, 3], M[3, 4], M[4, 3] = 1.0, 2.0, 2.0
-    assert answers(kernels_large, *given)[0] == answers(kernels, *given)[0] == -5
+    assert answers(*given)[0] == -5
 
 
-def inputs(module, A, b, G, R, u0):
+def test_products_of_matrices_that_are_almost_empty():
+    rng = np.random.default_rng(4)
+    A = np.where(rng.random((7, 9)) < 0.3, rng.standard_normal((7, 9)), 0.0)
+    A[2], A[:, 5] = 0.0, 0.0
+    G = rng.standard_normal((9, 4))
+    np.testing.assert_allclose(times(A, G), A @ G, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(gram(A), A.T @ A, rtol=1e-14, atol=1e-14)
+    for row, (begin, end) in zip(A, spans(A), strict=True):
+        filled = np.flatnonzero(row)
+        assert (begin, end) == ((filled[0], filled[-1] + 1) if filled.size else (0, 0))
+
+
+def inputs(A, b, G, R, u0):
     u, miss = np.empty(G.shape[1]), np.empty(len(b))
     a_free = np.linspace(-1.0, 1.0, A.shape[1])
     L = np.eye(A.shape[1])
-    return module.servo_input(A, b, a_free, G, L, G, R, u0, 1e-9, u, miss), u, miss
+    return least_input.servo_input(A, b, a_free, G, L, G, R, u0, 1e-9, u, miss), u, miss
 
 
 @pytest.mark.parametrize("metric", [False, True])
 @pytest.mark.parametrize("rows", ["dense", "identity", "dependent", "without grip", *WEAK])
-def test_the_servo_input_is_the_same(rows, metric):
+def test_the_servo_input_is_the_least_that_meets_the_rows(rows, metric):
     rng = np.random.default_rng(1)
-    m = SIZE // 2
+    m = LONG + 2
     A = np.eye(m, SIZE) if rows == "identity" else rng.standard_normal((m, SIZE))
     b = rng.standard_normal(m)
     G = np.diag(rng.uniform(0.5, 2.0, SIZE))
@@ -66,49 +103,73 @@ def test_the_servo_input_is_the_same(rows, metric):
     S = rng.standard_normal((SIZE, SIZE))
     R = S @ S.T + SIZE * np.eye(SIZE) if metric else np.zeros((0, 0))
     given = A, b, G, R, rng.standard_normal(SIZE)
-    expected, found = inputs(least_input, *given), inputs(kernels_large, *given)
-    assert found[0] == expected[0] == m - (rows in ("dependent", "without grip", "weak, alike"))
-    np.testing.assert_allclose(found[1], expected[1], **CLOSE)
-    np.testing.assert_allclose(found[2], expected[2], **CLOSE)
+    rank, u, miss = inputs(*given)
+    lost = rows in ("dependent", "without grip", "weak, alike")
+    assert rank == m - lost
+    H, asked = A @ G, b - A @ np.linspace(-1.0, 1.0, SIZE)
+    held, u0 = H[: m - lost], given[-1]
+    back = np.linalg.inv(np.linalg.cholesky(R)).T if metric else np.eye(SIZE)
+    step = back @ np.linalg.pinv(held @ back, rcond=1e-14) @ (asked[: m - lost] - held @ u0)
+    np.testing.assert_allclose(u, u0 + step, rtol=1e-8, atol=1e-8 * (1.0 + np.abs(step).max()))
+    np.testing.assert_allclose(miss, H @ u - asked, rtol=1e-6, atol=1e-6)
 
 
 def test_a_metric_that_is_not_positive_definite_is_refused():
     given = np.eye(SIZE), np.zeros(SIZE), np.eye(SIZE), -np.eye(SIZE), np.zeros(SIZE)
-    assert inputs(kernels_large, *given)[0] == inputs(least_input, *given)[0] == -1
+    assert inputs(*given)[0] == -1
 
 
-def constrained(module, M, nle, B, A_p, b_p):
+def constrained(M, nle, B, A_p, b_p):
     n, nu = B.shape
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
     a_0, margins = np.zeros(n), np.zeros(2)
-    rank = module.passive_answer(M, nle, np.ones(n), B, A_p, b_p, 1e-4, L, a_free, G, a_0, margins)
-    return rank, L, a_free, G, a_0, margins
+    given = M, nle, np.ones(n), B, A_p, b_p, 1e-4
+    return kernels.passive_answer(*given, L, a_free, G, a_0, margins), a_free, G, a_0, margins
 
 
-@pytest.mark.parametrize("rows", ["independent", "redundant", "almost dependent", "none", "zero"])
-@pytest.mark.parametrize("separate", [True, False])
-def test_the_answer_under_passive_rows_is_the_same(separate, rows, monkeypatch):
-    monkeypatch.setattr(kernels_large, "VALUES_SIZE", SIZE)
+def least(M, A_p, force, b):
+    """Return the acceleration under rows by Udwadia and Kalaba's formula, with a square root."""
+    values, vectors = np.linalg.eigh(M)
+    inverse_root = vectors / np.sqrt(values) @ vectors.T
+    free = np.linalg.solve(M, force)
+    right = b - A_p @ free
+    return free + inverse_root @ np.linalg.pinv(A_p @ inverse_root, rcond=1e-9) @ right
+
+
+@pytest.mark.parametrize("rows", ["independent", "redundant", "one at a time", "none", "zero"])
+@pytest.mark.parametrize("bodies", BODIES)
+def test_the_answer_under_passive_rows_is_that_of_udwadia_and_kalaba(bodies, rows):
     rng = np.random.default_rng(2)
-    M = mass(rng, separate)
+    M, nle = mass(rng, bodies), rng.standard_normal(SIZE)
     A_p = rng.standard_normal((0 if rows == "none" else 40, SIZE))
+    if rows == "one at a time":  # each takes hold of a few neighbours
+        A_p = np.where(np.abs(np.subtract.outer(np.arange(40), np.arange(SIZE))) < 3, A_p, 0.0)
     b_p = rng.standard_normal((2, len(A_p)))
     if rows == "redundant":
         A_p[-1], b_p[:, -1] = A_p[0] + A_p[1], b_p[:, 0] + b_p[:, 1]
-    elif rows == "almost dependent":
-        A_p[-1] = A_p[0] + 3e-4 * rng.standard_normal(SIZE)
     elif rows == "zero":
         A_p[-1], b_p[:, -1] = 0.0, 0.0
     B = rng.standard_normal((SIZE, 3))
     B[:, 0] = A_p.T @ rng.standard_normal(len(A_p))  # the rows take up all that it does
-    given = M, rng.standard_normal(SIZE), B, A_p, b_p
-    expected, found = constrained(kernels, *given), constrained(kernels_large, *given)
-    assert found[0] == expected[0]
-    for _, _, _, G, *_ in (expected, found):
-        moves = [rows == "almost dependent", True, True]  # where rows are not told apart in full
-        np.testing.assert_array_equal(np.abs(G).max(axis=0) > 0.0, moves)
-    for ours, theirs in zip(found[1:-1], expected[1:-1], strict=True):
-        np.testing.assert_allclose(ours, theirs, **CLOSE)
+    rank, a_free, G, a_0, _ = constrained(M, nle, B, A_p, b_p)
+    assert rank == len(A_p) - (rows in ("redundant", "zero"))
+    np.testing.assert_allclose(a_free, least(M, A_p, 1.0 - nle, b_p.sum(axis=0)), **CLOSE)
+    np.testing.assert_allclose(a_0, least(M, A_p, 1.0 - nle, b_p[0]), **CLOSE)
+    np.testing.assert_allclose(G, least(M, A_p, B, np.zeros((len(A_p), 1))), **CLOSE)
+    np.testing.assert_array_equal(np.abs(G).max(axis=0) > 0.0, [False, True, True])
+
+
+def test_rows_that_are_almost_dependent_are_left_to_singular_values():
+    rng = np.random.default_rng(2)
+    A_p = rng.standard_normal((40, SIZE))
+    A_p[-1] = A_p[0] + 3e-4 * rng.standard_normal(SIZE)
+    given = np.eye(SIZE), np.zeros(SIZE), rng.standard_normal((SIZE, 3))
+    rank, a_free, _, _, margins = constrained(*given, A_p, rng.standard_normal((2, 40)))
+    unit = A_p / np.linalg.norm(A_p, axis=1)[:, None]
+    smallest = np.linalg.svd(unit, compute_uv=False)[-1]
+    assert rank == 40
+    np.testing.assert_allclose(margins, [smallest, 0.0], rtol=1e-6)
+    assert np.abs(a_free).max() < 1e3  # that direction counts in part
 
 
 def test_the_smallest_singular_value_is_that_of_the_unit_rows():
@@ -118,4 +179,28 @@ def test_the_smallest_singular_value_is_that_of_the_unit_rows():
     given = np.eye(SIZE), np.zeros(SIZE), np.zeros((SIZE, 0)), A_p, np.zeros((2, 40))
     unit = A_p / np.linalg.norm(A_p, axis=1)[:, None]
     smallest = np.linalg.svd(unit, compute_uv=False)[-1]
-    np.testing.assert_allclose(constrained(kernels_large, *given)[-1], [smallest, 0.0], rtol=0.01)
+    np.testing.assert_allclose(constrained(*given)[-1], [smallest, 0.0], rtol=0.01)
+
+
+@pytest.mark.parametrize("count", [MANY_ROWS - 1, MANY_ROWS])
+def test_the_least_change_is_the_same_on_both_sides_of_many_rows(count):
+    rng = np.random.default_rng(5)
+    M, A, d = mass(rng, "one"), rng.standard_normal((count, SIZE)), rng.standard_normal(count)
+    x: np.ndarray = np.zeros(SIZE)
+    assert stabilisation.least_change(M, A, d, 1e-7, np.zeros((SIZE, SIZE)), x) == count
+    np.testing.assert_allclose(x, least(M, A, np.zeros(SIZE), d), **CLOSE)
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_many_rows_are_firm_where_the_shares_of_what_motors_do_say_so(weak):
+    rng = np.random.default_rng(6)
+    L, A = np.linalg.cholesky(mass(rng, "three freedoms each")), np.eye(SIZE - 3, SIZE)
+    B = np.eye(SIZE)
+    G = np.linalg.solve(L.T, np.linalg.solve(L, B))
+    if weak:
+        G[4] *= 1e-5
+    lengths = np.linalg.norm(np.linalg.solve(L, B), axis=0)
+    shares = A @ G / lengths / np.linalg.norm(np.linalg.solve(L, A.T), axis=0)[:, None]
+    grips = np.zeros(len(A))
+    assert grip.firm(L, A, G, B, grips) == (0 if weak else len(A))
+    np.testing.assert_allclose(grips, np.linalg.norm(shares, axis=1), rtol=1e-12)

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from ukctrl.simulation.loop.closed_loop import grid
-from ukctrl.simulation.loop.spans import spans
+from ukctrl.simulation.loop.spans import TOGETHER, Schedule
 
 GRID = [0.1 * k for k in range(11)]
 NEAR = 1e-10
 
 
 def scheduled(ticks=(), arrivals=(), changes=(), outputs=GRID):
-    return list(spans(list(outputs), 1.0, NEAR, ticks, arrivals, changes))
+    return list(Schedule(outputs, 1.0, NEAR, ticks, arrivals, changes).spans())
 
 
 def test_without_anything_there_is_one_span_with_every_output():
     (span,) = scheduled()
-    assert (span.start, span.stop, span.outputs) == (0.0, 1.0, GRID)
+    assert (span.start, span.stop, span.outputs.tolist()) == (0.0, 1.0, GRID)
     assert (span.tick, span.arrivals, span.changes) == (False, 0, False)
 
 
@@ -50,6 +50,19 @@ def test_moments_that_differ_by_rounding_are_one_and_it_is_the_tick():
 
 def test_a_moment_at_the_very_end_is_none():
     assert len(scheduled(ticks=[0.0, 1.0 - 1e-12])) == 1
+
+
+def test_a_part_ends_where_the_plant_changes_and_where_it_has_enough():
+    ticks = [1e-3 * k for k in range(1000)]
+    parts = list(Schedule(GRID, 1.0, NEAR, ticks, (), [0.3001, 0.9]).parts())
+    assert [part.changes for part in parts] == [False, False, True, False, False, True]
+    starts = [part.times[0, 0] for part in parts]
+    np.testing.assert_allclose(starts, [0.0, 0.25, 0.3001, 0.55, 0.8, 0.9], atol=NEAR)
+    fine = np.linspace(0.0, 1.0, 10_001)
+    parts = list(Schedule(fine, 1.0, NEAR, ticks).parts())
+    sizes = [part.events[-1, 3] - part.events[0, 2] for part in parts]
+    assert sum(sizes) == len(fine)
+    assert max(sizes) < TOGETHER + 20
 
 
 @pytest.mark.parametrize("t0", [0.0, 0.7, -3.0])

@@ -24,7 +24,12 @@ from ukctrl.cli.sweep import sweep
 from ukctrl.cli.terminal.lines import notice, write
 from ukctrl.cli.tune import tune
 from ukctrl.core.errors import UkctrlError
-from ukctrl.core.own_processes import collect_seldom, out_of_the_folder
+from ukctrl.core.own_processes import (
+    begin_command,
+    collect_seldom,
+    end_command,
+    out_of_the_folder,
+)
 
 app = typer.Typer(
     name="ukctrl",
@@ -91,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: What stands after ``ukctrl``; absent: the process's own arguments.
     """
     collect_seldom()
+    if arguments is None:
+        begin_command()
     with warnings.catch_warnings():
         if not sys.warnoptions:  # what NumPy mutters of a run that diverges, its status says better
             warnings.simplefilter("ignore")
@@ -101,6 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:  # the process ends here; a late signal must not spoil its exit code
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
+        end_command()
     sys.exit(code)
 
 

@@ -62,7 +62,7 @@ class Law:
     def __init__(self, task: Task, stack: Stack | None = None) -> None:
         self.task = task
         self.stack = Stack(task.servo, task.robot) if stack is None else stack
-        self._dynamics: Dynamics | None = None
+        self._commanding: tuple[Dynamics, Tick, Steps] | None = None
         self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
@@ -177,20 +177,34 @@ class Law:
                 the command's own ``memory`` where it has one.
 
         Raises:
-            ShapeError: The memory is not of the law's shape; a law with a memory must get it.
+            ShapeError: ``q``, ``v`` or the memory does not have its shape; a law with a memory must
+                get it.
         """
         if memory.shape != self.memory.shape:
             raise ShapeError(
                 f"memory must have the shape of law.memory, {self.memory.shape}; got "
                 f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
             )
-        if self._dynamics is None:
-            self._dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
-        self._dynamics.move(t, q, v)
-        if not self.switches:
-            return self.step(self._dynamics, memory)
-        memory = self.settled(self._dynamics, memory)
-        return self.step(self._dynamics, memory)._replace(memory=memory)
+        dynamics, tick, steps = self._commanding or self._make_own()
+        s = dynamics.snapshot
+        for name, given, here in (("q", q, s.q), ("v", v, s.v)):
+            if given.shape != here.shape:
+                raise ShapeError(f"{name} must have shape {here.shape}; got {given.shape}.")
+        if self.switches:
+            dynamics.move(t, q, v)
+            memory = self.settled(dynamics, memory)
+            return self.step(dynamics, memory)._replace(memory=memory)
+        s.q[:], s.v[:], s.clock[0], tick.memory[:] = q, v, t, memory
+        steps()
+        return tick.answer()
+
+    def _make_own(self) -> tuple[Dynamics, Tick, Steps]:
+        """Make a robot for `command`, and all that happens in it as one table."""
+        dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
+        tick = self.tick(dynamics)
+        steps = Steps((*dynamics.steps.every, *tick.steps.every))
+        self._commanding = dynamics, tick, steps
+        return self._commanding
 
 
 @spec

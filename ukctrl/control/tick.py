@@ -60,6 +60,10 @@ class Tick:
         """Run the steps with a memory; return what they write, in arrays of its own."""
         self.memory[:] = memory
         self.steps()
+        return self.answer()
+
+    def answer(self) -> Command:
+        """Return what the steps wrote last, in arrays of its own."""
         demand = self.demand.copy() if self.asks[0] else None
         return Command(self.u.copy(), self.memory_rate.copy(), demand)
 

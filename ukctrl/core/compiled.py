@@ -16,7 +16,6 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -24,12 +23,17 @@ from ukctrl.core.own_processes import out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
     import numba
+    from numba.core import caching, ccallback, dispatcher, runtime
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 config: Any = numba.config  # its settings come from the environment, unseen by type checkers
 config._config_fname = os.devnull  # or it would look there again whenever it compiles
+NumbaCache: Any = vars(caching)["FunctionCache"]
+CACHE_USERS: Any = (dispatcher, ccallback)
+"""The modules of Numba that make such a cache."""
+RUNTIME: Any = vars(runtime)["rtsys"]
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -48,13 +52,31 @@ def compiled_with(decorator: Callable[[Callable[P, T]], Any], function: Callable
     """Compile by one of Numba's decorators, with our folder for the machine code."""
     before = config.CACHE_DIR
     config.CACHE_DIR = str(cache_folder(before))
+    for user in CACHE_USERS:
+        user.FunctionCache = _OnDisk
     try:
-        made = decorator(function)
-        if not config.DISABLE_JIT:  # machine code that no disk takes is made anew, not an error
-            made._cache._guard_against_spurious_io_errors = partial(contextlib.suppress, OSError)
-        return made
+        return decorator(function)
     finally:
         config.CACHE_DIR = before
+        for user in CACHE_USERS:
+            user.FunctionCache = NumbaCache
+
+
+class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it
+    """Machine code on a disk; what no disk takes or gives is made anew, not an error."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return machine code, or None where there is none.
+
+        Numba would first import all that compiling needs, which takes longer than to load all of
+        ours; where it does compile, it imports that still.
+        """
+        RUNTIME.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+    def _guard_against_spurious_io_errors(self) -> Any:
+        return contextlib.suppress(OSError)
 
 
 @functools.cache
@@ -92,8 +114,12 @@ def _private(folder: Path) -> Path:
 def source_hash(marker: bytes = b"") -> str:
     """Return a digest of the contents of all our files, or of those that have a marker."""
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        source = path.read_bytes()
+    for source in _sources():
         if marker in source:
             digest.update(source)
     return digest.hexdigest()
+
+
+@functools.cache
+def _sources() -> tuple[bytes, ...]:
+    return tuple(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))

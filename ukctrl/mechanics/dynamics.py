@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra import grip, kernels, stabilisation
 from ukctrl.core.algebra.answer_checks import conflicting, singular
-from ukctrl.core.algebra.by_size import solvers
-from ukctrl.core.algebra.constrained import NOW, settled
+from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
@@ -22,7 +21,7 @@ from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming, read_spec
-from ukctrl.core.program import Call, Step, Steps, as_step
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint, Rows, Stack
 from ukctrl.mechanics.nonideal import NonIdeal, Push, pushes, split
 from ukctrl.robot import Robot, push_kernels
@@ -119,6 +118,7 @@ class Dynamics:
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
+        ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
         steps: What evaluates all of it at the state of ``snapshot``.
@@ -136,8 +136,8 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
-        self.margins, self._ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
-        self._inputs, self._solvers = robot.nu, solvers(n)
+        self.margins, self.ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
+        self._inputs = robot.nu
         self._count = len(self.passive)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
@@ -188,7 +188,7 @@ class Dynamics:
         s, rank, gains, L = self.snapshot, self.rank, self.gains, self.L
         if not self._count:
             plain = s.M, s.nle, f, B, L, a_free, G
-            yield as_step(self._solvers.plain_answer, *plain, fault=singular)
+            yield Call(kernels.plain_answer, *plain, fault=singular)
             return
         yield from self.passive.steps(s).every
         if self._pushes:
@@ -197,10 +197,10 @@ class Dynamics:
             yield Call(push_kernels.total, f, self.nonideal, total)
             f = total
         A, b, rate, error = self.passive.rows
-        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self._ranks
+        b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, a_0, margins
-        yield as_step(self._solvers.ranked_answer, *given, ranks, fault=singular)
+        yield Call(ranked_answer, *given, ranks, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)
@@ -218,7 +218,7 @@ class Dynamics:
     @property
     def passive_rank(self) -> int:
         """Directions that the passive rows constrain."""
-        return int(self._ranks[NOW])
+        return int(self.ranks[NOW])
 
     def look(self, t: float, q: Vector, v: Vector) -> Rows:
         """Evaluate the snapshot, the passive rows and `nonideal` alone, at any state.
@@ -265,7 +265,7 @@ class Dynamics:
         Args:
             A: Rows at the current state, shape ``(m, nv)``.
         """
-        return self._solvers.lengths(self.L, A, self.snapshot.B)
+        return grip.lengths(self.L, A, self.snapshot.B)
 
     def grip(self, A: Matrix, names: Sequence[str]) -> grip.Grip:
         """Return how firmly the motors hold rows at the current state; see `ukctrl.uk.grip`."""

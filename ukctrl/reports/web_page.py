@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ukctrl.reports.plot.style import png, svg
+from ukctrl.reports.plot import style
 from ukctrl.simulation.result.plain_files import folder_for, write_atomically
 from ukctrl.simulation.result.run_id import marked, run_id_of
 
@@ -49,7 +49,7 @@ class Picture(NamedTuple):
 
 def picture(name: str, title: str, caption: str, figure: Figure) -> Picture:
     """Render a figure for the page (SVG) and for a file (PNG)."""
-    return Picture(name, title, caption, svg(figure), png(figure))
+    return Picture(name, title, caption, *style.both(figure))
 
 
 def write_page(

@@ -6,6 +6,7 @@ Owning a `Snapshot` proves that kinematics and dynamics were evaluated.
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -111,6 +112,7 @@ class Snapshot(abc.ABC):
         "B",
         "Jt",
         "M",
+        "_com",
         "_potential",
         "clock",
         "dJt",
@@ -132,6 +134,7 @@ class Snapshot(abc.ABC):
         self.clock = np.zeros(1)
         self.f: Vector = np.zeros(robot.nv)
         self.stored: Vector = np.zeros(2)
+        self._com: tuple[PointMotion, Steps] | None = None
         self._potential: tuple[Vector, Steps] | None = None
         self.B: Matrix = robot.actuation.constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
@@ -302,9 +305,12 @@ class Snapshot(abc.ABC):
         Raises:
             ModelError: The plant does not know of bodies.
         """
-        com = PointMotion.zeros(len(self.v))
-        Steps(self.com_steps(com))()
-        return com
+        if self._com is None:
+            room = PointMotion.zeros(len(self.v))
+            self._com = room, Steps(self.com_steps(room))
+        com, steps = self._com
+        steps()
+        return PointMotion(*(part.copy() for part in com))
 
     @abc.abstractmethod
     def com_steps(self, com: PointMotion) -> Sequence[Step]:
@@ -353,6 +359,9 @@ def checked(name: str, value: ArrayLike, size: int) -> Vector:
         ShapeError: It has another shape than ``(size,)``.
         InputError: It is not numbers, or not finite.
     """
+    ready = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == (size,)
+    if ready and math.isfinite(np.dot(value, value)):  # one call where all is well
+        return np.asarray(value)
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -15,6 +15,10 @@ from ukctrl.core.extremes import max_abs
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
     FREE,
+    IQ,
+    IV,
+    NV,
+    PARENT,
     PLANAR,
     PRISMATIC,
     SCREW,
@@ -32,21 +36,24 @@ KINDS = {
 """By how Pinocchio's name of a joint begins; the first that fits."""
 STATES = 3
 """States at which it is compared with Pinocchio."""
+TOGETHER = 60
+"""Velocities of separate trees that are compared at a time."""
 CLOSE = 1e-12
 """Largest difference from Pinocchio, of the largest entry of each term."""
 
 
 def tree_of(model: Any) -> Tree:
     """Return the arrays of a ``pinocchio.Model`` whose joints `ukctrl.robot.layout` knows."""
-    data = model.createData()
-    pin.forwardKinematics(model, data, pin.neutral(model), np.zeros(model.nv))
+    neutral = pin.neutral(model)
     joints = np.zeros((model.njoints, 5), dtype=np.int64)
     subspace: Matrix = np.zeros((model.nv, 6))
     for j in range(1, model.njoints):
         joint = model.joints[j]
         joints[j] = model.parents[j], _kind(joint), joint.idx_q, joint.idx_v, joint.nv
         part = slice(joint.idx_v, joint.idx_v + joint.nv)
-        subspace[part] = np.reshape(data.joints[j].S, (6, -1)).T
+        own = joint.createData()
+        joint.calc(own, neutral)
+        subspace[part] = np.reshape(own.S, (6, -1)).T
     places = list(model.jointPlacements)
     return Tree(
         joints,
@@ -94,11 +101,44 @@ class Compared(NamedTuple):
 
 
 def compare_with_pinocchio(model: Any, tree: Tree) -> None:
-    """Compare the terms with Pinocchio's at random states.
+    """Compare the terms with Pinocchio's at random states, some separate bodies at a time.
 
     Raises:
         ModelError: They differ by more than rounding; it names the joint.
     """
+    for part in _parts(model, tree) if model.nv > TOGETHER else ((model, tree),):
+        _compare(*part)
+
+
+def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
+    """Yield trees that stand on the world, some at a time, each as a robot of its own.
+
+    A ``pinocchio.Data`` has tables of ``nv**3`` numbers: gigabytes for a swarm.
+    """
+    parents, sizes = tree.joints[:, PARENT], tree.joints[:, NV]
+    roots = np.arange(len(parents))
+    for j in range(1, len(parents)):
+        roots[j] = roots[parents[j]] or j
+    number = np.cumsum(np.bincount(roots, weights=sizes))[roots] // TOGETHER
+    for one in np.unique(number[1:]):
+        joints = np.concatenate(([0], 1 + np.flatnonzero(number[1:] == one)))
+        part, place = pin.Model(), np.zeros(len(parents), dtype=np.int64)
+        part.gravity = model.gravity
+        for j in joints[1:].tolist():
+            at = int(place[parents[j]]), model.joints[j], model.jointPlacements[j], model.names[j]
+            place[j] = part.addJoint(*at)
+            part.appendBodyToJoint(int(place[j]), model.inertias[j], pin.SE3.Identity())
+        velocities = np.flatnonzero(np.isin(_velocities(model), joints))
+        part.armature[:] = model.armature[velocities]
+        own = tree.joints[joints]
+        own[:, PARENT] = place[own[:, PARENT]]
+        for k in range(1, part.njoints):
+            own[k, IQ], own[k, IV] = part.joints[k].idx_q, part.joints[k].idx_v
+        bodies = tree.rotations[joints], tree.translations[joints], tree.inertias[joints]
+        yield part, Tree(own, tree.subspace[velocities], *bodies, tree.armature[velocities])
+
+
+def _compare(model: Any, tree: Tree) -> None:
     rng = np.random.default_rng(0)
     data, room = model.createData(), room_for(tree, np.array(model.gravity.linear))
     nv = model.nv

@@ -60,6 +60,8 @@ def as_one_mass(
             momentum(Y, tree.subspace[c], p)
             for i in range(3):
                 J[i, c] = R[i, 0] * p[0] + R[i, 1] * p[1] + R[i, 2] * p[2]
+    if mass == 0.0:
+        mass = np.nan
     potential[0] = 0.0
     for i in range(3):
         up = room.acceleration[0, i]

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ukctrl.control.tick import Command
+from ukctrl.control.task import Signal as Told
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Array, Vector
+from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
+from ukctrl.core.program import Steps, run
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
-from ukctrl.simulation.effects.records import MeasuredAndCommanded
-from ukctrl.simulation.loop.closed_loop import Drifted, Loop, grid
+from ukctrl.simulation.loop.around import Around, run_span, run_together
+from ukctrl.simulation.loop.closed_loop import Loop, grid
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
-from ukctrl.simulation.loop.spans import SAME, Span, Times, spans
+from ukctrl.simulation.loop.rates import asked
+from ukctrl.simulation.loop.recorder import Drifted
+from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
 from ukctrl.simulation.result.samples import Samples, Signal, checked
@@ -30,6 +33,8 @@ from ukctrl.simulation.scenario import Scenario
 
 Progress = Callable[[float, float], None]
 """Called now and then with the time reached and the duration [s]."""
+TIMED = 2e-4
+"""For so long a law is asked, after the run, to tell how long it takes [s]."""
 CRAWLING = 1e-7
 """Steps below this are those of a run that hardly moves on [s]."""
 STOPPED = "stopped by the user"
@@ -53,7 +58,7 @@ def simulate(
 
     Args:
         scenario: What to run.
-        progress: Called with the time reached and the duration [s] at every sample.
+        progress: Called now and then with the time reached and the duration [s].
         planning: Called in the same way while the controller works out a motion before the run.
         robot: The scenario's robot, where it has been loaded before.
 
@@ -81,7 +86,9 @@ def simulate(
         status=status,
         message=message,
         scenario=scenario.to_table(),
-        provenance=provenance(loop, samples, time.perf_counter() - began),
+        provenance=provenance(
+            loop, samples, time.perf_counter() - began, (loop.ticks, loop.tick_us())
+        ),
     )
 
 
@@ -108,6 +115,9 @@ def _silent(reached: float, duration: float) -> None:
 class Simulation(Loop):
     """A scenario on its way from the start to the end, or to what stops it."""
 
+    _tells = True
+    """Whether law or effects have something to tell beside what every run records."""
+
     def make_room(self) -> None:
         """Make room for the samples: before `run`, for where there is none nothing is kept.
 
@@ -115,6 +125,7 @@ class Simulation(Loop):
             InputError: There is no room.
         """
         self.recorder.open(self._sampled or self._metered)
+        self._arounds: dict[Dynamics, Around] = {}
 
     def run(self, progress: Progress) -> tuple[Status, str]:
         """Run to the end, or to whatever stops it, Ctrl-C included; return the status and why."""
@@ -124,11 +135,11 @@ class Simulation(Loop):
             self.truth.move(self.t0, self.state.q, self.state.v)
             command = self.command(self.t0, *self.state)  # untimed: it may have to compile
             self._answers.typed(self.t0, command)
-            self._answers.signalled(self.law.signals(self.belief, self.state.memory))
-            if self.scenario.timing.control is None:
-                self._run_continuous()
-            else:
-                self._run_sampled(self.scenario.timing.control)
+            signals = self.law.signals(self.belief, self.state.memory)
+            self._answers.signalled(signals)
+            effects = (*self.recorder.trail.shapes, *self._told_by_effects())
+            self._tells = bool(signals or self.tick.steps.python or effects)
+            self._run(self.scenario.timing.control)
         except KeyboardInterrupt:
             return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
         except InfeasibleConstraint as error:
@@ -142,6 +153,9 @@ class Simulation(Loop):
             whose = f"{MACHINE_FAILED} " if machine_failed(error) else ""
             return "interrupted", f"{whose}after t = {self._reached():.6g} s: {why}"
         return "completed", ""
+
+    def _told_by_effects(self) -> Iterator[tuple[str, Told]]:
+        return self.conditions.signals(self.truth.snapshot, self._plants.since)
 
     def _crawling(self) -> str:
         """Return why the run took so long, where the steps say it."""
@@ -165,30 +179,97 @@ class Simulation(Loop):
         reason = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {reason}" if reason else ""
 
+    @property
+    def ticks(self) -> int:
+        """How often the law has been asked, at its ticks or at samples."""
+        return int(self.ticked[0]) if self._sampled else self.recorder.count
+
+    def tick_us(self) -> float:
+        """Return how long the law takes at the last state, its robot included [us].
+
+        NaN where there is no law, or it has no answer there.
+        """
+        if not (self.ticks and self.scenario.controller.acts):
+            return float("nan")
+        s = self.belief.snapshot
+        ask = Steps((*self.belief.steps.every, *asked(self.tick, s, self._answers)))
+        began, count = time.perf_counter(), 0
+        while (spent := time.perf_counter() - began) < TIMED or count < 2:
+            if run(ask.lines) < 0:
+                return float("nan")
+            count += 1
+        return 1e6 * spent / count
+
     def _reached(self) -> float:
         return float(self.recorder.last("time")) if self.recorder.count else self.t0
 
-    def _run_continuous(self) -> None:
-        state, guard = self.state, self._guard if self.law.switches else None
-        if self._metered:
-            state = State(state.q, state.v, np.append(state.memory, 0.0))
-        near = SAME * self.scenario.timing.sample
-        for span in spans(self.outputs, self.t1, near, (), changes=self._plants.changes):
-            t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
-            if span.changes:
-                state = self._changed(t, state)
-            if outputs and outputs[0] == t:
-                self._keep(t, state)
-                outputs = outputs[1:]
-            targets, at = _targets(outputs, span), 0
-            while at < len(targets):
-                rest, advance = targets[at:], self._plants.integrator.advance
-                for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
-                    if t == targets[at]:
-                        if at < len(outputs):
-                            self._keep(t, state)
-                        at += 1
-                state = self._settled(t, state)
+    def _run(self, period: float | None) -> None:
+        """Run to the end.
+
+        Under a hold the law's memory advances at the ticks. Between them there is none to
+        integrate; its place is taken by the energy fed to the robot, which jumps too fast to be
+        integrated from the samples. Under continuous control that energy, where it is wanted,
+        stands behind the memory.
+        """
+        (q, v, memory), met = self.state, self.conditions
+        if period is None:
+            state = State(q, v, np.append(memory, 0.0) if self._metered else memory)
+            schedule = self._schedule(SAME * self.scenario.timing.sample, ())
+        else:
+            near = SAME * period
+            ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
+            state, schedule = State(q, v, np.zeros(1)), self._schedule(near, ticks)
+        for part in schedule.parts():
+            if part.changes:
+                state = self._changed(float(part.times[0, 0]), state)
+            around, system = self._around(), self._plants.integrator.system
+            if self._together(around):
+                state = run_together(part, system, around, state)
+                self._pause(float(part.times[-1, 1]))
+                continue
+            for span in part.spans():
+                if self._sampled:
+                    state = self._hold(state, span)
+                elif around.stepping is None or self.law.switches:
+                    state = self._one_by_one(span, state)
+                else:
+                    state = run_span(span, system, around, state, self._pause)
+
+    def _schedule(self, near: float, ticks: Sequence[float]) -> Schedule:
+        """Return the spans of the run."""
+        delay, changes = self.conditions.delay, self._plants.changes
+        arrivals = [t + delay for t in ticks] if delay else ()
+        if not self._sampled and self._together(self._around()):
+            ticks = self.outputs  # fixed steps begin anew at each
+        return Schedule(self.outputs, self.t1, near, ticks, arrivals, changes)
+
+    def _together(self, around: Around) -> bool:
+        """Return whether machine code runs span after span."""
+        if around.stepping is None or (self.law.switches and not self._sampled):
+            return False
+        return self._sampled or not around.stepping.adapts
+
+    def _pause(self, t: float) -> None:
+        """Tell how far the run is."""
+        self._progress(t - self.t0, self.t1 - self.t0)
+
+    def _one_by_one(self, span: Span, state: State) -> State:
+        """Run a span of continuous control whose steps Python takes."""
+        guard = self._guard if self.law.switches else None
+        t, outputs = span.start, memoryview(span.outputs)  # long ones are not copied
+        if outputs and outputs[0] == t:
+            self._keep(t, state)
+            outputs = outputs[1:]
+        targets, at = _targets(outputs, span), 0
+        while at < len(targets):
+            rest, advance = targets[at:], self._plants.integrator.advance
+            for t, state in advance(t, state, span.stop, rest, guard):  # noqa: B020
+                if t == targets[at]:
+                    if at < len(outputs):
+                        self._keep(t, state)
+                    at += 1
+            state = self._settled(t, state)
+        return state
 
     def _settled(self, t: float, state: State) -> State:
         """Return the state after the switches of the law that are due."""
@@ -205,105 +286,45 @@ class Simulation(Loop):
         self.truth = self.recorder.truth = self._plants.dynamics
         return state
 
-    def _run_sampled(self, period: float) -> None:
-        """Hold the input from tick to tick; the law's memory advances at the ticks.
+    def _hold(self, plant: State, span: Span) -> State:
+        """Run a span whose steps Python takes one by one."""
+        around, start, outputs = self._around(), span.start, span.outputs
+        self._write(start, plant)
+        if span.tick:
+            around.tick()
+        for _ in range(span.arrivals):
+            around.arrival()
+        if outputs and outputs[0] == start:
+            self._keep(start, plant)
+            outputs = outputs[1:]
+        advance = self._plants.integrator.advance
+        for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
+            if t in outputs:
+                self._keep(t, plant)
+        return plant
 
-        Between ticks the law has no memory to integrate; its place is taken by the energy fed to
-        the robot, which jumps too fast to be integrated from the samples.
-        """
-        met, near, law_memory = self.conditions, SAME * period, self.state.memory
-        plant = State(self.state.q, self.state.v, np.zeros(1))
-        ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
-        arrivals = array("d", [t + met.delay for t in ticks]) if met.delay else ()
-        late: deque[Vector] = deque()
-        command: Command | None = None
-        seen, ticked = (plant.q, plant.v), self.t0
-        asked = self.belief is self.truth or not self._direct  # of the true robot, at a tick
-        for span in spans(self.outputs, self.t1, near, ticks, arrivals, self._plants.changes):
-            start, outputs = span.start, span.outputs
-            if span.changes:
-                plant = self._changed(start, plant)
-            if span.tick:
-                if command is not None:
-                    law_memory = law_memory + (start - ticked) * command.memory_rate
-                ticked, seen = start, met.sense(start, plant.q, plant.v)
-                law_memory = self._settled(start, State(*seen, law_memory)).memory
-                if asked:
-                    self.truth.move(start, plant.q, plant.v)
-                lent = self._timed(start, State(*seen, law_memory))
-                # The law may lend its own arrays, which its next step overwrites.
-                command = Command(lent.u.copy(), np.array(lent.memory_rate))
-                self.held[:] = self._accepted(start, command.u, late)
-            for _ in range(span.arrivals):
-                self.held[:] = late.popleft()
-            assert command is not None  # the first span begins with a tick
-            if outputs and outputs[0] == start:
-                self._keep_held(start, plant, law_memory, seen, command)
-                outputs = outputs[1:]
-            advance = self._plants.integrator.advance
-            for t, plant in advance(start, plant, span.stop, _targets(outputs, span)):  # noqa: B020
-                if t in outputs:
-                    self._keep_held(t, plant, law_memory, seen, command)
-
-    def _accepted(self, t: float, u: Vector, late: deque[Vector]) -> Vector:
-        """Return the input from this tick on; a delayed one waits among those that are late."""
-        if self._direct:
-            return u
-        s = self.truth.snapshot
-        accepted = self.conditions.accept(t, u, s.v @ s.B)
-        if not self.conditions.delay:
-            return accepted
-        late.append(accepted)
-        return self.held
-
-    def _timed(self, t: float, state: State) -> Command:
-        began = time.perf_counter()
-        command = self.command(t, state.q, state.v, state.memory)
-        self.recorder.tick_seconds += time.perf_counter() - began
-        self.recorder.ticks += 1
-        self._answers.check(t, state.q, state.v, command)
-        return command
+    def _write(self, t: float, state: State) -> None:
+        """Write a state into the port of the loop."""
+        self._plants.integrator.system.write(t, state)
 
     def _keep(self, t: float, state: State) -> None:
-        """Record a sample under continuous control."""
-        q, v, memory = state
-        if self._metered:
-            self.recorder.supply(memory[-1])
-            memory = memory[:-1]
-        self.truth.move(t, q, v)
-        seen = self.conditions.sense(t, q, v)
-        command = self._timed(t, State(*seen, memory))
-        if self.conditions.senses:  # its rows are those of another state
-            command = command._replace(demand=None)
-        self._record(t, State(q, v, memory), seen, command, command.u)
+        """Keep a sample."""
+        self._write(t, state)
+        self._around().sample()
+        self._pause(t)
 
-    def _keep_held(
-        self, t: float, plant: State, memory: Vector, seen: tuple[Vector, Vector], command: Command
-    ) -> None:
-        """Record a sample while an input is held."""
-        self.truth.move(t, plant.q, plant.v)
-        if self.conditions.senses:
-            self.belief.move(t, *seen)
-        elif self.belief is not self.truth:
-            self.belief.move(t, plant.q, plant.v)
-        self.recorder.supply(plant.memory[0])
-        self._record(t, State(plant.q, plant.v, memory), seen, command, self.held)
-
-    def _record(
-        self,
-        t: float,
-        state: State,
-        seen: tuple[Vector, Vector],
-        command: Command,
-        accepted: Vector,
-    ) -> None:
-        recorder = self.recorder
-        if self.scenario.effect:
-            recorder.trail.met = MeasuredAndCommanded(*seen, command.u, self._plants.since)
-            command = command._replace(u=self._applied(t, accepted))
-        recorder.keep(t, state, command, self.belief)
-        self._progress(t - self.t0, self.t1 - self.t0)
-        self._watch.check(recorder)
+    def _around(self) -> Around:
+        """Return what happens around the plant in force."""
+        plant = self.truth
+        if plant not in self._arounds:
+            integrator, sampled = self._plants.integrator, self._sampled
+            self._arounds[plant] = Around(
+                self.sampling(plant, integrator.system, tells=self._tells),
+                self.ticking(plant) if sampled else Steps(()),
+                Steps((self.arrive,)),
+                integrator.stepping,
+            )
+        return self._arounds[plant]
 
 
 def _targets(outputs: Times, span: Span) -> Times:

@@ -11,7 +11,7 @@ from tests.unit.robot.test_tree import drawn
 from ukctrl import Robot
 from ukctrl.core.errors import ShapeError
 from ukctrl.core.files import catalog
-from ukctrl.core.program import Call, Program
+from ukctrl.core.program import Call, Steps
 from ukctrl.robot import configuration_kernels as kernels
 from ukctrl.robot.formulas.formula_structure import FormulaStructure
 from ukctrl.robot.rigid import rigid_structure
@@ -174,7 +174,7 @@ def test_kernels_may_write_over_what_they_read(robot, state):
 def test_a_table_of_kernels_moves_as_python_does(robot, state):
     q, v = state
     table, here, back, rate = robot.structure.configurations, q.copy(), v.copy(), v.copy()
-    Program(
+    Steps(
         (
             Call(kernels.integrate, table, here, v, here),
             Call(kernels.difference, table, q, here, back),

@@ -21,8 +21,8 @@ from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.allocation.within_limits import Problem, relaxed, scaled
 from ukctrl.control.task import Signal, Task
+from ukctrl.core.algebra import least_input
 from ukctrl.core.algebra.answer_checks import missed, raise_if_missed
-from ukctrl.core.algebra.by_size import solvers
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.fields import ByName, spec
@@ -193,7 +193,6 @@ class _Bounded(Allocator):
             stack = own_stack(task, rows, "bounded")
             self._levels = Ordered(spec.order, stack)
             self._scale = row_scale(stack, self._metric, task)[self._levels.rows]
-        self._solve = solvers(task.robot.nv).servo_input
         self._none, self._unit = np.zeros(self._nu), row_unit(task, rows)
         self._account = _Account(1.0, self._none, np.zeros(len(rows)))
         slow = self._limits.slow if spec.rate_limits == "keep" else ()
@@ -237,7 +236,7 @@ class _Bounded(Allocator):
         u: Vector = np.empty(self._nu)
         miss = np.empty(len(demand))
         L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
-        rank_or_failure = self._solve(A, demand, a_free, G, L, B, R, u0, rtol, u, miss)
+        rank_or_failure = least_input.servo_input(A, demand, a_free, G, L, B, R, u0, rtol, u, miss)
         if rank_or_failure < 0:
             raise GainError(SINGULAR)
         if rank_or_failure < len(demand) and self._levels is None:

@@ -23,7 +23,6 @@ from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.by_size import solvers
 from ukctrl.core.algebra.factorisation import combined, copy_into
 from ukctrl.core.algebra.grip import drop_lost, lengths
 from ukctrl.core.algebra.span import span
@@ -154,7 +153,6 @@ class _LeastNorm(Allocator):
         self._raise = spec.on_infeasible == "raise"
         self._metric = InputMetric(spec.metric, task, spec.coupling == "exact")
         self._feedback = spec.feedback_metric and InputMetric(spec.feedback_metric, task)
-        self._solve = solvers(task.robot.nv).servo_input
 
     def steps(self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector) -> Iterator[Step]:
         needed, steps = equation(self._coupling, rows.A, demand, dynamics)
@@ -184,7 +182,7 @@ class _LeastNorm(Allocator):
         def care(code: int) -> Exception | None:
             rank = least_input.LOST - code
             if code == least_input.UNSURE:
-                rank = self._solve(*given, u, miss)
+                rank = least_input.servo_input(*given, u, miss)
             if -1 in (code, rank):
                 return GainError(SINGULAR)
             if rank < len(b) and self._raise:
@@ -213,7 +211,7 @@ class _LeastNorm(Allocator):
         given = rows.A, share, still, G, L, B, R, none, rtol, u, np.zeros(m)
 
         def care(code: int) -> None:
-            self._solve(*given)
+            least_input.servo_input(*given)
 
         yield Call(combined, demand, -1.0, rows.b, share)
         yield Call(least_input.quick_input, *given, fault=care)

@@ -3,7 +3,7 @@
 In order: ``threads`` and ``differences``; ``factorisation``; ``span`` (ranks whatever the units);
 ``grip`` (how firmly motors hold rows) and ``least_input`` (what serves them); ``row_space`` and
 ``priorities`` (rows that lose rank, rows in levels); ``multipliers`` (what rows transmit);
-``stabilisation``, ``kernels`` and ``constrained`` (the one equation); ``kernels_large`` (the same
-for many freedoms) and ``by_size`` (which of them); ``rank_policy`` (when rows count as dependent or
-missed) and ``answer_checks`` (the errors that name rows).
+``row_gram`` (many independent rows); ``stabilisation``, ``kernels`` and ``constrained`` (the one
+equation); ``rank_policy`` (when rows count as dependent or missed) and ``answer_checks`` (the
+errors that name rows).
 """

@@ -17,9 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import EQUAL_RTOL
+
+LONG = 48
+"""Rows of so many entries are worth taking several at a time, and looking for where they end."""
 
 
 class RowFactor(NamedTuple):
@@ -71,6 +74,8 @@ def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
 def cholesky(M: Matrix, L: Matrix) -> int:
     """Write the lower factor of ``M = L L'`` into ``L``; return 0, or 1 + the failing pivot."""
     n = M.shape[0]
+    if n >= LONG:
+        return cholesky_by_rows(M, L)
     for i in range(n):
         for j in range(i + 1):
             total = M[i, j]
@@ -82,6 +87,51 @@ def cholesky(M: Matrix, L: Matrix) -> int:
                 L[i, i] = np.sqrt(total)
             else:
                 L[i, j] = total / L[j, j]
+        for j in range(i + 1, n):
+            L[i, j] = 0.0
+    return 0
+
+
+@compiled
+def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
+    """Do what `cholesky` does, along the rows of memory, four of them at a time.
+
+    Row i of the upper factor is made above the diagonal and kept as column i below it. What lies
+    beyond its last entry, or before the first one of a row of ``M``, is never touched: the factor
+    of many separate bodies takes little longer than to look for that.
+    """
+    n = M.shape[0]
+    ends = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        for j in range(n):
+            L[i, j] = 0.0
+    for i in range(n):
+        for j in range(i, n):
+            L[i, j] = M[i, j]
+        begin = 0
+        while L[i, begin] == 0.0 and begin < i:
+            begin += 1
+        for k in range(begin, i - 3, 4):
+            f, g, h, e = L[i, k], L[i, k + 1], L[i, k + 2], L[i, k + 3]
+            end = max(max(ends[k], ends[k + 1]), max(ends[k + 2], ends[k + 3]))
+            row, a, b = L[i, i:end], L[k, i:end], L[k + 1, i:end]
+            c, d = L[k + 2, i:end], L[k + 3, i:end]
+            for j in range(row.shape[0]):
+                row[j] -= (f * a[j] + g * b[j]) + (h * c[j] + e * d[j])
+        for k in range(i - (i - begin) % 4, i):
+            f, row, a = L[i, k], L[i, i : ends[k]], L[k, i : ends[k]]
+            for j in range(row.shape[0]):
+                row[j] -= f * a[j]
+        if not L[i, i] > 0.0:
+            return i + 1
+        L[i, i] = np.sqrt(L[i, i])
+        ends[i] = n
+        while L[i, ends[i] - 1] == 0.0:
+            ends[i] -= 1
+        for j in range(i + 1, ends[i]):
+            L[i, j] /= L[i, i]
+            L[j, i] = L[i, j]
+    for i in range(n):
         for j in range(i + 1, n):
             L[i, j] = 0.0
     return 0
@@ -100,12 +150,10 @@ def solve_lower(L: Matrix, x: Vector) -> None:
 @compiled
 def solve_upper(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-T x``."""
-    n = x.shape[0]
-    for i in range(n - 1, -1, -1):
-        total = x[i]
-        for k in range(i + 1, n):
-            total -= L[k, i] * x[k]
-        x[i] = total / L[i, i]
+    for k in range(x.shape[0] - 1, -1, -1):
+        x[k] /= L[k, k]
+        for i in range(k):
+            x[i] -= L[k, i] * x[k]
 
 
 @compiled
@@ -113,15 +161,22 @@ def solve_lower_columns(L: Matrix, X: Matrix) -> None:
     """Overwrite the matrix ``X`` with ``L^-1 X``.
 
     As `solve_lower` column by column, to the last bit, but along the rows of memory: the
-    processor then takes several columns at once.
+    processor then takes several columns at once. Nothing is done for entries of ``L`` that are
+    zero, nor for columns beyond the last in which a row has an entry so far.
     """
     n, count = X.shape
+    width = 0
     for i in range(n):
+        c = count
+        while c > width and X[i, c - 1] == 0.0:
+            c -= 1
+        width = max(width, c)
         for k in range(i):
             factor = L[i, k]
-            for c in range(count):
-                X[i, c] -= factor * X[k, c]
-        for c in range(count):
+            if factor != 0.0:
+                for c in range(width):
+                    X[i, c] -= factor * X[k, c]
+        for c in range(width):
             X[i, c] /= L[i, i]
 
 
@@ -129,13 +184,82 @@ def solve_lower_columns(L: Matrix, X: Matrix) -> None:
 def solve_upper_columns(L: Matrix, X: Matrix) -> None:
     """Overwrite the matrix ``X`` with ``L^-T X``; see `solve_lower_columns`."""
     n, count = X.shape
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            factor = L[k, i]
-            for c in range(count):
-                X[i, c] -= factor * X[k, c]
+    for k in range(n - 1, -1, -1):
         for c in range(count):
-            X[i, c] /= L[i, i]
+            X[k, c] /= L[k, k]
+        for i in range(k):
+            factor = L[k, i]
+            if factor != 0.0:
+                for c in range(count):
+                    X[i, c] -= factor * X[k, c]
+
+
+@compiled
+def spans(X: Matrix) -> Indices:
+    """Return where the entries of each row that are not zero begin and end, shape ``(n, 2)``."""
+    n, count = X.shape
+    ends = np.zeros((n, 2), dtype=np.int64)
+    for i in range(n):
+        end = count
+        while end > 0 and X[i, end - 1] == 0.0:
+            end -= 1
+        begin = 0
+        while begin < end and X[i, begin] == 0.0:
+            begin += 1
+        ends[i, 0], ends[i, 1] = begin, end
+    return ends
+
+
+@compiled
+def gram(T: Matrix) -> Matrix:
+    """Return ``T' T``, shape ``(m, m)``."""
+    n, m = T.shape
+    S, ends = np.zeros((m, m)), spans(T)
+    for c in range(n):
+        row = T[c, ends[c, 0] : ends[c, 1]]
+        for i in range(row.shape[0]):
+            if row[i] != 0.0:
+                into = S[ends[c, 0] + i, ends[c, 0] : ends[c, 1]]
+                for k in range(row.shape[0]):
+                    into[k] += row[i] * row[k]
+    return S
+
+
+@compiled
+def times(A: Matrix, G: Matrix) -> Matrix:
+    """Return ``A G``, where much of ``A`` may be zero."""
+    H = np.zeros((A.shape[0], G.shape[1]))
+    for i in range(A.shape[0]):
+        for c in range(A.shape[1]):
+            if A[i, c] != 0.0:
+                for k in range(G.shape[1]):
+                    H[i, k] += A[i, c] * G[c, k]
+    return H
+
+
+@compiled
+def column_lengths(X: Matrix) -> Vector:
+    """Return the length of every column."""
+    total = np.zeros(X.shape[1])
+    for c in range(X.shape[0]):
+        for k in range(len(total)):
+            total[k] += X[c, k] * X[c, k]
+    for k in range(len(total)):
+        total[k] = np.sqrt(total[k])
+    return total
+
+
+@compiled
+def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
+    """Return ``L^-1 A'``, the rows of ``A`` in mass-weighted coordinates, as columns."""
+    m, n = A.shape
+    columns = np.zeros((n, m))
+    for i in range(m):
+        for c in range(n):
+            if A[i, c] != 0.0:
+                columns[c, i] = A[i, c]
+    solve_lower_columns(L, columns)
+    return columns
 
 
 @compiled

@@ -25,11 +25,15 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    column_lengths,
     copy_into,
     dot,
     factor_rows,
+    gram,
     solve_lower,
     solve_lower_columns,
+    times,
+    weighted_columns,
 )
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -99,23 +103,9 @@ def said(hold: Hold, row: str, weakest: float) -> str:
 @compiled
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     """Return the lengths of rows and of motors' pushes, ``M = L L'``."""
-    (m, n), nu = A.shape, B.shape[1]
-    rows, motors = np.zeros(m), np.zeros(nu)
-    row = np.empty(n)
-    for i in range(m):
-        copy_into(A[i], row)
-        solve_lower(L, row)
-        for c in range(n):
-            rows[i] += row[c] * row[c]
-        rows[i] = np.sqrt(rows[i])
     push = B.copy()
     solve_lower_columns(L, push)
-    for c in range(n):
-        for k in range(nu):
-            motors[k] += push[c, k] * push[c, k]
-    for k in range(nu):
-        motors[k] = np.sqrt(motors[k])
-    return Lengths(rows, motors)
+    return Lengths(column_lengths(weighted_columns(L, A)), column_lengths(push))
 
 
 @compiled
@@ -125,7 +115,7 @@ def row_grips(H: Matrix, length: Lengths) -> Vector:
     for i in range(H.shape[0]):
         for k in range(H.shape[1]):
             could = length.rows[i] * length.motors[k]
-            if could > 0.0:
+            if could > 0.0 and H[i, k] != 0.0:
                 share = H[i, k] / could
                 grips[i] += share * share
         grips[i] = np.sqrt(grips[i])
@@ -263,17 +253,22 @@ def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
     Along every $c$ it is $|c N| / |c W|$, of shares ``N`` and unit rows ``W``: above `WEAK` where
     $N N^\top - \epsilon^2 W W^\top$ has a Cholesky factor.
     """
-    m, length = len(A), lengths(L, A, B)
-    W, N = A.T.copy(), A @ G
-    copy_into(row_grips(N, length), grips)
-    solve_lower_columns(L, W)
+    m, nu, length = len(A), G.shape[1], lengths(L, A, B)
+    W, N = weighted_columns(L, A), np.zeros((nu, m))
+    H = times(A, G)
+    copy_into(row_grips(H, length), grips)
     for i in range(m):
-        if length.rows[i] > 0.0:
-            W[:, i] /= length.rows[i]
-            N[i] /= length.rows[i]
-    for k in range(N.shape[1]):
-        N[:, k] *= 1.0 / length.motors[k] if length.motors[k] > 0.0 else 0.0
-    square = N @ N.T - WEAK * WEAK * (W.T @ W) - SURE * np.eye(m)
+        row = 1.0 / length.rows[i] if length.rows[i] > 0.0 else 1.0
+        for c in range(W.shape[0]):
+            W[c, i] *= row
+        for k in range(nu):
+            if H[i, k] != 0.0 and length.motors[k] > 0.0:
+                N[k, i] = H[i, k] * row / length.motors[k]
+    square, inner = gram(N), gram(W)
+    for i in range(m):
+        for k in range(m):
+            square[i, k] -= WEAK * WEAK * inner[i, k]
+        square[i, i] -= SURE
     return 0 if cholesky(square, np.empty((m, m))) > 0 else m
 
 

@@ -11,19 +11,24 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
+    column_lengths,
     copy_into,
     solve_lower,
     solve_lower_columns,
     solve_upper,
     solve_upper_columns,
 )
+from ukctrl.core.algebra.row_gram import MANY_ROWS, RowGram, move_onto, row_gram
 from ukctrl.core.algebra.row_space import (
+    CLEAR,
+    GRADUAL,
     add_solution,
     drop_taken_up,
     mass_weighted,
     remove_constrained,
     remove_constrained_columns,
     row_space,
+    unit_columns,
 )
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -96,8 +101,13 @@ def passive_answer(
     for i in range(n):
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
-    weighted, right = mass_weighted(L, A_p, b_p)
-    space = row_space(weighted, right, rtol)
+    weighted, right = unit_columns(L, A_p, b_p)
+    if A_p.shape[0] >= MANY_ROWS:
+        gram = row_gram(weighted)
+        if gram.kept >= CLEAR * GRADUAL * rtol:
+            margins[0], margins[1] = gram.kept, 0.0
+            return many_rows_answer(gram, right, B, L, a_free, G, a_0)
+    space = row_space(weighted.T.copy(), right, rtol)
     margins[0], margins[1] = space.kept, space.dropped
     remove_constrained(space, a_free)
     add_solution(space, a_free, 0)
@@ -115,6 +125,28 @@ def passive_answer(
 
 
 @compiled
+def many_rows_answer(
+    gram: RowGram, right: Matrix, B: Matrix, L: Matrix, a_free: Vector, G: Matrix, a_0: Vector
+) -> int:
+    """Do the rest of `passive_answer` for independent rows; ``a_free`` comes mass-weighted."""
+    x = np.zeros((a_free.shape[0], 2))
+    for i in range(len(x)):
+        x[i, 0] = a_free[i]
+    copy_into(B, G)
+    solve_lower_columns(L, G)
+    free = G.copy()
+    move_onto(gram, right, x)
+    move_onto(gram, right[:0], G)
+    drop_taken_up(free, G)
+    solve_upper_columns(L, x)
+    solve_upper_columns(L, G)
+    for i in range(len(x)):
+        a_0[i] = x[i, 0]
+        a_free[i] = x[i, 0] + x[i, 1]
+    return gram.rank
+
+
+@compiled
 def input_metric(
     L: Matrix, B: Matrix, G: Matrix, power: int, reacting: bool, complete: bool, R: Matrix
 ) -> None:
@@ -124,14 +156,11 @@ def input_metric(
     inputs with reactions too.
     """
     n, nu = B.shape
-    X, could = B.copy(), np.zeros(nu)
+    X = B.copy()
     solve_lower_columns(L, X)
     if power == 2:
         solve_upper_columns(L, X)
-    for k in range(nu):
-        for c in range(n):
-            could[k] += X[c, k] * X[c, k]
-        could[k] = np.sqrt(could[k])
+    could = column_lengths(X)
     if reacting:
         for c in range(n):
             for k in range(nu):

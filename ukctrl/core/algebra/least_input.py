@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.answer_checks import allowed_miss
 from ukctrl.core.algebra.factorisation import (
+    LONG,
     cholesky,
     dot,
     factor_rows,
@@ -20,7 +21,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     unit_rows,
 )
-from ukctrl.core.algebra.grip import Lengths, drop_lost, held_rows, lengths
+from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost, held_rows, lengths
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -84,6 +85,8 @@ def quick_input(
     for i in range(m):
         total = b[i]
         for c in range(n):
+            if A[i, c] == 0.0:
+                continue
             total -= A[i, c] * a_free[c]
             for k in range(nu):
                 H[i, k] += A[i, c] * G[c, k]
@@ -101,13 +104,16 @@ def quick_input(
     for i in range(m):
         size[i] = np.sqrt(dot(weighted[i], weighted[i]))
     unit_rows(weighted, right)
-    factor = factor_rows(weighted, rtol)
-    sure = factor.rank == m
-    stretch = motor_stretch(length.motors, root)
-    for i in range(factor.rank):
-        k = factor.order[i]
-        sure = sure and factor.L[i, i] * size[k] > rtol * length.rows[k] * stretch
-    step = least_norm(factor, right)
+    step = np.zeros(nu)
+    rank = by_separate_rows(weighted, right, step) if m >= LONG else -1
+    sure, order = rank >= 0, np.arange(rank)
+    if not sure:
+        factor = factor_rows(weighted, rtol)
+        rank, order, step = factor.rank, factor.order[: factor.rank], least_norm(factor, right)
+        sure, stretch = rank == m, motor_stretch(length.motors, root)
+        for i in range(rank):
+            k = order[i]
+            sure = sure and factor.L[i, i] * size[k] > rtol * length.rows[k] * stretch
     if R.shape[0] > 0:
         solve_upper(root, step)
     for i in range(m):
@@ -117,9 +123,30 @@ def quick_input(
         miss[i] = total
     for k in range(nu):
         u[k] = u0[k] + step[k]
-    if sure or stands(L, A, G, length, rtol, d, factor.order[: factor.rank]):
-        return factor.rank
+    if sure or m > MANY or stands(L, A, G, length, rtol, d, order):
+        return rank
     return UNSURE
+
+
+@compiled
+def by_separate_rows(rows: Matrix, d: Vector, x: Vector) -> int:
+    """Write the least ``x`` that meets unit rows, and return their rank, or -1.
+
+    That of rows no two of which share a column: they are orthogonal, as those of a swarm are.
+    """
+    m, n = rows.shape
+    taken, rank = np.zeros(n), 0
+    for i in range(m):
+        some = False
+        for k in range(n):
+            if rows[i, k] != 0.0:
+                if taken[k] > 0.0:
+                    return -1
+                taken[k] = 1.0
+                x[k] = rows[i, k] * d[i]
+                some = True
+        rank += some
+    return rank
 
 
 @compiled

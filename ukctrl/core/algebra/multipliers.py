@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.factorisation import solve_lower
+from ukctrl.core.algebra.factorisation import copy_into, solve_lower
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.span import span
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 
+UNLIKE = 1e3
+"""Rows whose lengths differ by more than this factor are told apart with care."""
 SHARED = 1e-6
 """A row shares its load when its part in a combination of rows that does nothing exceeds this."""
 
@@ -34,6 +37,46 @@ def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
         scaled = np.linalg.solve(W @ W.T, W @ pushed)
         return np.asarray(scaled / length, dtype=np.float64)
     return span(W.T * length, length, rank=rank).least(pushed)
+
+
+@compiled
+def quick_multipliers(
+    L: Matrix, A: Matrix, force: Vector, nonideal: Vector, ranks: Indices, lam: Vector
+) -> bool:
+    """Write `multipliers` of ``force - nonideal``; return whether they are right for sure.
+
+    They are not where rows of very different lengths share their load: what is least then hangs on
+    digits that only `ukctrl.core.algebra.span` keeps.
+    """
+    (m, n), rank = A.shape, ranks[0]
+    W, inverse = mass_weighted(L, A, np.ones((1, m)))
+    pushed = np.empty(n)
+    for c in range(n):
+        pushed[c] = force[c] - nonideal[c]
+    solve_lower(L, pushed)
+    if rank == m:
+        scaled = np.linalg.solve(W @ W.T, W @ pushed)
+        for i in range(m):
+            lam[i] = scaled[i] * inverse[0, i]
+        return True
+    shortest, longest = np.inf, 0.0
+    for i in range(m):
+        shortest, longest = min(shortest, inverse[0, i]), max(longest, inverse[0, i])
+    U, sigma, Vt = np.linalg.svd(np.ascontiguousarray(W.T), True)
+    idle, least = np.empty((m, m - rank)), np.zeros(m)
+    for i in range(m):
+        for k in range(rank):
+            along = 0.0
+            for c in range(n):
+                along += U[c, k] * pushed[c]
+            least[i] += Vt[k, i] * along / sigma[k] * inverse[0, i]
+        for k in range(rank, m):
+            idle[i, k - rank] = Vt[k, i] * inverse[0, i]
+    copy_into(least - idle @ np.linalg.lstsq(idle, least)[0], lam)
+    for i in range(m):
+        if np.sum(np.abs(W[i])) == 0.0:
+            lam[i] = 0.0
+    return longest <= UNLIKE * shortest
 
 
 def sharing(L: Matrix, A: Matrix, rank: int) -> NDArray[np.bool_]:

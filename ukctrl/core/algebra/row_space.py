@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import RowFactor, factor_rows, solve_lower, solve_upper
+from ukctrl.core.algebra.factorisation import (
+    RowFactor,
+    factor_rows,
+    solve_lower,
+    solve_upper,
+    weighted_columns,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -240,22 +246,35 @@ def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     A row that is only rounding beside the longest one becomes zero: it holds by itself, as the
     out-of-plane rows of a closure in a planar mechanism do.
     """
-    weighted, right = A.copy(), D.copy()
+    columns, right = unit_columns(L, A, D)
     m, n = A.shape
+    rows = np.empty((m, n))
+    for i in range(m):
+        for c in range(n):
+            rows[i, c] = columns[c, i]
+    return rows, right
+
+
+@compiled
+def unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the rows of `mass_weighted` as columns, and the right-hand sides."""
+    columns, right = weighted_columns(L, A), D.copy()
+    n, m = columns.shape
     lengths = np.zeros(m)
     longest = 0.0
+    for c in range(n):
+        for i in range(m):
+            lengths[i] += columns[c, i] * columns[c, i]
     for i in range(m):
-        solve_lower(L, weighted[i])
-        for c in range(n):
-            lengths[i] += weighted[i, c] * weighted[i, c]
         lengths[i] = np.sqrt(lengths[i])
         longest = max(longest, lengths[i])
     for i in range(m):
         if lengths[i] <= NOTHING * longest:
-            weighted[i] = 0.0
+            lengths[i] = 0.0
             continue
-        for c in range(n):
-            weighted[i, c] /= lengths[i]
         for j in range(D.shape[0]):
             right[j, i] /= lengths[i]
-    return weighted, right
+    for c in range(n):
+        for i in range(m):
+            columns[c, i] = 0.0 if lengths[i] == 0.0 else columns[c, i] / lengths[i]
+    return columns, right

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import cholesky, solve_upper
-from ukctrl.core.algebra.row_space import NOTHING, add_solution, mass_weighted, row_space
+from ukctrl.core.algebra.row_gram import MANY_ROWS, move_onto, row_gram
+from ukctrl.core.algebra.row_space import (
+    CLEAR,
+    GRADUAL,
+    NOTHING,
+    add_solution,
+    row_space,
+    unit_columns,
+)
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -24,9 +32,15 @@ def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vec
     failed = cholesky(M, L)
     if failed > 0:
         return -failed
-    weighted, right = mass_weighted(L, A, d.reshape((1, -1)))
-    space = row_space(weighted, right, rtol)
+    weighted, right = unit_columns(L, A, d.reshape((1, -1)))
     x[:] = 0.0
+    if A.shape[0] >= MANY_ROWS:
+        gram = row_gram(weighted)
+        if gram.kept >= CLEAR * GRADUAL * rtol:
+            move_onto(gram, right, x.reshape((-1, 1)))
+            solve_upper(L, x)
+            return gram.rank
+    space = row_space(weighted.T.copy(), right, rtol)
     add_solution(space, x, 0)
     solve_upper(L, x)
     return space.rank

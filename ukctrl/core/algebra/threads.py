@@ -8,14 +8,17 @@ of a run depend on how many cores were free.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep the BLAS of NumPy and SciPy to one thread, in the whole process, while in use."""
-    import scipy.linalg  # noqa: F401 - only a library that is loaded can be limited
     from threadpoolctl import threadpool_limits
+
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":  # else SciPy's begins with one thread anyway
+        import scipy.linalg  # noqa: F401 - only a library that is loaded can be limited
 
     with threadpool_limits(limits=1, user_api="blas"):
         yield

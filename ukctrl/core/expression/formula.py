@@ -64,6 +64,7 @@ class Formula:
             to numbers, a table's rows and lists of numbers.
 
     Attributes:
+        parameters: Its parameters; each is a number, or a list if the lines write ``p[3]``.
         code: Its operations; see `machine.operate`.
         table: Numbers that they load.
         start: The places of numbers before a run, with the constants in theirs.
@@ -80,7 +81,8 @@ class Formula:
         time: int | None = None,
         known: Mapping[str, Any] | None = None,
     ) -> None:
-        self.label, self.lines = label, tuple(lines)
+        self.label, self.lines, self.time = label, tuple(lines), time
+        self.parameters = tuple(parameters)
         made = _Assembler(parameters, known or {})
         clock = 0 if time is None else made.input(parameters[time], -1)
         made.read(lines)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from ukctrl.core.errors import ExpressionError, ShapeError, quoted
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import Formula
+from ukctrl.core.expression.kept import kept
 from ukctrl.core.expression.symbolic import Vocabulary, check, parse
 from ukctrl.core.expression.syntax import fault
 
@@ -37,14 +38,10 @@ class DerivedRows:
     """How the texts were read."""
     texts: tuple[str, ...]
     """The formulas, one for each row."""
-    phi: tuple[sympy.Expr, ...]
-    """Symbolic phi (empty unless holonomic)."""
-    beta: tuple[sympy.Expr, ...]
-    """Symbolic beta."""
-    A: tuple[tuple[sympy.Expr, ...], ...]
-    """Symbolic constraint matrix, m rows of nv."""
-    b: tuple[sympy.Expr, ...]
-    """Symbolic constraint vector."""
+    words: Vocabulary
+    """What they are about."""
+    rates: tuple[str, ...]
+    """How the coordinates change."""
     evaluate: Formula = dc.field(repr=False, compare=False)
     """``evaluate(q, v, t)``: flat A row by row (m nv), then b (m), beta (m) and phi (m)."""
 
@@ -52,6 +49,30 @@ class DerivedRows:
     def m(self) -> int:
         """Number of rows."""
         return len(self.texts)
+
+    @property
+    def phi(self) -> tuple[sympy.Expr, ...]:
+        """Symbolic phi (empty unless holonomic)."""
+        return tuple(row.phi for row in self._symbolic) if self.form == "holonomic" else ()
+
+    @property
+    def beta(self) -> tuple[sympy.Expr, ...]:
+        """Symbolic beta."""
+        return tuple(row.beta for row in self._symbolic)
+
+    @property
+    def A(self) -> tuple[tuple[sympy.Expr, ...], ...]:
+        """Symbolic constraint matrix, m rows of nv."""
+        return tuple(row.A for row in self._symbolic)
+
+    @property
+    def b(self) -> tuple[sympy.Expr, ...]:
+        """Symbolic constraint vector."""
+        return tuple(row.b for row in self._symbolic)
+
+    @property
+    def _symbolic(self) -> Sequence[_Row]:
+        return _symbolic(self.texts, self.form, self.words, self.rates)
 
 
 def derive_rows(
@@ -92,20 +113,30 @@ def derive_rows(
 def _derive(
     texts: tuple[str, ...], form: Form, words: Vocabulary, rates: tuple[str, ...]
 ) -> DerivedRows:
+    def evaluate() -> Formula:
+        rows = _symbolic(texts, form, words, rates)
+        phi = [row.phi for row in rows] if form == "holonomic" else []
+        return compile_function(
+            [e for row in rows for e in row.A] + [row.b for row in rows]
+            + [row.beta for row in rows] + phi,
+            [words.plain, [f"v.{dof}" for dof in words.velocities], "t"],
+            label="; ".join(texts),
+            missing=len(texts) - len(phi),
+        )  # fmt: skip
+
+    told = ("rows", texts, form, words, rates)
+    # with parameters of a plant, each sample of a study would leave a file
+    formula = evaluate() if words.constants else kept(told, evaluate)
+    return DerivedRows(form, texts, words, rates, formula)
+
+
+@functools.lru_cache(maxsize=128)
+def _symbolic(
+    texts: tuple[str, ...], form: Form, words: Vocabulary, rates: tuple[str, ...]
+) -> Sequence[_Row]:
     motion = _Motion(words, rates)
     read_row = {"holonomic": _holonomic, "nonholonomic": _nonholonomic, "pfaffian": _pfaffian}[form]
-    rows = [read_row(text, motion) for text in texts]
-    phi = tuple(row.phi for row in rows) if form == "holonomic" else ()
-    beta = tuple(row.beta for row in rows)
-    A = tuple(row.A for row in rows)
-    b = tuple(row.b for row in rows)
-    evaluate = compile_function(
-        [entry for row in A for entry in row] + [*b, *beta, *phi],
-        [words.plain, [f"v.{dof}" for dof in words.velocities], "t"],
-        label="; ".join(texts),
-        missing=len(texts) - len(phi),
-    )
-    return DerivedRows(form, texts, phi, beta, A, b, evaluate)
+    return [read_row(text, motion) for text in texts]
 
 
 class _Row(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast, final
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import Formula
 from ukctrl.core.fields import spec
@@ -115,12 +115,21 @@ class Slip(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A frame's place on its path."""
+    """A frame's place on its path, in arrays that the constraint overwrites."""
 
     frame: str
     position: Vector
-    reference: Vector
-    """NaN along the axes that the constraint leaves free."""
+    path: Vector
+    """Where it should be along some axes, as its first entries."""
+    axes: Indices
+    """Those axes."""
+
+    @property
+    def reference(self) -> Vector:
+        """Where it should be, shape ``(3,)``; NaN along the axes that are left free."""
+        place = np.full(3, np.nan)
+        place[self.axes] = self.path[: len(self.axes)]
+        return place
 
 
 @spec

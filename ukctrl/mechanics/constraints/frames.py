@@ -189,7 +189,7 @@ class _Point(Attached):
         self._axes = np.array(["xyz".index(axis) for axis in spec.axes])
         self._place = (site.joint, local, site.columns, self._axes)
         self._path = path_of_size(spec.path, len(self.names), f"path of '{self.block}'")
-        self._position, self._desired = np.zeros(3), np.full(3, np.nan)
+        self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         place = *s.joints, *self._place
@@ -197,8 +197,7 @@ class _Point(Attached):
         return self._path.step(s.clock), point
 
     def trace(self) -> Trace:
-        self._desired[self._axes] = self._path.now[: len(self.names)]
-        return Trace(self._frame, self._position, self._desired)
+        return Trace(self._frame, self._position, self._path.now, self._axes)
 
 
 @spec
@@ -255,7 +254,7 @@ class _Pose(Attached):
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = Followed(spec.orientation.compile(), 15)
         self._J = np.zeros((6, robot.nv))
-        self._position, self._desired = np.zeros(3), np.full(3, np.nan)
+        self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
         path, orientation = self._path, self._orientation
@@ -263,8 +262,7 @@ class _Pose(Attached):
         return path.step(s.clock), orientation.step(s.clock), Call(pose_rows, *place, *rows)
 
     def trace(self) -> Trace:
-        self._desired[:] = self._path.now[:3]
-        return Trace(self._frame, self._position, self._desired)
+        return Trace(self._frame, self._position, self._path.now, np.arange(3))
 
 
 @spec

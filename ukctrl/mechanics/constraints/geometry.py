@@ -148,7 +148,7 @@ class _Surface(Attached):
         return probe.step(s), formula, Call(surface_row, g, *motion, *rows)
 
     def trace(self) -> Trace:
-        return Trace(self._frame, self._probe.p, np.full(3, np.nan))
+        return Trace(self._frame, self._probe.p, np.zeros(0), np.zeros(0, dtype=np.intp))
 
 
 @compiled

@@ -13,7 +13,10 @@ import numpy as np
 
 from ukctrl.core.algebra.differences import state_jacobian
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.mechanics.integrate.explicit import Explicit
+from ukctrl.mechanics.integrate.explicit import Explicit, chosen
+from ukctrl.mechanics.integrate.explicit_kernels import H_ABS
+from ukctrl.mechanics.integrate.fixed_step import no_fixed
+from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.integrator import (
     Correction,
     Guard,
@@ -55,11 +58,25 @@ class Adaptive(Integrator):
         self._explicit = method in METHODS
         self._onto = onto if self._explicit else None
         self._solver: Any = None
+        self._stepping: Stepping | None = None
 
     @property
     def step(self) -> float | None:
         step = getattr(self._solver, "h_abs", None)  # LSODA keeps it to itself
+        if self._stepping is not None:
+            step = self._stepping.chosen.trial.times[H_ABS]
         return None if step is None else float(step)
+
+    @property
+    def stepping(self) -> Stepping | None:
+        if not self._explicit or self._onto is not None or self.correction is not None:
+            return None
+        if self._stepping is None:
+            limits = float(self._rtol), float(self._atol), float(self._max_step)
+            n = self._end + len(self.system.port.memory)
+            method = chosen(self._method, n, *limits)
+            self._stepping = Stepping(no_fixed(), method, adapts=True)
+        return self._stepping
 
     def advance(
         self,

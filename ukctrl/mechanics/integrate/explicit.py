@@ -9,12 +9,23 @@ import numpy as np
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program.program import FAULT, STOP
 from ukctrl.mechanics.integrate import explicit_kernels as kernels
-from ukctrl.mechanics.integrate.explicit_kernels import H_ABS, T_OLD, TOO_SMALL, T, Trial
+from ukctrl.mechanics.integrate.explicit_kernels import H_ABS, T_OLD, TOO_SMALL, Method, T, Trial
+from ukctrl.mechanics.integrate.held_kernels import FIRST_STEP, Chosen
 from ukctrl.mechanics.integrate.system import System, rates
 from ukctrl.mechanics.integrate.tableaux import METHODS
 
-FIRST_STEP = 1e-6
-"""First step where the rates near the start say nothing, as a fraction of the interval."""
+
+def room(method: Method, n: int) -> tuple[Trial, Matrix]:
+    """Return room for a step, and for its interpolation, of ``n`` numbers."""
+    before, y, new = np.zeros((3, n))
+    trial = Trial(np.zeros(3), before, y, new, np.zeros((len(method.A), n)))
+    return trial, np.zeros((7 if method.nested else 4, n))
+
+
+def chosen(name: str, n: int, rtol: float, atol: float, longest: float) -> Chosen:
+    """Return a method for `ukctrl.mechanics.integrate.held_kernels`."""
+    method = METHODS[name]
+    return Chosen(method, *room(method, n), np.zeros((1, n)), rtol, atol, longest)
 
 
 @final
@@ -50,12 +61,9 @@ class Explicit:
     ) -> None:
         self._system, self._method, self._stop = system, METHODS[method], stop
         self.max_step, self.rtol, self.atol = max_step, rtol, atol
-        n, stages = len(y), len(self._method.A)
-        state = np.array(y, dtype=np.float64)
-        self._trial = Trial(np.zeros(3), state.copy(), state, np.zeros(n), np.zeros((stages, n)))
+        self._trial, self._F = room(self._method, len(y))
         self._trial.times[T], self.status = t, "running"
-        self._F: Matrix = np.zeros((7 if self._method.nested else 4, n))
-        self.start_from(state)
+        self.start_from(y)
         self.h_abs = first_step or self._first_step()
 
     @property

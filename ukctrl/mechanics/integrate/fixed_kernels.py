@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import run
+from ukctrl.core.program.program import STOP
 from ukctrl.mechanics.integrate.system import Port
 from ukctrl.robot.configuration_kernels import chart_rate, integrate
 
@@ -18,6 +20,15 @@ STAGES = {
 }
 """Of each stage: its weight, how far the next one lies ahead, and when it is, in steps."""
 XI, XI_RATE, SUM_XI, SUM_V = range(4)
+BEHIND, LAST, NEXT = range(3)
+"""Places in `Halving.counts`: steps behind, that which was looked at last, and the next one."""
+ERROR, PATH = range(2)
+"""Places in `Halving.sums`."""
+SPACING = 0.02
+"""Between two steps that are looked at lies this fraction of those behind, so that a long run costs
+no more than some hundred steps."""
+ROUNDING = 1e-12
+"""A change of the velocity that is smaller than this fraction of it is rounding."""
 
 
 class Work(NamedTuple):
@@ -31,11 +42,57 @@ class Work(NamedTuple):
     """Where it began, and the sum of the rates, shape ``(2, k)``."""
 
 
+class Halving(NamedTuple):
+    r"""The share of all that velocities change that halved steps change otherwise.
+
+    $\sum \tfrac{2^p}{2^p - 1} \lVert v_h - v_{h/2} \rVert \,/ \sum \lVert v_h - v_0 \rVert$ with
+    the order $p$ of the method: Richardson's estimate of the error of every step that is looked at,
+    counted for those since the last one. Nothing of the motion itself changes.
+    """
+
+    counts: Indices
+    sums: Vector
+    order: float
+    q: Vector
+    """The state after halved steps."""
+    v: Vector
+    memory: Vector
+    before: Vector
+    """The velocity before the step."""
+
+
+@compiled
+def is_due(halving: Halving) -> bool:
+    """Count a step, and return whether it is to be looked at."""
+    halving.counts[BEHIND] += 1
+    return bool(halving.counts[BEHIND] > halving.counts[NEXT])
+
+
+@compiled
+def look(halving: Halving, after: Vector) -> None:
+    """Take the step into account that has just been counted, from ``before``."""
+    count = halving.counts[BEHIND] - 1
+    stands_for = max(count - halving.counts[LAST], 1)
+    halving.counts[LAST] = count
+    halving.counts[NEXT] = count + 1 + int(SPACING * count)
+    change, error, size = 0.0, 0.0, 0.0
+    for i in range(len(after)):
+        change += (after[i] - halving.before[i]) ** 2
+        error += (after[i] - halving.v[i]) ** 2
+        size += after[i] * after[i]
+    richardson = 2.0**halving.order / (2.0**halving.order - 1.0)
+    error, floor = richardson * np.sqrt(error), ROUNDING * np.sqrt(size)
+    if np.isfinite(error) and np.sqrt(change) > floor:
+        halving.sums[PATH] += stands_for * np.sqrt(change)
+        halving.sums[ERROR] += stands_for * error if error > floor else 0.0
+
+
 @compiled
 def fixed_steps(
     port: Port,
     stages: Matrix,
     work: Work,
+    halving: Halving,
     t: float,
     q: Vector,
     v: Vector,
@@ -56,9 +113,24 @@ def fixed_steps(
     `ukctrl.core.program.run` does where it fails.
     """
     for k in range(count):
-        code = fixed_step(port, stages, work, t + k * h, q, v, memory, h)
+        start, looks = t + k * h, is_due(halving)
+        if looks:
+            copy_into(q, halving.q)
+            copy_into(v, halving.v)
+            copy_into(v, halving.before)
+            copy_into(memory, halving.memory)
+        code = fixed_step(port, stages, work, start, q, v, memory, h)
         if code < 0:
             return code
+        if looks:  # what it meets on the way is not the step's, which has passed
+            halved = halving.q, halving.v, halving.memory
+            code = fixed_step(port, stages, work, start, *halved, 0.5 * h)
+            if code == 0:
+                code = fixed_step(port, stages, work, start + 0.5 * h, *halved, 0.5 * h)
+            if code == STOP:
+                return code
+            if code == 0:
+                look(halving, v)
         if not bounded(q, v, memory, limit):
             return k + 1
     return count

@@ -5,12 +5,22 @@ They step in the exponential chart of Munthe-Kaas, so quaternions stay unit leng
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import final
 
 import numpy as np
 
-from ukctrl.mechanics.integrate.fixed_kernels import STAGES, Work, fixed_steps
+from ukctrl.mechanics.integrate.explicit import chosen
+from ukctrl.mechanics.integrate.fixed_kernels import (
+    ERROR,
+    NEXT,
+    PATH,
+    STAGES,
+    Halving,
+    Work,
+    fixed_steps,
+)
+from ukctrl.mechanics.integrate.held_kernels import Fixed, Stepping
 from ukctrl.mechanics.integrate.integrator import (
     SPEED_LIMIT,
     Correction,
@@ -21,56 +31,7 @@ from ukctrl.mechanics.integrate.integrator import (
 )
 from ukctrl.mechanics.integrate.system import State, System
 
-Step = Callable[[float, State, float], State]
 ORDERS = {"RK4": 4, "semi_implicit_euler": 1}
-SPACING = 0.02
-"""Between two steps that are looked at lies this fraction of those behind, so that a long run costs
-no more than some hundred steps."""
-ROUNDING = 1e-12
-"""A change of the velocity that is smaller than this fraction of it is rounding."""
-
-
-@final
-class StepHalving:
-    r"""The share of all that velocities change that halved steps change otherwise.
-
-    $\sum \tfrac{2^p}{2^p - 1} \lVert v_h - v_{h/2} \rVert \,/ \sum \lVert v_h - v_0 \rVert$ with
-    the order $p$ of the method: Richardson's estimate of the error of every step that is looked at,
-    counted for those since the last one. Nothing of the motion itself changes.
-    """
-
-    def __init__(self, step: Step, order: int) -> None:
-        self._step, self._richardson = step, 2.0**order / (2.0**order - 1.0)
-        self._behind = self._last = self._next = 0
-        self.error = self.path = 0.0
-
-    @property
-    def before_next(self) -> int:
-        """How many steps come before the next one that is looked at."""
-        return self._next - self._behind
-
-    def look(self, t: float, before: State, h: float, after: State, steps: int = 1) -> None:
-        """Look at a step from ``before`` to ``after``, if its turn has come.
-
-        Of several ``steps`` between them none must be the next one.
-        """
-        count = self._behind
-        self._behind += steps
-        if count < self._next:
-            return
-        stands_for, self._last = max(count - self._last, 1), count
-        self._next = count + 1 + int(SPACING * count)
-        try:
-            halved = self._step(t + 0.5 * h, self._step(t, before, 0.5 * h), 0.5 * h)
-        except Exception:  # the step itself has passed; what it meets on the way is not this one's
-            return
-        with np.errstate(over="ignore"):  # of a motion that grows without bound
-            change = float(np.linalg.norm(after.v - before.v))
-            error = self._richardson * float(np.linalg.norm(after.v - halved.v))
-            floor = ROUNDING * float(np.linalg.norm(after.v))
-        if np.isfinite(error) and change > floor:
-            self.path += stands_for * change
-            self.error += stands_for * error if error > floor else 0.0
 
 
 @final
@@ -91,11 +52,22 @@ class FixedStep(Integrator):
         self._length, self._stages = step, STAGES[method]
         q, v, memory = system.port.q, system.port.v, system.port.memory
         self._work = Work(np.zeros(len(q)), np.zeros((4, len(v))), np.zeros((2, len(memory))))
-        self._halving = StepHalving(self._step, ORDERS[method])
+        self._halving = halving(ORDERS[method], len(q), len(v), len(memory))
+        self._blind = halving(ORDERS[method], len(q), len(v), len(memory))
+        self._blind.counts[NEXT] = np.iinfo(np.int64).max
 
     @property
     def halved(self) -> tuple[float, float]:
-        return self._halving.error, self._halving.path
+        return float(self._halving.sums[ERROR]), float(self._halving.sums[PATH])
+
+    @property
+    def stepping(self) -> Stepping | None:
+        if self.correction is not None:
+            return None
+        port = self.system.port
+        state = (np.zeros(len(part)) for part in (port.q, port.v, port.memory))
+        fixed = Fixed(self._stages, self._work, self._halving, float(self._length), *state)
+        return Stepping(fixed, chosen("RK45", 0, 0.0, 0.0, 0.0), adapts=False)
 
     def advance(
         self,
@@ -111,9 +83,8 @@ class FixedStep(Integrator):
             h, k = (target - t) / count, 0
             while k < count:
                 before, start = state, t + k * h
-                many = 1 if one_by_one else min(count - k, max(1, self._halving.before_next))
-                state, done = self._steps(start, before, h, many)
-                self._halving.look(start, before, h, state, many)
+                many = 1 if one_by_one else count - k
+                state, done = self._steps(start, before, h, many, self._halving)
                 k += done
                 state = self.corrected(start + done * h, state)
                 check_bounded(start + done * h, state)
@@ -129,13 +100,29 @@ class FixedStep(Integrator):
             yield t, state
 
     def _step(self, t: float, state: State, h: float) -> State:
-        return self._steps(t, state, h, 1)[0]
+        return self._steps(t, state, h, 1, self._blind)[0]
 
-    def _steps(self, t: float, state: State, h: float, count: int) -> tuple[State, int]:
+    def _steps(
+        self, t: float, state: State, h: float, count: int, looked_at: Halving
+    ) -> tuple[State, int]:
         """Return the state after some steps, and how many: fewer where it grew without bound."""
         reached = State(*(np.array(part) for part in state))
-        given = self.system.port, self._stages, self._work, t, *reached
-        done = fixed_steps(*given, h, count, SPEED_LIMIT)
+        given = self.system.port, self._stages, self._work, looked_at, t
+        done = fixed_steps(*given, *reached, h, count, SPEED_LIMIT)
         if done < 0:
             self.system.steps.complain()
+        self.system.steps.forget()  # of halved steps
         return reached, done
+
+
+def no_fixed() -> Fixed:
+    """Return what stands for the method where there is none."""
+    none = np.zeros(0)
+    work = Work(none, np.zeros((0, 0)), np.zeros((0, 0)))
+    return Fixed(np.zeros((0, 0)), work, halving(1, 0, 0, 0), 1.0, none, none, none)
+
+
+def halving(order: int, nq: int, nv: int, memory: int) -> Halving:
+    """Return an account of halved steps of a method of this order, with nothing in it yet."""
+    counts, room = np.zeros(3, dtype=np.int64), (np.zeros(nq), np.zeros(nv), np.zeros(memory))
+    return Halving(counts, np.zeros(2), float(order), *room, np.zeros(nv))

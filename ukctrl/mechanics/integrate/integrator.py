@@ -11,6 +11,7 @@ import numpy as np
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import UkctrlError
 from ukctrl.mechanics.integrate.fixed_kernels import bounded
+from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.system import State, System
 
 SPEED_LIMIT = 1e5
@@ -52,6 +53,13 @@ class Integrator(abc.ABC):
         does; nothing where a tolerance says how long steps are.
         """
         return 0.0, 0.0
+
+    @property
+    def stepping(self) -> Stepping | None:
+        """What `ukctrl.mechanics.integrate.held_kernels.hold` takes of the method; None where a
+        step is not all compiled.
+        """
+        return None
 
     @abc.abstractmethod
     def advance(

@@ -74,6 +74,7 @@ class StepOver:
         self._begin, self._onto, self._stop, self._longest = begin, onto, stop, longest
         self._coordinates = coordinates
         self._taken: deque[Taken] = deque(maxlen=RECENT)
+        self._longest_taken = 0.0
         self._short = self._stuck = 0
         self._tried = False
 
@@ -86,9 +87,12 @@ class StepOver:
         failed = solver.status == "failed"
         if not failed:
             h = solver.t - solver.t_old
+            gone = self._taken[0].h if len(self._taken) == RECENT else 0.0
             self._taken.append(Taken(solver.t_old, solver.y_old, h))
-            longest = max(each.h for each in self._taken)
-            self._short = self._short + 1 if h < SHORT * longest else 0
+            if gone == self._longest_taken:
+                self._longest_taken = max(each.h for each in self._taken)
+            self._longest_taken = max(self._longest_taken, h)
+            self._short = self._short + 1 if h < SHORT * self._longest_taken else 0
             self._tried = self._tried and self._short > 0
             self._stuck = self._stuck + 1 if h < STUCK * self._longest else 0
         if (failed or self._short == SHORT_STEPS) and not self._tried and self._taken:
@@ -96,6 +100,7 @@ class StepOver:
             beyond = self._across(solver.t)
             if beyond is not None:
                 self._taken.clear()
+                self._longest_taken = 0.0
                 self._short = self._stuck = 0
                 return beyond, True
         if self._stuck >= MOST_STUCK:

@@ -10,6 +10,8 @@ from pydantic import model_validator
 
 from ukctrl.core.errors import ExpressionError, InputError
 from ukctrl.core.expression.codegen import compile_function
+from ukctrl.core.expression.formula import Formula as Compiled
+from ukctrl.core.expression.kept import kept
 from ukctrl.core.expression.symbolic import check, parse
 from ukctrl.core.fields import Formula, Listed, spec
 from ukctrl.mechanics.reference.reference import Path, Smooth
@@ -75,6 +77,10 @@ class Expression(Smooth):
 
 @functools.lru_cache(maxsize=128)  # a study compiles the same path for every run
 def _compiled(texts: tuple[str, ...], order: int) -> Path:
+    return kept(("path", texts, order), lambda: _derived(texts, order))
+
+
+def _derived(texts: tuple[str, ...], order: int) -> Compiled:
     import sympy
 
     time = sympy.Symbol("t")

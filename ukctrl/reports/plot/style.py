@@ -11,8 +11,10 @@ import functools
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ukctrl.core.own_processes import is_command
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,6 +74,10 @@ def _settings() -> Any:
 def look() -> Iterator[None]:
     """Draw in the style of the reports; afterwards the caller's own settings are back."""
     import matplotlib
+    from matplotlib import artist
+
+    if is_command():  # else a third of the import is lists of properties for texts of help
+        artist.kwdoc = lambda artist: ""
 
     with matplotlib.rc_context(_settings()), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box is what it shows
@@ -89,22 +95,52 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
     return in_style
 
 
+QUICK: Mapping[str, Any] = {
+    "metadata": {"Software": None},
+    "pil_kwargs": {"compress_level": 3},
+    "format": "png",
+}
+"""How PNG files are written."""
+NOTHING = {"Date": None, "Creator": None, "Format": None, "Type": None}
+"""What an SVG tells of itself."""
+
+
 def png(figure: Figure) -> bytes:
     """Return the figure as a PNG file."""
     stream = io.BytesIO()
-    quick: dict[str, Any] = {"compress_level": 3}
     with look():
-        figure.savefig(stream, format="png", metadata={"Software": None}, pil_kwargs=quick)
+        figure.savefig(stream, **QUICK)
     return stream.getvalue()
 
 
 def svg(figure: Figure) -> str:
     """Return the figure as an `<svg>` element whose colours and fonts follow the page around it."""
     stream = io.StringIO()
-    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
     with look():
-        figure.savefig(stream, format="svg", metadata=nothing, facecolor="none")
-    text = stream.getvalue()
+        figure.savefig(stream, format="svg", metadata=NOTHING, facecolor="none")
+    return _in_a_page(stream.getvalue())
+
+
+def both(figure: Figure) -> tuple[str, bytes]:
+    """Return what `svg` and `png` do, of one drawing where that can be.
+
+    Texts then stand where the SVG has them: some pixels from where `png` alone puts them.
+    """
+    from matplotlib.image import imsave
+
+    from ukctrl.reports.plot import once
+
+    stream = io.BytesIO()
+    try:
+        with look():
+            text, pixels = once.draw(figure, DPI, NOTHING)
+            imsave(stream, pixels, origin="upper", dpi=DPI, **QUICK)
+    except once.Unlike:
+        return svg(figure), png(figure)
+    return _in_a_page(text), stream.getvalue()
+
+
+def _in_a_page(text: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style type=.*?</style>", "", text, count=1, flags=re.DOTALL)  # in page.css

@@ -33,8 +33,6 @@ class Trail:
 
     def __init__(self, conditions: Conditions, robot: Robot) -> None:
         self._conditions = conditions
-        self.met = MeasuredAndCommanded(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
-        """What was made of the sample that is kept next."""
         self.shapes: dict[str, tuple[int]] = {}
         """Of what is kept of each sample, by name."""
         if conditions.senses:
@@ -45,10 +43,9 @@ class Trail:
             self.shapes |= {"u_lower": (robot.nu,), "u_upper": (robot.nu,)}
 
     def keep(
-        self, k: int, arrays: Mapping[str, Array], snapshot: Snapshot
+        self, k: int, arrays: Mapping[str, Array], snapshot: Snapshot, met: MeasuredAndCommanded
     ) -> Iterator[tuple[str, Signal]]:
         """Keep a sample in a row, at a state of the true robot; yield the effects' own signals."""
-        met = self.met
         if "q_measured" in arrays:
             arrays["q_measured"][k], arrays["v_measured"][k] = met.q, met.v
         if "u_commanded" in arrays:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import time
 from pathlib import Path
 from typing import NamedTuple, final
@@ -105,14 +106,14 @@ class Runtime:
                 )
             memory = memory + (t - self._at) * self._rate
         command = self._law.command(t, q, v, memory)
-        u = np.array(command.u, dtype=np.float64)
-        if not np.isfinite(u).all():  # of a law of one's own
+        u = np.asarray(command.u, dtype=np.float64)
+        if not (math.isfinite(u.dot(u)) or np.isfinite(u).all()):  # of a law of one's own
             raise NotFinite(
                 f"the controller must return finite inputs; got {u} at t = {t:.6g} s. "
                 "Check the measured state."
             )
         self._memory = memory if command.memory is None else command.memory
-        self._rate, self._at = np.array(command.memory_rate), t
+        self._rate, self._at = command.memory_rate, t
         return u
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -16,24 +17,36 @@ from ukctrl.control.controller import Law, law_name
 from ukctrl.control.task import Task
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError, UkctrlError
-from ukctrl.core.extremes import first_largest
+from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.linearise.plant_slopes import has_slopes
 from ukctrl.mechanics.start import Start
-from ukctrl.robot import Robot
+from ukctrl.robot import Robot, Snapshot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.effects.records import MeasuredAndCommanded
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
 from ukctrl.simulation.loop.rate_slopes import commanded_slopes, held_slopes
-from ukctrl.simulation.loop.rates import applied, commanded, held
-from ukctrl.simulation.loop.recorder import Recorder
+from ukctrl.simulation.loop.rates import (
+    Seen,
+    advance_memory,
+    answer,
+    applied,
+    asked,
+    commanded,
+    copy_common,
+    held,
+    same_state,
+)
+from ukctrl.simulation.loop.recorder import Recorder, Taken
+from ukctrl.simulation.loop.sample_kernels import count_up
 from ukctrl.simulation.loop.start_state import start_state
-from ukctrl.simulation.scenario import Believed, Monitor, Scenario
+from ukctrl.simulation.scenario import Believed, Scenario
 
 
 def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
@@ -67,44 +80,6 @@ def grid(t0: float, t1: float, interval: float) -> array[float]:
     else:
         times.append(t1)
     return times
-
-
-class Drifted(UkctrlError, RuntimeError):
-    """A constraint came apart further than the scenario's monitor allows."""
-
-
-@final
-class Watch:
-    """The limits of a scenario's monitor.
-
-    Args:
-        monitor: The limits.
-        passive: Whether the robot has passive constraints.
-    """
-
-    def __init__(self, monitor: Monitor, passive: bool) -> None:
-        self._limits = [("phi", monitor.max_phi)] if monitor.max_phi is not None else []
-        if passive:
-            self._limits.append(("passive_phi", monitor.max_passive_phi))
-            self._limits.append(("passive_beta", monitor.max_passive_beta))
-
-    def check(self, recorder: Recorder) -> None:
-        """Look at the last sample.
-
-        Raises:
-            Drifted: It is beyond a limit.
-        """
-        for name, limit in self._limits:
-            off = np.nan_to_num(recorder.last(name))
-            if np.linalg.norm(off) > limit:
-                t = recorder.last("time")
-                known = recorder.labels()
-                rows = known.passive_rows if name.startswith("passive") else known.rows
-                raise Drifted(
-                    f"{name} reached {np.linalg.norm(off):.2e} at t = {t:.6g} s, "
-                    f"most on row '{rows[first_largest(np.abs(off))]}'; the monitor allows "
-                    f"{limit:.2e}."
-                )
 
 
 class Loop:
@@ -161,7 +136,13 @@ class Loop:
         self.outputs = grid(self.t0, self.t1, timing.sample)
         with blaming("monitor.frames"):
             self.recorder = Recorder(
-                self.truth, servo, self.law, len(self.outputs), scenario.monitor.frames, met
+                self.truth,
+                servo,
+                self.law,
+                len(self.outputs),
+                scenario.monitor,
+                met,
+                self.belief,
             )
         self.switches: list[float] = []
         """When the law switched [s]."""
@@ -171,7 +152,13 @@ class Loop:
         self._direct = not met.drives
         self._metered = (met.acts_on_plant or self.law.switches) and not self._sampled
         """Whether the energy fed to the robot is integrated behind the law's memory."""
-        self._watch = Watch(scenario.monitor, len(self.truth.passive) > 0)
+        self.seen = Seen(np.full(1, self.t0), q.copy(), v.copy())
+        self.memory: Vector = np.array(self.law.memory, dtype=np.float64)
+        """The law's memory at its last tick, where it is sampled."""
+        self.ticked = np.zeros(1, dtype=np.int64)
+        """How often it has ticked."""
+        self.late: deque[Vector] = deque()
+        """Inputs that are to arrive."""
         self.tick = self.law.tick(self.belief)
         self.tick.check = self._check
         self._plants.integrated_by(scenario, self._system, self.rate_slopes)
@@ -183,6 +170,84 @@ class Loop:
         return commanded(
             plant, self.belief, self.tick, self.conditions, self._answers, metered=self._metered
         )
+
+    def sampling(self, plant: Dynamics, system: System, *, tells: bool) -> Steps:
+        """Return what keeps a sample at the state in the port of the loop around a plant.
+
+        Args:
+            plant: The true robot.
+            system: The loop around it.
+            tells: Whether law or effects have something to tell beside.
+        """
+        s, b, tick = plant.snapshot, self.belief.snapshot, self.tick
+        u, drives = applied(self.conditions, s, self.held if self._sampled else tick.u)
+        asked_at, a, first = s.clock, system.port.a, [*system.steps.every]
+        measured = Seen(b.clock, b.q, b.v)
+        if self._sampled:
+            measured, a = self.seen, np.zeros(plant.robot.nv)
+            asked_at = measured.clock
+            first = [*answer(plant, u, a, drives)]
+            if tells and self.belief is not plant:
+                q, v = (measured.q, measured.v) if self.conditions.senses else (s.q, s.v)
+                first += [
+                    Call(same_state, s.clock, q, v, b.clock, b.q, b.v),
+                    *self.belief.steps.every,
+                ]
+        energy = system.port.memory[-1:] if self._sampled or self._metered else None
+        met = MeasuredAndCommanded(measured.q, measured.v, tick.u, self._plants.since)
+        taken = Taken(plant, a, u, asked_at, energy, met, tells)
+        return Steps((*first, *self.recorder.steps(taken)))
+
+    def ticking(self, plant: Dynamics) -> Steps:
+        """Return what happens at a tick of a sampled law, at the state in the plant's snapshot."""
+        s, b, seen, memory = plant.snapshot, self.belief.snapshot, self.seen, self.memory
+        met, tick = self.conditions, self.tick
+        steps: list[Step] = [
+            Call(count_up, self.ticked),
+            Call(advance_memory, s.clock, seen.clock, memory, tick.memory_rate),
+            Call(same_state, s.clock, s.q, s.v, *seen),
+        ]
+        if met.senses:
+
+            def sense() -> None:
+                seen.q[:], seen.v[:] = met.sense(s.t, s.q, s.v)
+
+            steps.append(sense)
+        if self.law.switches:
+            steps.append(self._settle)
+        steps.append(Call(copy_common, memory, tick.memory))
+        if self.belief is plant or not self._direct:
+            steps += plant.steps.every
+        if self.belief is not plant:
+            steps += [Call(same_state, *seen, b.clock, b.q, b.v), *self.belief.steps.every]
+        steps += asked(tick, b, self._answers)
+        if self._direct:
+            steps.append(Call(copy_common, tick.u, self.held))
+        else:
+            steps.append(lambda: self._accept(s))
+        return Steps(steps)
+
+    def _settle(self) -> None:
+        """Let the law switch where it must, at a tick."""
+        seen, belief = self.seen, self.belief
+        belief.move(float(seen.clock[0]), seen.q, seen.v)
+        memory = self.law.settled(belief, self.memory)
+        if memory is not self.memory:
+            self.switches.append(float(seen.clock[0]))
+            self.memory[:] = memory
+
+    def _accept(self, s: Snapshot) -> None:
+        """Take a command at a tick; a delayed one waits among those that are late."""
+        met = self.conditions
+        accepted = met.accept(s.t, self.tick.u.copy(), s.v @ s.B)
+        if met.delay:
+            self.late.append(np.array(accepted))
+        else:
+            self.held[:] = accepted
+
+    def arrive(self) -> None:
+        """Let the next delayed input act."""
+        self.held[:] = self.late.popleft()
 
     def _check(self, command: Command) -> None:
         """Check what a law of Python answers where the loop asks it."""

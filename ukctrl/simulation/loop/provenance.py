@@ -26,14 +26,21 @@ LIMIT_SLACK = 1e-9
 PACKAGES = ("ukctrl", "pin", "numpy", "scipy", "numba")
 
 
-def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, Any]:
-    """Return what a result of a run records beside its numbers."""
+def provenance(
+    loop: Loop, samples: Samples, wall_seconds: float, ticks: tuple[int, float]
+) -> dict[str, Any]:
+    """Return what a result of a run records beside its numbers.
+
+    Args:
+        loop: What was run.
+        samples: What was recorded.
+        wall_seconds: How long it took [s].
+        ticks: How often the law was asked, and how long it takes [us].
+    """
     scenario, recorder, conditions = loop.scenario, loop.recorder, loop.conditions
     effects, rows_demanded = conditions.facts(), recorder.rows_demanded()
     grip = recorder.weak_grip()
     matters = bool(grip) and (scenario.controller.needs_grip or grip["hold"] == "weak")
-    timed = recorder.ticks > 0 and scenario.controller.acts  # else there is no law to time
-    tick_us = 1e6 * recorder.tick_seconds / recorder.ticks if timed else float("nan")
     return {
         "scenario": scenario.name or scenario.title,
         "robot": loop.robot.name,
@@ -52,7 +59,7 @@ def provenance(loop: Loop, samples: Samples, wall_seconds: float) -> dict[str, A
         **loop.step_halving(),
         "beyond_limits": beyond_limits(loop.robot, samples),
         **({} if rows_demanded is None else {"rows_demanded": rows_demanded}),
-        "timing": {"wall_seconds": wall_seconds, "ticks": recorder.ticks, "mean_tick_us": tick_us},
+        "timing": {"wall_seconds": wall_seconds, "ticks": ticks[0], "mean_tick_us": ticks[1]},
         "audit": [finding._asdict() for finding in loop.robot.audit],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,13 @@ def copy_common(source: Vector, target: Vector) -> None:
 
 
 @compiled
+def advance_memory(clock: Vector, before: Vector, memory: Vector, rate: Vector) -> None:
+    """Advance a memory from one tick to the next, whose rate was that of the first of them."""
+    for i in range(len(memory)):
+        memory[i] += (clock[0] - before[0]) * rate[i]
+
+
+@compiled
 def is_finite(x: Vector) -> bool:
     """Return whether all entries are finite."""
     total = 0.0
@@ -44,6 +52,15 @@ def same_state(
         other_q[i] = q[i]
     for i in range(len(v)):
         other_v[i] = v[i]
+
+
+class Seen(NamedTuple):
+    """What a sampled law measured at its last tick."""
+
+    clock: Vector
+    """When, shape ``(1,)`` [s]."""
+    q: Vector
+    v: Vector
 
 
 def seen(truth: Dynamics, belief: Dynamics, met: Conditions) -> Iterator[Step]:
@@ -72,6 +89,15 @@ def applied(met: Conditions, s: Snapshot, u: Vector) -> tuple[Vector, list[Step]
     return acts, [drive]
 
 
+def asked(tick: Tick, s: Snapshot, answers: Answers) -> Iterator[Step]:
+    """Yield what asks the law at a state of the believed robot, and checks its answer."""
+    u, rate = tick.u, tick.memory_rate
+    yield from tick.steps.every
+    yield Call(is_finite, u, fault=lambda code: answers.unusable(s.t, s.q, s.v, u))
+    if len(rate):
+        yield Call(is_finite, rate, fault=lambda code: answers.no_rate(s.t, s.q, s.v, rate))
+
+
 def commanded(
     truth: Dynamics,
     belief: Dynamics,
@@ -98,23 +124,14 @@ def commanded(
         memory, rate = np.zeros(k + 1), np.zeros(k + 1)
     u, drives = applied(met, s, tick.u)
 
-    def unusable(code: int) -> Exception:
-        return answers.unusable(s.t, b.q, b.v, u)
-
     def steps() -> Iterator[Step]:
         yield from truth.steps.every
         if metered:
             yield Call(copy_common, memory, tick.memory)
         yield from seen(truth, belief, met)
-        yield from tick.steps.every
+        yield from asked(tick, b, answers)
         yield from drives
-        yield Call(kernels.acceleration, truth.a_free, truth.G, u, a, fault=unusable)
-        if k:
-            yield Call(
-                is_finite,
-                tick.memory_rate,
-                fault=lambda code: answers.no_rate(s.t, b.q, b.v, tick.memory_rate),
-            )
+        yield Call(kernels.acceleration, truth.a_free, truth.G, u, a)
         if metered:
             yield Call(copy_common, tick.memory_rate, rate)
             yield truth.power_step(a, u, rate[k:])
@@ -134,3 +151,10 @@ def held(truth: Dynamics, u: Vector, drives: Iterable[Step] = ()) -> System:
     a, steps = truth.under(u, drives)
     every = (*steps, truth.power_step(a, u, rate))
     return System(truth.robot, (s.clock, s.q, s.v, np.zeros(1)), (a, rate), Steps(every))
+
+
+def answer(truth: Dynamics, u: Vector, a: Vector, drives: Iterable[Step] = ()) -> Iterator[Step]:
+    """Yield what writes the acceleration under an input, and the answer to any other as well."""
+    yield from truth.steps.every
+    yield from drives
+    yield Call(kernels.acceleration, truth.a_free, truth.G, u, a)

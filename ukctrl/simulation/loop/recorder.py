@@ -5,32 +5,78 @@ Rows gather in a block, whose products are formed at once; full blocks go to the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import final
+import functools
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.controller import Law
-from ukctrl.control.tick import Command
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.grip import WEAK
-from ukctrl.core.arrays import Array, Matrix, Vector
-from ukctrl.core.errors import ShapeError
-from ukctrl.core.extremes import EQUAL_RTOL
+from ukctrl.core.algebra.multipliers import quick_multipliers
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
+from ukctrl.core.errors import ShapeError, UkctrlError
+from ukctrl.core.extremes import EQUAL_RTOL, first_largest
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.mechanics.integrate.system import State
+from ukctrl.robot import Snapshot
 from ukctrl.simulation.effects.bound import Conditions
-from ukctrl.simulation.effects.records import Trail
+from ukctrl.simulation.effects.records import MeasuredAndCommanded, Trail
 from ukctrl.simulation.loop.row_grip import OF_THE_ROWS, of_the_rows
+from ukctrl.simulation.loop.sample_kernels import (
+    Plain,
+    Reactions,
+    count_up,
+    is_later,
+    keep_force,
+    keep_grip,
+    keep_place,
+    keep_plain,
+    keep_reactions,
+    keep_row,
+    keep_trace,
+    within,
+)
 from ukctrl.simulation.result.quantities import Labels
 from ukctrl.simulation.result.sample_store import SampleStore
 from ukctrl.simulation.result.samples import Signal
+from ukctrl.simulation.scenario import Monitor
 from ukctrl.uk import RankReport
 
-BATCH = 4_000_000
-"""Entries of matrices that wait for their products: more take memory and save nothing."""
+BATCH = 500_000
+"""Numbers that wait to be given away: more take memory and save nothing."""
+PLAIN = Plain._fields
+REACTIONS = (
+    "passive_phi", "passive_beta", "passive_force", "passive_rank", "passive_sigma_min",
+    "passive_sigma_dropped", "reaction", "reaction_residual", "reaction_power",
+)  # fmt: skip
+"""The names of `Reactions`."""
 OWN = "signal "
 """Before the names of signals among the arrays of the store."""
+
+
+class Drifted(UkctrlError, RuntimeError):
+    """A constraint came apart further than the scenario's monitor allows."""
+
+
+class Taken(NamedTuple):
+    """Where a sample is taken from."""
+
+    truth: Dynamics
+    a: Vector
+    """Its acceleration."""
+    u: Vector
+    """The input that acts."""
+    asked_at: Vector
+    """When the law was asked last, shape ``(1,)`` [s]."""
+    energy: Vector | None
+    """The energy fed so far, shape ``(1,)`` [J]; None where it is not integrated."""
+    met: MeasuredAndCommanded
+    """What the effects make of it."""
+    tells: bool
+    """Whether law or effects have something to tell beside."""
 
 
 @final
@@ -46,25 +92,26 @@ class Recorder:
         servo: Stack,
         law: Law,
         capacity: int,
-        watched: Sequence[str],
+        monitor: Monitor,
         conditions: Conditions,
+        belief: Dynamics,
     ) -> None:
         robot = truth.robot
+        self._belief, self._tick = belief, law.tick(belief)
         self.truth, self.law = truth, law
         # Where the law enforces these very rows on this very robot, they are written already.
         same = law.stack.constraints is servo.constraints and law.stack.robot is robot
         self._shared = same and not conditions.senses
         self.servo = law.stack if self._shared else servo
-        # With motors alone, the power follows from what is recorded anyway.
-        changes = conditions.acts_on_plant
-        self._forced = robot.forces.any or len(truth.passive) > 0 or changes
         self.trail = Trail(conditions, robot)
-        self.count, self._capacity = 0, capacity
-        self.ticks, self.tick_seconds = 0, 0.0
-        self.memory = law.memory
-        """Memory of the law at the last sample."""
+        self._counts, self._capacity = np.zeros(2, dtype=np.int64), capacity
+        """Samples so far, and those before the block's first row."""
         m, mp = len(servo), len(truth.passive)
-        held = tuple(dict.fromkeys(t.frame for t in servo.traces()))
+        self._limits = [] if monitor.max_phi is None else [("phi", float(monitor.max_phi))]
+        if mp:
+            self._limits.append(("passive_phi", float(monitor.max_passive_phi)))
+            self._limits.append(("passive_beta", float(monitor.max_passive_beta)))
+        held, watched = dict.fromkeys(t.frame for t in servo.traces()), monitor.frames
         self._watched = tuple(
             (len(held) + k, robot.site(name))
             for k, name in enumerate(name for name in dict.fromkeys(watched) if name not in held)
@@ -78,13 +125,17 @@ class Recorder:
             "u": (robot.nu,),
             "phi": (m,),
             "beta": (m,),
+            "actuator_rate": (robot.nu,),
+            "kinetic_energy": (),
+            "energy": (),
+            "power": (),
+            "answer": (m, robot.nu),
+            "asked": (m,),
+            "grip": (m,),
+            "held": (),
             "passive_phi": (mp,),
             "passive_beta": (mp,),
             "passive_force": (robot.nv,),
-            "energy": (),
-            "kinetic_energy": (),
-            "power": (),
-            "actuator_rate": (robot.nu,),
             "frame_position": (len(self.frames), 3),
             "frame_reference": (len(self.frames), 3),
         }
@@ -95,16 +146,22 @@ class Recorder:
             self._shapes |= {"nonideal_force": (robot.nv,)} if truth.rubs else {}
         self._shapes |= self.trail.shapes
         self._report: RankReport | None = None
-        self._asked, self._gripped = False, True
+        self._gripped = True
         self._weakest: tuple[float, dict[str, object]] = (WEAK, {})
         self._sharing: tuple[str, ...] = ()
-        self._first = 0
-        """Number of the sample in the block's first row."""
-        self._tail: dict[str, Array] = {}
-        """The last row of the block before it."""
         self._signals: dict[str, list[float | Vector]] = {}
         self._texts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
         self._fault: ShapeError | TypeError | ValueError | None = None
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return int(self._counts[0])
+
+    @property
+    def _first(self) -> int:
+        """Number of the sample in the block's first row."""
+        return int(self._counts[1])
 
     def open(self, supplied: bool) -> None:
         """Make room for the samples.
@@ -115,118 +172,134 @@ class Recorder:
         Raises:
             InputError: There is not enough of it.
         """
-        robot, m = self.truth.robot, len(self.servo)
         self._shapes |= {"supplied_energy": ()} if supplied else {}
-        width = sum(int(np.prod(shape)) for shape in self._shapes.values()) + len(OF_THE_ROWS)
-        self.store = SampleStore(self._capacity, width)
-        batch = max(1, BATCH // (robot.nv * (robot.nv + m + robot.nu) + 1))
-        self._size = size = min(self._capacity, batch, self.store.step)
-        self.arrays: dict[str, Array] = self._block()
-        # Products of these are formed for many samples at once.
-        self._M: Array = np.zeros((size, robot.nv, robot.nv))
-        self._A, self._demand = np.zeros((size, m, robot.nv)), np.zeros((size, m))
-        self._grips, self._held = np.zeros((size, m)), np.zeros(size, dtype=np.intp)
-        self._G, self._a_free = np.zeros((size, robot.nv, robot.nu)), np.zeros((size, robot.nv))
+        sizes = {name: int(np.prod(shape)) for name, shape in self._shapes.items()}
+        width = sum(sizes.values())
+        self.store = SampleStore(self._capacity, width + len(OF_THE_ROWS))
+        self._size = min(self._capacity, self.store.step, max(1, BATCH // width))
+        self._block: Matrix = np.zeros((self._size, width))
+        self._now = np.zeros(width)
+        ends = dict(zip(sizes, np.cumsum([*sizes.values()]).tolist(), strict=True))
+        self._places = {name: slice(end - sizes[name], end) for name, end in ends.items()}
+        self._now[self._places["frame_reference"]] = np.nan
+        self.arrays: dict[str, Array] = {
+            name: self._block[:, place].reshape(self._size, *self._shapes[name])
+            for name, place in self._places.items()
+        }
 
-    def _block(self) -> dict[str, Array]:
-        block = {name: np.zeros((self._size, *shape)) for name, shape in self._shapes.items()}
-        block["frame_reference"].fill(np.nan)
-        return block
+    def _of_now(self, name: str) -> Vector:
+        """Return where a quantity stands in the sample that is being written, as a flat array."""
+        place = self._places.get(name)
+        return np.zeros(0) if place is None else self._now[place]
 
     def last(self, name: str) -> Array:
         """Return a quantity at the last sample, an array of no axes where it is one number."""
-        row = self.count - 1 - self._first
-        return np.asarray((self.arrays if row >= 0 else self._tail)[name][row])
+        return np.asarray(self.arrays[name][(self.count - 1 - self._first) % self._size])
 
-    def _row(self) -> int:
-        """Return the row of the next sample; a block that is full makes way for a new one."""
-        if self.count - self._first == self._size:
-            self._hand_over()
-            self._hand_over_signals()
-            self._tail = {name: array[-1:].copy() for name, array in self.arrays.items()}
-            self.arrays = self._block() if self.store.keeps else self.arrays
-            self._first = self.count
-        return self.count - self._first
+    def steps(self, taken: Taken) -> Iterator[Step]:
+        """Yield what keeps a sample at the state of the true robot, where the law has answered.
 
-    def keep(self, t: float, state: State, command: Command, belief: Dynamics) -> None:
-        """Keep one sample; both robots must have been moved to the state, and the law stepped."""
-        k, truth, u = self._row(), self.truth, command.u
-        arrays = self.arrays
-        s = truth.snapshot
-        # A law that returns its demand has just written its rows, here.
-        asks = command.demand is not None
-        shared = self._shared and asks
-        self._asked = self._asked or asks
-        rows = self.servo.rows if shared else self.servo.write(s)
-        a = truth.acceleration(u)
-        arrays["time"][k], self.memory = t, state.memory
-        arrays["q"][k] = state.q
-        arrays["v"][k] = state.v
-        arrays["a"][k] = a
-        arrays["u"][k] = u
-        arrays["phi"][k] = rows.phi
-        arrays["beta"][k] = rows.beta
-        arrays["actuator_rate"][k] = s.v @ s.B
-        self._M[k] = s.M
-        arrays["energy"][k] = s.potential_energy()
+        Raises:
+            Drifted: The sample is kept, and beyond a limit of the monitor.
+        """
+        now, tick, truth, rows = self._of_now, self._tick, taken.truth, self.servo.rows
+        s, a, u, mine = truth.snapshot, taken.a, taken.u, self._shared and not tick.steps.python
+        if not (mine and taken.asked_at is s.clock):
+            yield from self.servo.steps(s).every
+        potential = np.zeros(1)
+        yield from s.potential_steps(potential)
+        plain = Plain(*(now(name) for name in PLAIN))
+        asks = tick.asks if self._shared else np.zeros(1)
+        demand = tick.demand if self._shared else rows.b
+        state = s.clock, s.q, s.v, a, u, s.M, s.B, tuple(rows), (truth.a_free, truth.G)
+        yield Call(keep_plain, *state, demand, asks, taken.asked_at, potential, plain)
+        yield truth.power_step(a, u, plain.power)
+        if len(self.servo):
+            affine = truth.L, rows.A, truth.G, s.B
+            yield Call(
+                keep_grip, *affine, now("grip"), now("held"),
+                fault=lambda code: self._keep_grip(truth, u),
+            )  # fmt: skip
         if len(truth.passive):
-            self._keep_passive(k, a, u)
-        if self._forced:
-            arrays["power"][k] = truth.power(a, u)
-        self._A[k] = rows.A
-        self._G[k] = truth.G
-        self._a_free[k] = truth.a_free
-        self._demand[k] = command.demand if shared else rows.b
-        self._keep_grip(k, t, rows.A, u)
+            yield from self._reactions(truth, a, u)
+        if taken.energy is not None:
+            yield Call(copy_into, taken.energy, now("supplied_energy"))
+        yield from self._places_of_frames(s)
+        row = self._now, self._counts, self._block
+        yield Call(keep_row, *row, fault=lambda code: self._begin_block(row))
+        if taken.tells:
+            yield lambda: self._keep_signals(taken)
+        if len(truth.passive):
+            yield Call(is_later, self._counts, fault=lambda code: self._keep_report(truth))
+        yield Call(count_up, self._counts)  # late: an interruption leaves no half a sample
+        for name, limit in self._limits:
+            beyond = functools.partial(self._beyond, name, limit)
+            yield Call(within, now(name), limit, fault=beyond)
+
+    def _places_of_frames(self, s: Snapshot) -> Iterator[Step]:
+        position, reference = (
+            self._of_now(f"frame_{name}").reshape(-1, 3) for name in ("position", "reference")
+        )
         for trace in self.servo.traces():
-            place = self.frames.index(trace.frame)
-            arrays["frame_position"][k, place] = trace.position
-            arrays["frame_reference"][k, place] = trace.reference
-        for place, site in self._watched:
-            arrays["frame_position"][k, place] = s.point(site)
-        own = self.law.signals(belief, state.memory)
-        for name, signal in (*own.items(), *self.trail.keep(k, arrays, s)):
+            k = self.frames.index(trace.frame)
+            yield Call(keep_trace, *trace[1:], position[k], reference[k])
+        for k, site in self._watched:
+            place = s.rotations[site.joint], s.translations[site.joint], site.translation
+            yield Call(keep_place, *place, position[k])
+
+    def _reactions(self, truth: Dynamics, a: Vector, u: Vector) -> Iterator[Step]:
+        s, rows, now = truth.snapshot, truth.passive.rows, self._of_now
+        kept = Reactions(*(now(name) for name in REACTIONS))
+
+        def shared(code: int) -> None:
+            kept.reaction[:] = truth.reactions(kept.force)
+
+        yield Call(keep_force, s.M, s.nle, s.f, s.B, a, u, kept.force)
+        pushed = truth.L, rows.A, kept.force, truth.nonideal, truth.ranks, kept.reaction
+        yield Call(quick_multipliers, *pushed, fault=shared)
+        yield Call(keep_reactions, tuple(rows), truth.nonideal, truth.ranks, truth.margins, kept)
+        if truth.rubs:
+            yield Call(copy_into, truth.nonideal, now("nonideal_force"))
+
+    def _begin_block(self, row: tuple[Vector, Indices, Matrix]) -> None:
+        """Give a block that is full to the store, and keep a sample in the next one."""
+        self._hand_over()
+        self._hand_over_signals()
+        self._counts[1] = self._counts[0]
+        keep_row(*row)
+
+    def _keep_report(self, truth: Dynamics) -> None:
+        self._report, self._sharing = truth.passive_report(), truth.sharing()
+
+    def _beyond(self, name: str, limit: float, code: int) -> Drifted:
+        off = np.nan_to_num(self.last(name))
+        known, t, size = self.labels(), self.last("time"), np.linalg.norm(off)
+        rows = known.passive_rows if name.startswith("passive") else known.rows
+        return Drifted(
+            f"{name} reached {size:.2e} at t = {t:.6g} s, most on row "
+            f"'{rows[first_largest(np.abs(off))]}'; the monitor allows {limit:.2e}."
+        )
+
+    def _keep_signals(self, taken: Taken) -> None:
+        """Keep what the law and the effects tell."""
+        s, own = taken.truth.snapshot, self.law.signals(self._belief, self._tick.memory)
+        effects = self.trail.keep(self.count - self._first, self.arrays, s, taken.met)
+        for name, signal in (*own.items(), *effects):
             self._signals.setdefault(name, []).append(signal.value)
             self._texts[name] = signal[1:]
-        self.count += 1  # last, so that an interruption never leaves half a sample
 
-    def _keep_grip(self, k: int, t: float, A: Matrix, u: Vector) -> None:
-        """Note the grip of every row, and the weakest of all so far."""
-        truth = self.truth
-        self._held[k] = truth.firm(A, self._grips[k]) if len(A) else 0
-        if not len(A) or self._held[k]:
-            return
-        self._held[k] = truth.held(A)[0]
+    def _keep_grip(self, truth: Dynamics, u: Vector) -> None:
+        """Note how many rows are held, and the weakest grip of all so far."""
+        A = self.servo.rows.A
+        self._of_now("held")[0] = truth.held(A)[0]
         grip = truth.grip(A, self.servo.names)
         if grip.weakest < (1.0 - EQUAL_RTOL) * self._weakest[0]:
             names = truth.robot.actuators
             inputs = dict(zip(names, u.tolist(), strict=True))
             weights = dict(zip(names, truth.lengths(A).weights.tolist(), strict=True))
-            noted = {"row": grip.row, "hold": grip.hold, "weakest": grip.weakest, "at": t}
+            noted = {"row": grip.row, "hold": grip.hold, "weakest": grip.weakest}
+            noted["at"] = truth.snapshot.t
             self._weakest = grip.weakest, {**noted, "inputs": inputs, "weights": weights}
-
-    def _keep_passive(self, k: int, a: Vector, u: Vector) -> None:
-        arrays, truth = self.arrays, self.truth
-        passive, force = truth.passive.rows, truth.passive_force(a, u)
-        lam = truth.reactions(force)
-        arrays["passive_phi"][k] = passive.phi
-        arrays["passive_beta"][k] = passive.beta
-        arrays["passive_force"][k] = force
-        arrays["passive_rank"][k] = truth.passive_rank
-        arrays["passive_sigma_min"][k], arrays["passive_sigma_dropped"][k] = truth.margins
-        arrays["reaction"][k] = lam
-        rest = force - truth.nonideal - lam @ passive.A
-        arrays["reaction_residual"][k] = np.linalg.norm(rest)
-        arrays["reaction_power"][k] = lam @ passive.beta
-        if truth.rubs:
-            arrays["nonideal_force"][k] = truth.nonideal
-        if self._report is None:
-            self._report, self._sharing = truth.passive_report(), truth.sharing()
-
-    def supply(self, energy: float) -> None:
-        """Note the energy fed so far [J] for the sample that is kept next."""
-        row = self._row()
-        self.arrays["supplied_energy"][row] = energy
 
     def samples(self) -> dict[str, Array]:
         """Return the arrays so far, with rank, grip and reach worked out; it ends the recording."""
@@ -238,23 +311,15 @@ class Recorder:
         return {name: array for name, array in arrays.items() if name not in lost}
 
     def _hand_over(self) -> None:
-        """Form the products of the block's samples, and give all of it to the store."""
+        """Give the block's samples to the store, with what the rows' grip says."""
         size = self.count - self._first
-        # Of one sample alone, einsum sums in another order: it never is, but in a run of one.
-        at = slice(max(size, 2) if self._first else size)
-        block, v = dict(self.arrays), self.arrays["v"][at]
-        A, M, a_free = self._A[at], self._M[at], self._a_free[at]
-        if not self._forced:
-            block["power"] = np.einsum("ki,ki->k", block["u"][at], block["actuator_rate"][at])
-        block["kinetic_energy"] = 0.5 * np.einsum("ki,kij,kj->k", v, M, v)
-        block["energy"] = block["energy"][at] + block["kinetic_energy"]
+        block = {name: array[:size].copy() for name, array in self.arrays.items()}
+        H, d, grips, held = (block.pop(name) for name in ("answer", "asked", "grip", "held"))
         if self._gripped and size:
-            d = self._demand[at] - np.einsum("kij,kj->ki", A, a_free)
-            H = A @ self._G[at]
-            quantities = of_the_rows(H, d, self._grips[at], self._held[at], self.truth.rank)
+            quantities = of_the_rows(H, d, grips, held.astype(np.intp), self.truth.rank)
             block |= quantities
             self._gripped = bool(quantities)
-        self.store.write(self._first, {name: array[:size] for name, array in block.items()})
+        self.store.write(self._first, block)
 
     def _hand_over_signals(self) -> None:
         """Give signals to the store; a fault in them must not cost the run."""
@@ -275,7 +340,7 @@ class Recorder:
 
     def rows_demanded(self) -> bool | None:
         """Return whether the law ever asked the servo rows for an acceleration; None without."""
-        return self._asked if len(self.servo) and self.count else None
+        return bool(self._tick.asks[0]) if len(self.servo) and self.count else None
 
     def passive(self, samples: Mapping[str, Array]) -> dict[str, object]:
         """Return how the rank of the passive rows was decided; empty where there are none."""
@@ -313,6 +378,11 @@ class Recorder:
                 components=components,
             )
         return signals
+
+    @property
+    def memory(self) -> Vector:
+        """Memory of the law at the last sample."""
+        return self._tick.memory
 
     def labels(self) -> Labels:
         """Return the names along every axis."""

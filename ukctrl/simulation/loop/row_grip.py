@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.by_size import LARGE
+from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.core.arrays import Indices, Matrix, Vector
 
@@ -32,7 +32,7 @@ def of_the_rows(
         return {}
     lost = grips <= rank.servo
     H[lost] = 0.0
-    if H.shape[1] >= LARGE and _separate(H):
+    if H.shape[1] >= LONG and _separate(H):
         sigma = np.linalg.norm(H, axis=2)
         counts = sigma > 0.0
         return {
@@ -55,6 +55,5 @@ def of_the_rows(
 
 
 def _separate(H: Matrix) -> bool:
-    from ukctrl.core.algebra.kernels_large import rows_are_separate
-
-    return all(rows_are_separate(each) for each in H)
+    """Return whether no two rows share a column, at any sample; they are then orthogonal."""
+    return all(bool((np.count_nonzero(each, axis=0) <= 1).all()) for each in H)

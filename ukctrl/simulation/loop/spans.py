@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import array
-import bisect
-import heapq
-import itertools
+from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, final
 
-Times: TypeAlias = "array.array[float] | memoryview[Any]"
+import numpy as np
+
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.mechanics.integrate.held_kernels import ARRIVALS, BEYOND, FIRST, LAST, START, TICKS
+
+Times: TypeAlias = "array[float] | memoryview[Any]"
 """Moments [s], eight bytes each: a run may have millions."""
 
-TICK, ARRIVAL, CHANGE = 0, 1, 2
-NONE = array.array("d")
+CHANGES = 4
+"""Column of events: whether the plant changes at the start of a span."""
+TICK, ARRIVAL, CHANGE, OUTPUT = range(4)
+"""Places in a cursor: how many of each are behind."""
 SAME = 1e-9
 """Moments this close are one, in control periods or, without any, output intervals."""
+TOGETHER = 250
+"""Spans, and outputs in them, that are looked at together."""
 
 
 class Span(NamedTuple):
@@ -23,7 +30,7 @@ class Span(NamedTuple):
 
     start: float
     stop: float
-    outputs: array.array[float]
+    outputs: array[float]
     """Output times in ``[start, stop)``; in the last span, ``stop`` as well."""
     tick: bool
     """Whether the law ticks at the start."""
@@ -33,15 +40,48 @@ class Span(NamedTuple):
     """Whether the plant changes at the start."""
 
 
-def spans(
-    outputs: array.array[float],
-    stop: float,
-    near: float,
-    ticks: Sequence[float],
-    arrivals: Sequence[float] = (),
-    changes: Sequence[float] = (),
-) -> Iterator[Span]:
-    """Yield the spans of a run, in order.
+class Moments(NamedTuple):
+    """When something happens, each in order [s]."""
+
+    ticks: Vector
+    arrivals: Vector
+    changes: Vector
+    outputs: Vector
+
+
+class Cursor(NamedTuple):
+    """How far a schedule is."""
+
+    behind: Indices
+    """Shape ``(4,)``."""
+    counts: Indices
+    """What happens at the start of the span that comes next, shape ``(3,)``."""
+    at: Vector
+    """When that is, shape ``(1,)`` [s]."""
+
+
+class Part(NamedTuple):
+    """Some spans, as arrays; see `ukctrl.mechanics.integrate.held_kernels.hold`."""
+
+    times: Matrix
+    events: Indices
+    outputs: Vector
+
+    @property
+    def changes(self) -> bool:
+        """Whether the plant changes at the start of the first, as of no other."""
+        return bool(self.events[0, CHANGES])
+
+    def spans(self) -> Iterator[Span]:
+        """Yield the spans."""
+        for (start, stop), at in zip(self.times.tolist(), self.events.tolist(), strict=True):
+            outputs = array("d", self.outputs[at[FIRST] : at[BEYOND]].tobytes())
+            yield Span(start, stop, outputs, at[TICKS] > 0, at[ARRIVALS], at[CHANGES] > 0)
+
+
+@final
+class Schedule:
+    """The spans of a run, in order.
 
     An output on the border of two spans belongs to the later one, where the input is new; the
     very last one belongs to the last span.
@@ -54,40 +94,92 @@ def spans(
         arrivals: When delayed inputs arrive.
         changes: When the plant changes.
     """
-    at = 0
-    marks = _marks(outputs[0], stop - near, near, ticks, arrivals, changes)
-    for mark, after in itertools.pairwise(itertools.chain(marks, (None,))):
-        assert mark is not None  # only the last one is
-        end = stop if after is None else after.start
-        upto = len(outputs) if after is None else bisect.bisect_left(outputs, end - near, at)
-        inside = outputs[at:upto]
-        if inside and abs(inside[0] - mark.start) <= near:
-            inside[0] = mark.start
-        at = upto
-        yield Span(mark.start, end, inside, mark.tick, mark.arrivals, mark.changes)
+
+    def __init__(
+        self,
+        outputs: Sequence[float],
+        stop: float,
+        near: float,
+        ticks: Sequence[float] = (),
+        arrivals: Sequence[float] = (),
+        changes: Sequence[float] = (),
+    ) -> None:
+        given = (np.array(each, dtype=np.float64) for each in (ticks, arrivals, changes, outputs))
+        self._moments, self._stop, self._near = Moments(*given), stop, near
+        self._cursor = Cursor(
+            np.zeros(4, dtype=np.int64), np.zeros(3, dtype=np.int64), np.array(outputs[:1])
+        )
+        gather(self._moments, self._cursor, stop - near, near)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the spans, some at a time; where the plant changes a part begins."""
+        while True:
+            times, events = np.zeros((TOGETHER, 2)), np.zeros((TOGETHER, 5), dtype=np.int64)
+            given = self._moments, self._cursor, self._stop, self._near
+            count = next_spans(*given, times, events)
+            if not count:
+                return
+            yield Part(times[:count], events[:count], self._moments.outputs)
+
+    def spans(self) -> Iterator[Span]:
+        """Yield the spans one by one."""
+        for part in self.parts():
+            yield from part.spans()
 
 
-def _marks(
-    start: float,
-    before: float,
-    near: float,
-    ticks: Sequence[float],
-    arrivals: Sequence[float],
-    changes: Sequence[float],
-) -> Iterator[Span]:
-    """Yield one span for every moment, with neither its end nor its outputs."""
-    at, counts = start, [0, 0, 0]
-    groups = (
-        zip(times, itertools.repeat(kind), strict=False)
-        for kind, times in enumerate((ticks, arrivals, changes))
-    )
-    for t, kind in heapq.merge(*groups):
-        if t >= before:
-            break
-        if t - at > near:
-            yield Span(at, at, NONE, counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)
-            at, counts = t, [0, 0, 0]
-        elif kind == TICK:
-            at = t  # the others happen when the law ticks
+@compiled
+def gather(moments: Moments, cursor: Cursor, before: float, near: float) -> None:
+    """Take all that happens with the moment of the cursor; a tick says when exactly."""
+    behind, counts = cursor.behind, cursor.counts
+    for kind in range(3):
+        counts[kind] = 0
+    while True:
+        kind, t = next_moment(moments, behind)
+        if not t < before or t - cursor.at[0] > near:
+            return
+        if kind == TICK:
+            cursor.at[0] = t  # the others happen when the law ticks
         counts[kind] += 1
-    yield Span(at, at, NONE, counts[TICK] > 0, counts[ARRIVAL], counts[CHANGE] > 0)
+        behind[kind] += 1
+
+
+@compiled
+def next_moment(moments: Moments, behind: Indices) -> tuple[int, float]:
+    """Return what happens next but for outputs, and when; infinity: nothing does."""
+    kind, t = TICK, np.inf
+    if behind[TICK] < len(moments.ticks):
+        t = moments.ticks[behind[TICK]]
+    if behind[ARRIVAL] < len(moments.arrivals) and moments.arrivals[behind[ARRIVAL]] < t:
+        kind, t = ARRIVAL, moments.arrivals[behind[ARRIVAL]]
+    if behind[CHANGE] < len(moments.changes) and moments.changes[behind[CHANGE]] < t:
+        kind, t = CHANGE, moments.changes[behind[CHANGE]]
+    return kind, t
+
+
+@compiled
+def next_spans(
+    moments: Moments, cursor: Cursor, stop: float, near: float, times: Matrix, events: Indices
+) -> int:
+    """Write the spans that come next; return how many there are in this part."""
+    behind, at, outputs, count, inside = cursor.behind, cursor.at, moments.outputs, 0, 0
+    while at[0] < stop and count < len(times):
+        if count > 0 and (cursor.counts[CHANGE] > 0 or inside > len(times)):
+            break
+        start, first = at[0], behind[OUTPUT]
+        events[count, TICKS], events[count, ARRIVALS] = cursor.counts[TICK], cursor.counts[ARRIVAL]
+        events[count, CHANGES] = cursor.counts[CHANGE]
+        _, t = next_moment(moments, behind)
+        if t < stop - near:
+            at[0] = t
+            gather(moments, cursor, stop - near, near)
+            while behind[OUTPUT] < len(outputs) and outputs[behind[OUTPUT]] < at[0] - near:
+                behind[OUTPUT] += 1
+        else:
+            at[0], behind[OUTPUT] = stop, len(outputs)
+        if first < behind[OUTPUT] and abs(outputs[first] - start) <= near:
+            outputs[first] = start
+        inside += behind[OUTPUT] - first
+        times[count, START], times[count, LAST] = start, at[0]
+        events[count, FIRST], events[count, BEYOND] = first, behind[OUTPUT]
+        count += 1
+    return count

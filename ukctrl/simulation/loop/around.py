@@ -1,0 +1,116 @@
+"""What happens around a plant, and many spans of it run by machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.program import Steps
+from ukctrl.mechanics.integrate.held_kernels import (
+    GREW,
+    HOW,
+    IN_ARRIVAL,
+    IN_RATES,
+    IN_SAMPLE,
+    IN_TICK,
+    PAUSED,
+    START,
+    STUCK,
+    Moving,
+    Stepping,
+    Tables,
+    begin,
+    go_on,
+    hold,
+    sample,
+)
+from ukctrl.mechanics.integrate.integrator import SPEED_LIMIT, IntegrationFailed, check_bounded
+from ukctrl.mechanics.integrate.system import State, System
+from ukctrl.simulation.loop.spans import Part, Span
+
+STEPS = 100
+"""Steps of a method that chooses them; behind so many Ctrl-C and progress have their turn."""
+
+
+class Around(NamedTuple):
+    """What happens around a plant."""
+
+    sample: Steps
+    """At an output, at the state in the port of the loop."""
+    tick: Steps
+    """At a tick of a sampled law, likewise."""
+    arrival: Steps
+    """Where a delayed input arrives."""
+    stepping: Stepping | None
+    """The method, where all of a step is compiled."""
+
+    @property
+    def tables(self) -> Tables:
+        """What machine code takes of it."""
+        return Tables(self.tick.lines, self.arrival.lines, self.sample.lines)
+
+
+def run_together(part: Part, system: System, around: Around, state: State) -> State:
+    """Run spans with what happens at their starts; return the state after them.
+
+    Raises:
+        IntegrationFailed: The motion cannot be continued.
+        Exception: What a step of the tables met.
+    """
+    assert around.stepping is not None
+    moving = _moving(float(part.times[0, START]), state)
+    code = hold(system.port, around.tables, around.stepping, *part, SPEED_LIMIT, moving)
+    return _reached(code, moving, system, around, state)
+
+
+def run_span(
+    span: Span, system: System, around: Around, state: State, pause: Callable[[float], None]
+) -> State:
+    """Run one span with steps that the error allows; ``pause`` is called now and then.
+
+    Raises:
+        IntegrationFailed: The motion cannot be continued.
+        Exception: What a step of the tables met.
+    """
+    assert around.stepping is not None
+    chosen, outputs, stop = around.stepping.chosen, np.array(span.outputs), span.stop
+    moving = _moving(span.start, state)
+    code = 0
+    if len(outputs) and outputs[0] == span.start:
+        code, outputs = sample(system.port, around.tables, span.start, moving), outputs[1:]
+    code = code or begin(system.port, chosen, stop, moving)
+    given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
+    code = code or PAUSED
+    while code == PAUSED:
+        code = go_on(*given, STEPS)
+        reached = _reached(code, moving, system, around, state)
+        pause(float(moving.t[0]))
+    return reached
+
+
+def _moving(t: float, state: State) -> Moving:
+    return Moving(np.full(1, t), np.concatenate(state), np.zeros(3, dtype=np.int64))
+
+
+def _reached(code: int, moving: Moving, system: System, around: Around, before: State) -> State:
+    """Return the state in which machine code has left the loop, or raise what ended it."""
+    q, v = len(before.q), len(before.q) + len(before.v)
+    reached = State(moving.y[:q], moving.y[q:v], moving.y[v:])
+    if code < 0:
+        _complain(int(moving.done[HOW]), float(moving.t[0]), reached, system, around)
+    system.steps.forget()  # of halved steps and trials, which have passed
+    return reached
+
+
+def _complain(where: int, t: float, state: State, system: System, around: Around) -> None:
+    """Raise what ended the spans."""
+    met = {
+        IN_RATES: system.steps, IN_TICK: around.tick, IN_ARRIVAL: around.arrival,
+        IN_SAMPLE: around.sample, STUCK: system.steps,
+    }  # fmt: skip
+    if where == GREW:
+        check_bounded(t, state)
+    met[where].complain()
+    raise IntegrationFailed(f"the integrator needs steps below rounding at t = {t:.6g} s.")

@@ -1,0 +1,199 @@
+"""What is kept of a sample, worked out at one state of the true robot, compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ukctrl.core.algebra import grip
+from ukctrl.core.algebra.factorisation import copy_into, times
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+
+
+class Plain(NamedTuple):
+    """Where quantities that every robot has stand in a sample."""
+
+    time: Vector
+    q: Vector
+    v: Vector
+    a: Vector
+    u: Vector
+    phi: Vector
+    beta: Vector
+    actuator_rate: Vector
+    kinetic_energy: Vector
+    energy: Vector
+    power: Vector
+    answer: Vector
+    """``A G``, of the servo rows to the inputs, row by row."""
+    asked: Vector
+    """``d - A a_free``, what the servo rows ask of the inputs."""
+
+
+class Reactions(NamedTuple):
+    """Where those of robots with passive constraints stand."""
+
+    phi: Vector
+    beta: Vector
+    force: Vector
+    rank: Vector
+    sigma_min: Vector
+    sigma_dropped: Vector
+    reaction: Vector
+    residual: Vector
+    power: Vector
+
+
+@compiled
+def keep_plain(
+    clock: Vector,
+    q: Vector,
+    v: Vector,
+    a: Vector,
+    u: Vector,
+    M: Matrix,
+    B: Matrix,
+    rows: tuple[Matrix, Vector, Vector, Vector],
+    affine: tuple[Vector, Matrix],
+    demand: Vector,
+    asks: Vector,
+    asked_at: Vector,
+    potential: Vector,
+    now: Plain,
+) -> None:
+    """Write the plain quantities but the power.
+
+    The law's own demand counts where it was asked at this time, else that of the exact motion.
+    """
+    A, b, beta, phi = rows[0], rows[1], rows[2], rows[3]
+    a_free, G = affine[0], affine[1]
+    n, nu, m = len(v), len(u), len(b)
+    now.time[0] = clock[0]
+    copy_into(q, now.q)
+    copy_into(v, now.v)
+    copy_into(a, now.a)
+    copy_into(u, now.u)
+    copy_into(phi, now.phi)
+    copy_into(beta, now.beta)
+    kinetic = 0.0
+    for i in range(n):
+        momentum = 0.0
+        for c in range(n):
+            momentum += M[i, c] * v[c]
+        kinetic += 0.5 * v[i] * momentum
+    for k in range(nu):
+        now.actuator_rate[k] = 0.0
+        for i in range(n):
+            now.actuator_rate[k] += v[i] * B[i, k]
+    now.kinetic_energy[0], now.energy[0] = kinetic, kinetic + potential[0]
+    own, H = asks[0] != 0.0 and asked_at[0] == clock[0], times(A, G)
+    for i in range(m):
+        now.asked[i] = demand[i] if own else b[i]
+        for c in range(n):
+            now.asked[i] -= A[i, c] * a_free[c]
+        for k in range(nu):
+            now.answer[i * nu + k] = H[i, k]
+
+
+@compiled
+def keep_grip(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector, held: Vector) -> bool:
+    """Write the grip of every row, and how many are held; return whether all are, for sure."""
+    if len(A) > 0:
+        held[0] = grip.firm(L, A, G, B, grips)
+    return len(A) == 0 or held[0] > 0.0
+
+
+@compiled
+def keep_force(
+    M: Matrix, nle: Vector, f: Vector, B: Matrix, a: Vector, u: Vector, force: Vector
+) -> None:
+    """Write the generalised force of the passive constraints, ``M a + nle - f - B u``."""
+    for i in range(len(a)):
+        total = nle[i] - f[i]
+        for c in range(len(a)):
+            total += M[i, c] * a[c]
+        for k in range(len(u)):
+            total -= B[i, k] * u[k]
+        force[i] = total
+
+
+@compiled
+def keep_reactions(
+    rows: tuple[Matrix, Vector, Vector, Vector],
+    nonideal: Vector,
+    ranks: Indices,
+    margins: Vector,
+    now: Reactions,
+) -> None:
+    """Write what the passive constraints are and do, once ``force`` and ``reaction`` are there."""
+    A, beta, phi = rows[0], rows[2], rows[3]
+    copy_into(phi, now.phi)
+    copy_into(beta, now.beta)
+    now.rank[0], now.sigma_min[0], now.sigma_dropped[0] = ranks[0], margins[0], margins[1]
+    now.power[0] = 0.0
+    for i in range(len(beta)):
+        now.power[0] += now.reaction[i] * beta[i]
+    rest = 0.0
+    for c in range(A.shape[1]):
+        left = now.force[c] - nonideal[c]
+        for i in range(len(beta)):
+            left -= now.reaction[i] * A[i, c]
+        rest += left * left
+    now.residual[0] = np.sqrt(rest)
+
+
+@compiled
+def keep_place(rotation: Matrix, translation: Vector, inside: Vector, place: Vector) -> None:
+    """Write where a point is that is fixed inside a joint's frame."""
+    for i in range(3):
+        place[i] = translation[i]
+        for k in range(3):
+            place[i] += rotation[i, k] * inside[k]
+
+
+@compiled
+def keep_trace(
+    position: Vector, path: Vector, axes: Indices, place: Vector, reference: Vector
+) -> None:
+    """Write where a frame is and, along some axes, where its path has it."""
+    copy_into(position, place)
+    for i in range(len(axes)):
+        reference[axes[i]] = path[i]
+
+
+@compiled
+def keep_row(now: Vector, counts: Indices, block: Matrix) -> bool:
+    """Copy a sample into its row of the block; return whether there is one.
+
+    ``counts`` are the samples so far and those before the first row.
+    """
+    row = counts[0] - counts[1]
+    if row == len(block):
+        return False
+    for i in range(len(now)):
+        block[row, i] = now[i]
+    return True
+
+
+@compiled
+def is_later(counts: Indices) -> bool:
+    """Return whether there is a sample already."""
+    return bool(counts[0] > 0)
+
+
+@compiled
+def count_up(counts: Indices) -> None:
+    """Count a sample."""
+    counts[0] += 1
+
+
+@compiled
+def within(part: Vector, limit: float) -> bool:
+    """Return whether an error, without what is not a number, is not longer than a limit."""
+    total = 0.0
+    for i in range(len(part)):
+        if part[i] == part[i]:
+            total += part[i] * part[i]
+    return bool(np.sqrt(total) <= limit)
