@@ -93,10 +93,11 @@ def kernel(system: System) -> Work:
     n = len(system.Q)
     B, nle, b = np.zeros((n, 0)), np.zeros(n), np.vstack([system.b, np.zeros(len(system.b))])
     L, a, G = np.empty((n, n)), np.empty(n), np.empty((n, 0))
-    a_0, margins = np.empty(n), np.empty(2)
+    a_0, margins, motors = np.empty(n), np.empty(2), np.empty(0)
 
     def work() -> Array:
-        kernels.passive_answer(system.M, nle, system.Q, B, system.A, b, RTOL, L, a, G, a_0, margins)
+        given = system.M, nle, system.Q, B, system.A, b, RTOL, L, a, G
+        kernels.passive_answer(*given, motors, a_0, margins)
         return a
 
     return work

@@ -117,14 +117,16 @@ def affine_answer(
     expect("B", B_.shape, (n, B_.shape[1]))
     A_, b_ = _rows(A_p, b_p, n, "A_p", "b_p")
     L, a_free, G = np.empty((n, n)), np.empty(n), np.empty(B_.shape)
-    none = np.zeros(n)
+    none, motors = np.zeros(n), np.empty(B_.shape[1])
     if len(b_):
         right = np.vstack([b_, np.zeros(len(b_))])
         rank_or_failure = kernels.passive_answer(
-            M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, np.empty(n), np.empty(2)
+            *(M_, none, Q_, B_, A_, right, rank.passive, L, a_free, G, motors),
+            np.empty(n),
+            np.empty(2),
         )
     else:
-        rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G)
+        rank_or_failure = kernels.plain_answer(M_, none, Q_, B_, L, a_free, G, motors)
     raise_if_singular(rank_or_failure)
     raise_if_conflicting(A_, b_, a_free, rank, rows, load=(M_, Q_))
     return AffineAnswer(a_free, G)
@@ -266,7 +268,10 @@ def servo_input(
     expect("u0", u0_.shape, (nu,))
     u, miss = np.empty(nu), np.empty(len(b_))
     L, B_ = _measure(G_, M, B)
-    rank_or_failure = least_input.servo_input(A_, b_, a_, G_, L, B_, R_, u0_, rank.servo, u, miss)
+    motors = firmness.lengths(L, A_, B_).motors
+    rank_or_failure = least_input.servo_input(
+        A_, b_, a_, G_, L, motors, R_, u0_, rank.servo, u, miss
+    )
     if rank_or_failure < len(b_):
         raise_if_missed(A_, b_, a_, miss, rank_or_failure, rank, rows)
     return u

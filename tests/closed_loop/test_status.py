@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from ukctrl import Command, Controller, Law, Robot, Scenario, check, simulate
+from ukctrl import Command, Controller, Law, Robot, Scenario, Signal, check, simulate
 from ukctrl.control import BoundFeedback, Feedback, Servo
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
@@ -23,30 +23,39 @@ def test_a_run_that_reaches_its_end_is_completed():
     assert len(result.time) == 11
 
 
-def test_an_interruption_keeps_the_samples_so_far():
+@pytest.mark.parametrize(
+    "changes", [{}, {"timing.control": 0.001}, {"integrator": {"method": "RK4", "step": 0.01}}]
+)
+def test_an_interruption_keeps_the_samples_so_far(changes):
     def press_ctrl_c(reached, duration):
         if reached > 0.45:
             raise KeyboardInterrupt
 
-    result = simulate(Scenario.load("scara-helix", RUN), progress=press_ctrl_c)
+    result = simulate(Scenario.load("scara-helix", RUN | changes), progress=press_ctrl_c)
     assert (result.status, "steps of" in result.message) == ("interrupted", False)
-    np.testing.assert_allclose(result.time, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5])
+    assert 4 < len(result.time) < 11
+    np.testing.assert_allclose(result.time, 0.1 * np.arange(len(result.time)))
     assert np.isfinite(result["u"]).all()
 
 
-def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(monkeypatch):
-    from ukctrl.robot import Snapshot
+@pytest.mark.parametrize("changes", [{}, {"timing.control": 0.05}])
+def test_an_interruption_in_the_middle_of_a_sample_leaves_only_whole_samples(changes):
+    @dc.dataclass(frozen=True)
+    class Interrupted(Controller):
+        def start(self, task):
+            return InterruptedLaw(task)
 
-    energy, calls = Snapshot.potential_energy, []
+    class InterruptedLaw(Law):
+        def step(self, dynamics, memory):
+            return Command(np.zeros(4), memory)
 
-    def interrupted(self):
-        calls.append(1)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return energy(self)
+        def signals(self, dynamics, memory):
+            if dynamics.snapshot.t > 0.25:
+                raise KeyboardInterrupt
+            return {"now": Signal(dynamics.snapshot.t, "s", "time")}
 
-    monkeypatch.setattr(Snapshot, "potential_energy", interrupted)
-    result = simulate(Scenario.load("scara-helix", RUN))
+    changed = Scenario.load("scara-helix", RUN | changes).replace({"controller": Interrupted()})
+    result = simulate(changed)
     assert result.status == "interrupted"
     assert len(result.time) == len(result["u"]) == 3
 

@@ -13,7 +13,7 @@ ROLES = {
     "Allocation", "Allocator", "Attached", "BoundFeedback", "ClockEffect", "Constraint",
     "Controller", "Drive", "Effect", "Feedback", "InputEffect", "Inversion", "Law", "NullSpace",
     "OddFunction", "OrientationReference", "PlantEffect", "Reference", "Sensor", "SensorEffect",
-    "ModelFeedback", "Structure",
+    "CompiledDrive", "CompiledSensor", "ModelFeedback", "Structure",
 }  # fmt: skip
 """What a user derives a part from. Asking for a role is asking which questions a part answers."""
 

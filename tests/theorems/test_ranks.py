@@ -185,7 +185,8 @@ def test_care_and_haste_give_the_same_input(rng, metric):
     R = S @ S.T + np.eye(4) if metric else np.zeros((0, 0))
     length, b, u0 = lengths(L, A, B), rng.standard_normal(3), rng.standard_normal(4)
     u, miss, again = np.empty(4), np.empty(3), np.empty(4)
-    assert least_input.servo_input(A, b, np.zeros(6), G, L, B, R, u0, 1e-9, u, miss) == 3
+    motors = length.motors
+    assert least_input.servo_input(A, b, np.zeros(6), G, L, motors, R, u0, 1e-9, u, miss) == 3
     H = A @ G
     given = L, A, G, length, R, 1e-9, H, b - H @ u0, u0
     assert least_input.careful_input(*given, again, miss) == 3
@@ -209,9 +210,9 @@ def test_rows_that_depend_on_each_other_are_never_firm_by_rounding(rng):
     M, B, _ = drawn(rng, nu=6)
     A = of_rank(rng, 12, 6, 6)
     L, G = np.linalg.cholesky(M), np.linalg.solve(M, B)
-    assert firm(L, A, G, B, np.empty(12)) == 0
+    assert firm(L, A, G, lengths(L, A, B).motors, np.empty(12)) == 0
     assert held(M, B, A, G) == 6
-    assert firm(L, A[:3], G, B, np.empty(3)) in (0, 3)
+    assert firm(L, A[:3], G, lengths(L, A, B).motors, np.empty(3)) in (0, 3)
 
 
 # Robots

@@ -115,7 +115,9 @@ def test_the_answer_splits_into_what_is_asked_for_and_what_stabilises(rng):
     L, a, a_0 = np.empty((6, 6)), np.empty(6), np.empty(6)
     G, margins = np.empty((6, 1)), np.empty(2)
     B = rng.standard_normal((6, 1))
-    rank = kernels.passive_answer(M, np.zeros(6), Q, B, A, right, RTOL, L, a, G, a_0, margins)
+    rank = kernels.passive_answer(
+        M, np.zeros(6), Q, B, A, right, RTOL, L, a, G, np.empty(1), a_0, margins
+    )
     assert rank == 2
     np.testing.assert_allclose(A @ a, right.sum(axis=0), **EXACT)
     np.testing.assert_allclose(A @ a_0, right[0], **EXACT)

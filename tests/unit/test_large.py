@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ukctrl.core.algebra import grip, kernels, least_input, stabilisation
-from ukctrl.core.algebra.factorisation import LONG, cholesky, gram, spans, times
+from ukctrl.core.algebra.factorisation import LONG, cholesky
+from ukctrl.core.algebra.products import gram, spans, times
 from ukctrl.core.algebra.row_gram import MANY_ROWS
 
 CLOSE = {"rtol": 1e-8, "atol": 1e-8}
@@ -15,8 +16,9 @@ WEAK = {"weak": 1e-7, "weak, alike": 1e-12}
 
 def answers(M, nle, B):
     n, nu = B.shape
-    L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
-    return kernels.plain_answer(M, nle, np.ones(n), B, L, a_free, G), L, a_free, G
+    L, a_free, G, motors = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu)), np.zeros(nu)
+    code = kernels.plain_answer(M, nle, np.ones(n), B, L, a_free, G, motors)
+    return code, L, a_free, G, motors
 
 
 def mass(rng, bodies, size=SIZE):
@@ -48,11 +50,13 @@ def test_the_answer_without_passive_rows_solves_the_equation_of_motion(bodies, m
     rng = np.random.default_rng(0)
     M, nle = mass(rng, bodies), rng.standard_normal(SIZE)
     B = {"some": rng.standard_normal((SIZE, 20)), "all": np.eye(SIZE), "few": np.eye(SIZE, 2)}
-    code, L, a_free, G = answers(M, nle, B[motors])
+    code, L, a_free, G, lengths = answers(M, nle, B[motors])
     assert code == 0
     np.testing.assert_allclose(L @ L.T, M, **CLOSE)
     np.testing.assert_allclose(a_free, np.linalg.solve(M, 1.0 - nle), **CLOSE)
     np.testing.assert_allclose(G, np.linalg.solve(M, B[motors]), **CLOSE)
+    squares = np.einsum("ik,ik->k", B[motors], np.linalg.solve(M, B[motors]))
+    np.testing.assert_allclose(lengths, np.sqrt(squares), **CLOSE)
 
 
 def test_a_mass_matrix_that_is_not_positive_definite_is_found():
@@ -80,7 +84,8 @@ def inputs(A, b, G, R, u0):
     u, miss = np.empty(G.shape[1]), np.empty(len(b))
     a_free = np.linspace(-1.0, 1.0, A.shape[1])
     L = np.eye(A.shape[1])
-    return least_input.servo_input(A, b, a_free, G, L, G, R, u0, 1e-9, u, miss), u, miss
+    motors = np.linalg.norm(G, axis=0)
+    return least_input.servo_input(A, b, a_free, G, L, motors, R, u0, 1e-9, u, miss), u, miss
 
 
 @pytest.mark.parametrize("metric", [False, True])
@@ -124,7 +129,8 @@ def constrained(M, nle, B, A_p, b_p):
     L, a_free, G = np.zeros((n, n)), np.zeros(n), np.zeros((n, nu))
     a_0, margins = np.zeros(n), np.zeros(2)
     given = M, nle, np.ones(n), B, A_p, b_p, 1e-4
-    return kernels.passive_answer(*given, L, a_free, G, a_0, margins), a_free, G, a_0, margins
+    rank = kernels.passive_answer(*given, L, a_free, G, np.zeros(nu), a_0, margins)
+    return rank, a_free, G, a_0, margins
 
 
 def least(M, A_p, force, b):
@@ -202,5 +208,5 @@ def test_many_rows_are_firm_where_the_shares_of_what_motors_do_say_so(weak):
     lengths = np.linalg.norm(np.linalg.solve(L, B), axis=0)
     shares = A @ G / lengths / np.linalg.norm(np.linalg.solve(L, A.T), axis=0)[:, None]
     grips = np.zeros(len(A))
-    assert grip.firm(L, A, G, B, grips) == (0 if weak else len(A))
+    assert grip.firm(L, A, G, lengths, grips) == (0 if weak else len(A))
     np.testing.assert_allclose(grips, np.linalg.norm(shares, axis=1), rtol=1e-12)

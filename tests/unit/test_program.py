@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, config
 from ukctrl.core.program import Call, Steps, as_step, run
 from ukctrl.core.program.call import RAISED
 from ukctrl.core.program.program import FAULT, STOP
@@ -74,6 +74,15 @@ def test_the_first_kernel_that_fails_ends_a_program_and_says_why():
     assert cell[0] == 3  # the last one was not called
     with pytest.raises(RuntimeError, match="kernel 'count' failed with -1"):
         Steps([calls[0]])()
+
+
+def test_a_truth_of_numpy_counts_as_one_where_nothing_is_compiled(monkeypatch):
+    monkeypatch.setattr(config, "DISABLE_JIT", True)
+    cell = np.ones(1, dtype=np.int64)
+    call = Call(holds.py_func, cell, 2)
+    assert call.in_python() == 0
+    cell[0] = 2
+    assert call.in_python() == -1
 
 
 def test_a_kernel_that_raises_is_a_failure_and_no_silence():

@@ -118,6 +118,7 @@ class Dynamics:
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
+        motors: What each motor does to the free robot, ``|M^-1 B_k|``, shape ``(nu,)``.
         ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
@@ -136,6 +137,7 @@ class Dynamics:
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
         self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
+        self.motors: Vector = np.zeros(robot.nu)
         self.margins, self.ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
         self._inputs = robot.nu
         self._count = len(self.passive)
@@ -186,8 +188,9 @@ class Dynamics:
     def _answer(self, f: Vector, B: Matrix, a_free: Vector, G: Matrix) -> Iterator[Step]:
         """Yield what writes the answer to forces that are there then and inputs through ``B``."""
         s, rank, gains, L = self.snapshot, self.rank, self.gains, self.L
+        motors = self.motors[: B.shape[1]]
         if not self._count:
-            plain = s.M, s.nle, f, B, L, a_free, G
+            plain = s.M, s.nle, f, B, L, a_free, G, motors
             yield Call(kernels.plain_answer, *plain, fault=singular)
             return
         yield from self.passive.steps(s).every
@@ -199,8 +202,8 @@ class Dynamics:
         A, b, rate, error = self.passive.rows
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
-        given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, a_0, margins
-        yield Call(ranked_answer, *given, ranks, fault=singular)
+        given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
+        yield Call(ranked_answer, *given, a_0, margins, ranks, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)
@@ -265,7 +268,7 @@ class Dynamics:
         Args:
             A: Rows at the current state, shape ``(m, nv)``.
         """
-        return grip.lengths(self.L, A, self.snapshot.B)
+        return grip.beside(self.L, A, self.motors)
 
     def grip(self, A: Matrix, names: Sequence[str]) -> grip.Grip:
         """Return how firmly the motors hold rows at the current state; see `ukctrl.uk.grip`."""
@@ -273,7 +276,7 @@ class Dynamics:
 
     def firm(self, A: Matrix, grips: Vector) -> int:
         """Return the rank of rows whose grip is firm, or 0; write that of each, ``(m,)``."""
-        return int(grip.firm(self.L, A, self.G, self.snapshot.B, grips))
+        return int(grip.firm(self.L, A, self.G, self.motors, grips))
 
     def servo_report(self, A: Matrix, names: Sequence[str]) -> RankReport:
         """Return of which rows the motors have grip, each beside the others, and by how much."""

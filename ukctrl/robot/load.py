@@ -30,6 +30,7 @@ from ukctrl.robot.formulas.plant import OneByOne, PlantFunctions
 from ukctrl.robot.models.composite import without_composites
 from ukctrl.robot.models.joined_models import joined
 from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
+from ukctrl.robot.models.particles import particles
 from ukctrl.robot.models.source import Built, Source, build, read
 from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
 from ukctrl.robot.rigid import RigidStructure, rigid_structure
@@ -37,6 +38,7 @@ from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
 from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
 from ukctrl.robot.structure import Structure
+from ukctrl.robot.tree import largest_tree
 
 NO_TEXT = "<robot name='none'><link name='world'/></robot>"
 """Model text of a robot that is not made of any."""
@@ -62,8 +64,8 @@ def load(
     if spec.linkage is not None:
         return _linked(spec, spec.linkage, name, path, label)
     if spec.particles is not None:
-        urdf = read(spec.particles.urdf())
-        swarm = _assemble(urdf, spec, name, spec.title, spec.source, path)
+        none, built = dc.replace(read(NO_TEXT), label=label), Built(particles(spec.particles), ())
+        swarm = _assemble(none, spec, name, spec.title, spec.source, path, built)
         return dc.replace(swarm, audit=())  # of slides without mass, which are meant
     table = spec.lagrangian or spec.functions
     assert table is not None  # the schema asks for one of them
@@ -171,7 +173,7 @@ def _assemble(
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
         raise ModelError(f"{source.label}: must have at least one joint that moves.")
-    _refuse_what_does_not_fit(model.nv, source.label)
+    _refuse_what_does_not_fit(model.nv, largest_tree(model), source.label)
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
@@ -259,22 +261,34 @@ def _with_frame(structure: RigidStructure, extra: ExtraFrame) -> RigidStructure:
     return RigidStructure(structure.blocks, model)
 
 
+def _needed(nv: float, alone: float) -> float:
+    """Return the memory that a run of so many freedoms needs [B]."""
+    return 8.0 * (TABLES * float(alone) ** 3 + MATRICES * float(nv) ** 2)
+
+
 TABLES = 4
 """Tables of ``nv**3`` numbers in every ``pinocchio.Data``: its second derivatives of the inverse
 dynamics. They are allocated, and touched, whether anyone asks for them or not."""
-COPIES = 3
-"""How many ``pinocchio.Data`` a run has at a time."""
+MATRICES = 16
+"""Tables of ``nv**2`` numbers that a run has at a time."""
 
 
-def _refuse_what_does_not_fit(nv: int, label: str) -> None:
+def _refuse_what_does_not_fit(nv: int, alone: int, label: str) -> None:
     """Refuse a robot that would fill the memory: the system would kill the process without a word.
+
+    Args:
+        nv: Its freedoms.
+        alone: Those of the largest tree of joints that stands on the world.
+        label: What to call it.
 
     Raises:
         ModelError: It has too many freedoms for this machine.
     """
-    needed, there = 8.0 * TABLES * COPIES * float(nv) ** 3, memory()
+    needed, there = _needed(nv, alone), memory()
     if needed > there:
-        most = int((there / (8.0 * TABLES * COPIES)) ** (1.0 / 3.0))
+        most = nv
+        while most > 1 and _needed(most, alone * most / nv) > there:
+            most -= 1
         raise ModelError(
             f"{label}: a robot with {nv} freedoms needs about {needed / 1e9:.0f} GB of memory, and "
             f"this machine has {there / 1e9:.0f} GB, enough for {most}. Take fewer parts."

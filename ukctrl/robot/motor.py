@@ -19,8 +19,10 @@ import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, ModelError
 from ukctrl.core.fields import NUMBER, JointSpeed, Quantity, spec
+from ukctrl.core.program import Call, Step
 
 EFFORT = "N m or N"
 """Unit of an input as text; an input in another unit takes plain numbers."""
@@ -107,6 +109,33 @@ class MotorLimits:
         return lower, upper
 
 
+@compiled
+def curve(w: float, corner: float, no_load: float) -> float:
+    """Return which part of its torque a driving motor has left at a speed."""
+    if no_load == np.inf:
+        return 1.0
+    left = (no_load - w) / (no_load - corner)
+    if left < 0.0:
+        left = 0.0
+    return 1.0 if left > 1.0 else left
+
+
+@compiled
+def bounds_at(
+    lower: Vector,
+    upper: Vector,
+    corner: Vector,
+    no_load: Vector,
+    rate: Vector,
+    low: Vector,
+    high: Vector,
+) -> None:
+    """Write the lowest and the highest inputs at their rates; see `InputBounds`."""
+    for i in range(len(rate)):
+        low[i] = lower[i] * curve(-rate[i], corner[i], no_load[i])
+        high[i] = upper[i] * curve(rate[i], corner[i], no_load[i])
+
+
 @final
 @dc.dataclass(frozen=True, eq=False)
 class InputBounds:
@@ -151,11 +180,10 @@ class InputBounds:
 
     def at(self, rate: Vector) -> tuple[Vector, Vector]:
         """Return the lowest and the highest input at the rates ``v @ B``, each ``(nu,)``."""
-        lower, upper = self.lower.copy(), self.upper.copy()
-        falling = np.isfinite(self.no_load)
-        if falling.any():
-            no_load, w = self.no_load[falling], rate[falling]
-            span = no_load - self.corner[falling]
-            upper[falling] *= np.clip((no_load - w) / span, 0.0, 1.0)
-            lower[falling] *= np.clip((no_load + w) / span, 0.0, 1.0)
-        return lower, upper
+        low, high = np.empty(len(rate)), np.empty(len(rate))
+        bounds_at(self.lower, self.upper, self.corner, self.no_load, rate.copy(), low, high)
+        return low, high
+
+    def step(self, rate: Vector, low: Vector, high: Vector) -> Step:
+        """Return what writes the same for the rates in an array."""
+        return Call(bounds_at, self.lower, self.upper, self.corner, self.no_load, rate, low, high)

@@ -107,17 +107,31 @@ class Structure(Named, abc.ABC):
             UnknownName: There is no such joint.
             InputError: The joint has several freedoms.
         """
-        for block in self.blocks:
-            if name in (block.name, identifier(block.name)) and name not in block.dofs:
-                if block.nv == 1:
-                    return block.iv
-                raise InputError(
-                    f"joint '{name}' has {block.nv} freedoms; name one of "
-                    f"{', '.join(block.dofs)} instead."
-                )
-        if name not in self.dofs:
+        block = self._by_joint.get(name)
+        if block is not None:
+            if block.nv == 1:
+                return block.iv
+            raise InputError(
+                f"joint '{name}' has {block.nv} freedoms; name one of "
+                f"{', '.join(block.dofs)} instead."
+            )
+        if name not in self._places:
             raise unknown_name("joint", name, dict.fromkeys((*self.joints, *self.dofs)))
-        return self.dofs.index(name)
+        return self._places[name]
+
+    @cached_property
+    def _by_joint(self) -> dict[str, Block]:
+        """The blocks by the name of their joint, as it is and as formulas write it; first come."""
+        found: dict[str, Block] = {}
+        for block in self.blocks:
+            for name in (block.name, identifier(block.name)):
+                if name not in block.dofs:
+                    found.setdefault(name, block)
+        return found
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.dofs)}
 
     def block_of(self, dof: int) -> Block:
         """Return the block that a velocity belongs to."""

@@ -14,6 +14,7 @@ from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import max_abs
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
+    END,
     FREE,
     IQ,
     IV,
@@ -45,15 +46,19 @@ CLOSE = 1e-12
 def tree_of(model: Any) -> Tree:
     """Return the arrays of a ``pinocchio.Model`` whose joints `ukctrl.robot.layout` knows."""
     neutral = pin.neutral(model)
-    joints = np.zeros((model.njoints, 5), dtype=np.int64)
+    joints = np.zeros((model.njoints, 6), dtype=np.int64)
     subspace: Matrix = np.zeros((model.nv, 6))
     for j in range(1, model.njoints):
         joint = model.joints[j]
-        joints[j] = model.parents[j], _kind(joint), joint.idx_q, joint.idx_v, joint.nv
+        end = joint.idx_v + joint.nv
+        joints[j] = model.parents[j], _kind(joint), joint.idx_q, joint.idx_v, joint.nv, end
         part = slice(joint.idx_v, joint.idx_v + joint.nv)
         own = joint.createData()
         joint.calc(own, neutral)
         subspace[part] = np.reshape(own.S, (6, -1)).T
+    for j in range(model.njoints - 1, 0, -1):
+        parent = joints[j, PARENT]
+        joints[parent, END] = max(joints[parent, END], joints[j, END])
     places = list(model.jointPlacements)
     return Tree(
         joints,
@@ -72,12 +77,12 @@ def _kind(joint: Any) -> int:
 
 def room_for(tree: Tree, gravity: Vector) -> Room:
     """Return what the recursions write on their way, at rest under a gravity [m/s^2]."""
-    n = len(tree.joints)
+    n, nv = len(tree.joints), len(tree.subspace)
     acceleration = np.zeros((n, 6))
     acceleration[0, :3] = -gravity
     return Room(
         np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 6)), acceleration, np.zeros((n, 6)),
-        np.zeros((n, 10)), np.zeros((3, 3)), np.zeros((4, 6)),
+        np.zeros((n, 10)), np.zeros((6, nv)), np.zeros((3, 3)), np.zeros((4, 6)),
     )  # fmt: skip
 
 
@@ -110,15 +115,27 @@ def compare_with_pinocchio(model: Any, tree: Tree) -> None:
         _compare(*part)
 
 
+def _roots(parents: Indices) -> Indices:
+    """Return the joint at the world that carries each joint."""
+    roots = np.arange(len(parents))
+    for j in range(1, len(parents)):
+        roots[j] = roots[parents[j]] or j
+    return roots
+
+
+def largest_tree(model: Any) -> int:
+    """Return how many velocities the largest tree has that stands on the world."""
+    sizes = [0, *(joint.nv for joint in list(model.joints)[1:])]
+    return int(np.bincount(_roots(np.array(model.parents, dtype=np.int64)), sizes).max())
+
+
 def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
     """Yield trees that stand on the world, some at a time, each as a robot of its own.
 
     A ``pinocchio.Data`` has tables of ``nv**3`` numbers: gigabytes for a swarm.
     """
     parents, sizes = tree.joints[:, PARENT], tree.joints[:, NV]
-    roots = np.arange(len(parents))
-    for j in range(1, len(parents)):
-        roots[j] = roots[parents[j]] or j
+    roots = _roots(parents)
     number = np.cumsum(np.bincount(roots, weights=sizes))[roots] // TOGETHER
     for one in np.unique(number[1:]):
         joints = np.concatenate(([0], 1 + np.flatnonzero(number[1:] == one)))
@@ -133,6 +150,7 @@ def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
         own = tree.joints[joints]
         own[:, PARENT] = place[own[:, PARENT]]
         for k in range(1, part.njoints):
+            own[k, END] += part.joints[k].idx_v - own[k, IV]
             own[k, IQ], own[k, IV] = part.joints[k].idx_q, part.joints[k].idx_v
         bodies = tree.rotations[joints], tree.translations[joints], tree.inertias[joints]
         yield part, Tree(own, tree.subspace[velocities], *bodies, tree.armature[velocities])

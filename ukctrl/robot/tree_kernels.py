@@ -19,7 +19,7 @@ from ukctrl.core.compiled import compiled
 
 SCREW, PRISMATIC, CIRCLE, PLANAR, SPHERICAL, FREE = range(6)
 """How a joint moves; a screw turns, and moves along its axis by what it turns, or not at all."""
-PARENT, KIND, IQ, IV, NV = range(5)
+PARENT, KIND, IQ, IV, NV, END = range(6)
 """Columns of `Tree.joints`."""
 
 
@@ -27,7 +27,8 @@ class Tree(NamedTuple):
     """Joints, each after its parent, and the bodies that they move; 0 is the world."""
 
     joints: Indices
-    """Parent, kind, first place in ``q`` and in ``v``, and freedoms of each, shape ``(n, 5)``."""
+    """Parent, kind, first place in ``q`` and in ``v``, and freedoms of each, and the place in ``v``
+    after all that it carries, shape ``(n, 6)``: what a joint carries follows it."""
     subspace: Matrix
     """What each velocity does in its joint's own frame, shape ``(nv, 6)``."""
     rotations: NDArray[np.float64]
@@ -55,6 +56,8 @@ class Room(NamedTuple):
     """Shape ``(n, 6)``."""
     composite: Matrix
     """Inertia of each body and of all beyond it, shape ``(n, 10)``."""
+    carried: Matrix
+    """What each velocity takes of the joint that was last looked at, shape ``(6, nv)``."""
     matrix: Matrix
     """Scratch, shape ``(3, 3)``."""
     vectors: Matrix
@@ -145,6 +148,32 @@ def seen_outside(R: Matrix, p: Vector, force: Vector) -> None:
     force[3] += p[1] * force[2] - p[2] * force[1]
     force[4] += p[2] * force[0] - p[0] * force[2]
     force[5] += p[0] * force[1] - p[1] * force[0]
+
+
+@compiled
+def all_seen_outside(R: Matrix, p: Vector, forces: Matrix) -> None:
+    """Turn forces, the columns, as `seen_outside` does."""
+    x, y, z, a, b, c = forces[0], forces[1], forces[2], forces[3], forces[4], forces[5]
+    for k in range(x.shape[0]):
+        f0 = R[0, 0] * x[k] + R[0, 1] * y[k] + R[0, 2] * z[k]
+        f1 = R[1, 0] * x[k] + R[1, 1] * y[k] + R[1, 2] * z[k]
+        f2 = R[2, 0] * x[k] + R[2, 1] * y[k] + R[2, 2] * z[k]
+        n0 = R[0, 0] * a[k] + R[0, 1] * b[k] + R[0, 2] * c[k]
+        n1 = R[1, 0] * a[k] + R[1, 1] * b[k] + R[1, 2] * c[k]
+        n2 = R[2, 0] * a[k] + R[2, 1] * b[k] + R[2, 2] * c[k]
+        x[k], y[k], z[k] = f0, f1, f2
+        a[k] = n0 + (p[1] * f2 - p[2] * f1)
+        b[k] = n1 + (p[2] * f0 - p[0] * f2)
+        c[k] = n2 + (p[0] * f1 - p[1] * f0)
+
+
+@compiled
+def along_all(motion: Vector, forces: Matrix, power: Vector) -> None:
+    """Write the power of forces, the columns, along a motion."""
+    for k in range(power.shape[0]):
+        total = motion[0] * forces[0, k] + motion[1] * forces[1, k] + motion[2] * forces[2, k]
+        total += motion[3] * forces[3, k] + motion[4] * forces[4, k] + motion[5] * forces[5, k]
+        power[k] = total
 
 
 @compiled
@@ -274,24 +303,23 @@ def at_origin(R: Matrix, p: Vector, motion: Vector, out: Vector) -> None:
 @compiled
 def inwards(tree: Tree, room: Room, M: Matrix, nle: Vector) -> None:
     """Write the mass matrix and the bias force, from the tips to the world."""
-    carried, first_moment = room.vectors[0], room.vectors[1]
+    own_force, first_moment = room.vectors[0], room.vectors[1]
     for j in range(len(tree.joints) - 1, 0, -1):
         parent, iv, nv = tree.joints[j, PARENT], tree.joints[j, IV], tree.joints[j, NV]
         for c in range(iv, iv + nv):
             nle[c] = along(tree.subspace[c], room.force[j])
-            momentum(room.composite[j], tree.subspace[c], carried)
-            for d in range(iv, c + 1):
-                M[c, d] = M[d, c] = along(tree.subspace[d], carried)
+            momentum(room.composite[j], tree.subspace[c], own_force)
+            for i in range(6):
+                room.carried[i, c] = own_force[i]
+        end = tree.joints[j, END]
+        for c in range(iv, iv + nv):
+            along_all(tree.subspace[c], room.carried[:, c:end], M[c, c:end])
+            for d in range(c + 1, end):
+                M[d, c] = M[c, d]
             M[c, c] += tree.armature[c]
-            b = j
-            while tree.joints[b, PARENT] > 0:
-                seen_outside(room.rotations[b], room.translations[b], carried)
-                b = tree.joints[b, PARENT]
-                first = tree.joints[b, IV]
-                for d in range(first, first + tree.joints[b, NV]):
-                    M[c, d] = M[d, c] = along(tree.subspace[d], carried)
         if parent > 0:
             R, p, force = room.rotations[j], room.translations[j], room.force[j]
+            all_seen_outside(R, p, room.carried[:, iv:end])
             seen_outside(R, p, force)
             for i in range(6):
                 room.force[parent, i] += force[i]

@@ -209,16 +209,23 @@ def test_a_robot_knows_which_of_its_keys_were_changed():
     assert robot.override is not changed
 
 
-@pytest.mark.parametrize("nv", [2183, 2184, 4000])
+@pytest.mark.parametrize("nv", [3148, 3149, 4000])
 def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
-    """A terabyte holds 96 bytes of 2183 freedoms cubed."""
+    """A terabyte holds 32 bytes of 3148 freedoms cubed and 128 bytes of them squared."""
     monkeypatch.setattr(load, "memory", lambda: 1e12)
-    if nv == 2183:
-        load._refuse_what_does_not_fit(nv, "big.xml")
+    if nv == 3148:
+        load._refuse_what_does_not_fit(nv, nv, "big.xml")
         return
     with pytest.raises(ModelError) as caught:
-        load._refuse_what_does_not_fit(nv, "big.xml")
+        load._refuse_what_does_not_fit(nv, nv, "big.xml")
     assert str(caught.value) == (
-        f"big.xml: a robot with {nv} freedoms needs about {1000 if nv == 2184 else 6144} GB of "
-        "memory, and this machine has 1000 GB, enough for 2183. Take fewer parts."
+        f"big.xml: a robot with {nv} freedoms needs about {1001 if nv == 3149 else 2050} GB of "
+        "memory, and this machine has 1000 GB, enough for 3148. Take fewer parts."
     )
+
+
+def test_separate_bodies_need_memory_for_matrices_alone(monkeypatch):
+    monkeypatch.setattr(load, "memory", lambda: 1e12)
+    load._refuse_what_does_not_fit(80_000, 2, "swarm")
+    with pytest.raises(ModelError, match="this machine has 1000 GB, enough for 88388"):
+        load._refuse_what_does_not_fit(100_000, 2, "swarm")

@@ -234,11 +234,11 @@ SENTENCES = {
     ),
     "many particles": (
         lambda: Particles(count=MAX_PARTICLES + 1),
-        "Particles: count must be at most 1000; got 1001.",
+        "Particles: count must be at most 5000; got 5001.",
     ),
     "many coordinates": (
         lambda: Particles(count=MAX_COORDINATES // 3 + 1, dimension=3),
-        "Particles: count must be at most 333 in 3 dimensions; got 334.",
+        "Particles: count must be at most 3333 in 3 dimensions; got 3334.",
     ),
     "four dimensions": (
         lambda: Particles(count=1, dimension=4), "Particles: dimension must be 2 or 3; got 4.",
@@ -365,8 +365,8 @@ def test_a_table_that_makes_no_sense_is_refused_whole(case):
 
 
 def test_borders_themselves_are_taken():
-    assert Particles(count=MAX_PARTICLES // 2).count == 500
-    assert Particles(count=MAX_COORDINATES // 3, dimension=3).count == 333
+    assert Particles(count=MAX_PARTICLES).count == 5000
+    assert Particles(count=MAX_COORDINATES // 3, dimension=3).count == 3333
     edge = LagrangianTable(**LAGRANGIAN | {"limits": {"x": (0.0, 1.0)}})
     assert edge.limits["x"] == (0.0, 1.0)
     assert MotorLimits(limit=(0, 12), no_load_speed=2.0).limit == (0.0, 12.0)

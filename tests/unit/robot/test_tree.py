@@ -108,3 +108,47 @@ def test_a_difference_from_pinocchio_is_an_error_that_names_the_joint(field):
     getattr(arm, field)[2] *= 1.0 + 1e-9  # what the first joint carries
     with pytest.raises(ModelError, match=r"the mass matrix at joint 'j0' .* must be that of Pino"):
         compare_with_pinocchio(model, arm)
+
+
+def grove(count):
+    """Return one of each of so many random trees, side by side."""
+    model = pin.Model()
+    for seed in range(count):
+        one, below = drawn(seed), model.njoints - 1
+        for j in range(1, one.njoints):
+            parent = one.parents[j] and below + one.parents[j]
+            at = model.addJoint(parent, one.joints[j], one.jointPlacements[j], f"t{seed}.{j}")
+            model.appendBodyToJoint(at, one.inertias[j], pin.SE3.Identity())
+    model.armature[:] = np.random.default_rng(0).random(model.nv)
+    return model
+
+
+def test_separate_trees_are_compared_some_at_a_time(monkeypatch):
+    model = grove(20)
+    sizes = []
+    compare = tree._compare
+    monkeypatch.setattr(tree, "_compare", lambda *one: (sizes.append(one[0].nv), compare(*one)))
+    compare_with_pinocchio(model, tree_of(model))
+    assert sum(sizes) == model.nv > 2 * tree.TOGETHER
+    assert max(sizes) < tree.TOGETHER + tree.largest_tree(model)
+
+
+@pytest.mark.parametrize("field", ["inertias", "translations", "armature"])
+def test_a_difference_in_one_of_many_trees_names_its_joint(field):
+    model = grove(20)
+    trees = tree_of(model)
+    at = model.njoints - 1 if field != "armature" else model.nv - 1
+    getattr(trees, field)[at] += 0.1
+    with pytest.raises(ModelError, match=r"must be that of Pinocchio to 1e-12") as caught:
+        compare_with_pinocchio(model, trees)
+    assert "t19." in str(caught.value)
+
+
+def test_particles_are_bodies_on_slides_whose_mass_matrix_is_diagonal():
+    swarm = Robot.load("swarm", override={"particles": {"count": 3, "mass": [1.0, 2.0, 3.0]}})
+    at = swarm.snapshot(np.arange(6.0), np.ones(6))
+    np.testing.assert_array_equal(at.M, np.diag([1.0, 1.0, 2.0, 2.0, 3.0, 3.0]))
+    assert swarm.coordinates == ("x1", "y1", "x2", "y2", "x3", "y3")
+    np.testing.assert_array_equal(at.frame("p3").position, [4.0, 5.0, 0.0])
+    np.testing.assert_array_equal(at.frame("p2").J[:2], np.eye(2, 6, 2))
+    assert tree.largest_tree(swarm.structure.model) == 2

@@ -235,8 +235,10 @@ class _Bounded(Allocator):
         R, u0 = self._metric.at(dynamics), self._null_space.preference(dynamics)
         u: Vector = np.empty(self._nu)
         miss = np.empty(len(demand))
-        L, B, rtol = dynamics.L, dynamics.snapshot.B, self._rank.servo
-        rank_or_failure = least_input.servo_input(A, demand, a_free, G, L, B, R, u0, rtol, u, miss)
+        L, motors, rtol = dynamics.L, dynamics.motors, self._rank.servo
+        rank_or_failure = least_input.servo_input(
+            A, demand, a_free, G, L, motors, R, u0, rtol, u, miss
+        )
         if rank_or_failure < 0:
             raise GainError(SINGULAR)
         if rank_or_failure < len(demand) and self._levels is None:

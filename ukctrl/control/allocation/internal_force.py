@@ -165,7 +165,7 @@ class BoundInternalForce:
             still,
             free,
             np.eye(len(u)),
-            free,
+            np.linalg.norm(free, axis=0),
             metric,
             np.zeros(len(share)),
             dynamics.rank.servo,

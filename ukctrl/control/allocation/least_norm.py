@@ -24,7 +24,7 @@ from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.algebra.factorisation import combined, copy_into
-from ukctrl.core.algebra.grip import drop_lost, lengths
+from ukctrl.core.algebra.grip import drop_lost
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -176,7 +176,7 @@ class _LeastNorm(Allocator):
         """Return what writes the least input that meets the rows."""
         A, b, a_free, G = needed
         miss, rtol = np.zeros(len(b)), float(self._rank.servo)
-        given = A, b, a_free, G, dynamics.L, dynamics.snapshot.B, R, u0, rtol
+        given = A, b, a_free, G, dynamics.L, dynamics.motors, R, u0, rtol
         reach = float(self._rank.reach) if self._raise else 0.0
 
         def care(code: int) -> Exception | None:
@@ -188,7 +188,7 @@ class _LeastNorm(Allocator):
             if rank < len(b) and self._raise:
                 raise_if_missed(A, b, a_free, miss, rank, self._rank, self._names)
             elif rank < len(b):
-                H, length = A @ G, lengths(dynamics.L, A, dynamics.snapshot.B)
+                H, length = A @ G, dynamics.lengths(A)
                 served = span(H, length.motors, rtol, rows=length.rows)
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
@@ -207,8 +207,8 @@ class _LeastNorm(Allocator):
         """Yield what adds the least input, in the feedback's own metric, for what it adds to b."""
         n, nu, m = dynamics.robot.nv, dynamics.robot.nu, len(demand)
         share, still, none, u = np.zeros(m), np.zeros(n), np.zeros(nu), np.zeros(nu)
-        G, L, B, rtol = dynamics.G, dynamics.L, dynamics.snapshot.B, float(self._rank.servo)
-        given = rows.A, share, still, G, L, B, R, none, rtol, u, np.zeros(m)
+        G, L, rtol = dynamics.G, dynamics.L, float(self._rank.servo)
+        given = rows.A, share, still, G, L, dynamics.motors, R, none, rtol, u, np.zeros(m)
 
         def care(code: int) -> None:
             least_input.servo_input(*given)
@@ -269,7 +269,7 @@ class _Chen(Allocator):
         rest, one, still, rtol = 0.0 * u0, np.eye(len(u0)), self._still, self._rank.servo
         mu, miss = self._mu, self._miss
         rank_or_failure = least_input.servo_input(
-            H, d, rest, N, one, N, uk.NO_METRIC, still, rtol, mu, miss
+            H, d, rest, N, one, np.linalg.norm(N, axis=0), uk.NO_METRIC, still, rtol, mu, miss
         )
         if rank_or_failure < len(demand):
             raise_if_missed(

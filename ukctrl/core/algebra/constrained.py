@@ -24,12 +24,13 @@ def ranked_answer(
     L: Matrix,
     a_free: Vector,
     G: Matrix,
+    motors: Vector,
     a_0: Vector,
     margins: Vector,
     ranks: Indices,
 ) -> int:
     """Write the answer and its rank; see `ukctrl.core.algebra.kernels.passive_answer`."""
-    rank = kernels.passive_answer(M, nle, f, B, A, b_p, rtol, L, a_free, G, a_0, margins)
+    rank = kernels.passive_answer(M, nle, f, B, A, b_p, rtol, L, a_free, G, motors, a_0, margins)
     ranks[NOW] = rank
     return rank
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import EQUAL_RTOL
 
@@ -41,8 +41,9 @@ class RowFactor(NamedTuple):
 @compiled
 def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
     """Write ``x`` into an array of the same shape that is no part of it."""
-    for i in np.ndindex(x.shape):
-        target[i] = x[i]
+    entries, into = x.reshape(-1), target.reshape(-1)
+    for i in range(entries.shape[0]):
+        into[i] = entries[i]
 
 
 @compiled
@@ -96,43 +97,43 @@ def cholesky(M: Matrix, L: Matrix) -> int:
 def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
     """Do what `cholesky` does, along the rows of memory, four of them at a time.
 
-    Row i of the upper factor is made above the diagonal and kept as column i below it. What lies
-    beyond its last entry, or before the first one of a row of ``M``, is never touched: the factor
-    of many separate bodies takes little longer than to look for that.
+    Row i of the upper factor is made above the diagonal and kept as column i below it, up to where
+    it or a row above has its last entry, ``ends``: the factor of many separate bodies takes little
+    longer than to look for that.
     """
     n = M.shape[0]
     ends = np.empty(n, dtype=np.int64)
+    end, begin = 0, 0
     for i in range(n):
         for j in range(n):
             L[i, j] = 0.0
     for i in range(n):
-        for j in range(i, n):
-            L[i, j] = M[i, j]
-        begin = 0
-        while L[i, begin] == 0.0 and begin < i:
+        last = n
+        while last > end and last > i + 1 and M[i, last - 1] == 0.0:
+            last -= 1
+        ends[i] = end = max(end, last)
+        while ends[begin] <= i:
             begin += 1
+        for j in range(i, end):
+            L[i, j] = M[i, j]
+        row = L[i, i:end]
         for k in range(begin, i - 3, 4):
             f, g, h, e = L[i, k], L[i, k + 1], L[i, k + 2], L[i, k + 3]
-            end = max(max(ends[k], ends[k + 1]), max(ends[k + 2], ends[k + 3]))
-            row, a, b = L[i, i:end], L[k, i:end], L[k + 1, i:end]
-            c, d = L[k + 2, i:end], L[k + 3, i:end]
+            a, b, c, d = L[k, i:end], L[k + 1, i:end], L[k + 2, i:end], L[k + 3, i:end]
             for j in range(row.shape[0]):
                 row[j] -= (f * a[j] + g * b[j]) + (h * c[j] + e * d[j])
         for k in range(i - (i - begin) % 4, i):
-            f, row, a = L[i, k], L[i, i : ends[k]], L[k, i : ends[k]]
+            f, a = L[i, k], L[k, i:end]
             for j in range(row.shape[0]):
                 row[j] -= f * a[j]
         if not L[i, i] > 0.0:
             return i + 1
         L[i, i] = np.sqrt(L[i, i])
-        ends[i] = n
-        while L[i, ends[i] - 1] == 0.0:
-            ends[i] -= 1
-        for j in range(i + 1, ends[i]):
+        for j in range(i + 1, end):
             L[i, j] /= L[i, i]
             L[j, i] = L[i, j]
     for i in range(n):
-        for j in range(i + 1, n):
+        for j in range(i + 1, ends[i]):
             L[i, j] = 0.0
     return 0
 
@@ -176,8 +177,9 @@ def solve_lower_columns(L: Matrix, X: Matrix) -> None:
             if factor != 0.0:
                 for c in range(width):
                     X[i, c] -= factor * X[k, c]
+        pivot = L[i, i]
         for c in range(width):
-            X[i, c] /= L[i, i]
+            X[i, c] /= pivot
 
 
 @compiled
@@ -185,81 +187,14 @@ def solve_upper_columns(L: Matrix, X: Matrix) -> None:
     """Overwrite the matrix ``X`` with ``L^-T X``; see `solve_lower_columns`."""
     n, count = X.shape
     for k in range(n - 1, -1, -1):
+        pivot = L[k, k]
         for c in range(count):
-            X[k, c] /= L[k, k]
+            X[k, c] /= pivot
         for i in range(k):
             factor = L[k, i]
             if factor != 0.0:
                 for c in range(count):
                     X[i, c] -= factor * X[k, c]
-
-
-@compiled
-def spans(X: Matrix) -> Indices:
-    """Return where the entries of each row that are not zero begin and end, shape ``(n, 2)``."""
-    n, count = X.shape
-    ends = np.zeros((n, 2), dtype=np.int64)
-    for i in range(n):
-        end = count
-        while end > 0 and X[i, end - 1] == 0.0:
-            end -= 1
-        begin = 0
-        while begin < end and X[i, begin] == 0.0:
-            begin += 1
-        ends[i, 0], ends[i, 1] = begin, end
-    return ends
-
-
-@compiled
-def gram(T: Matrix) -> Matrix:
-    """Return ``T' T``, shape ``(m, m)``."""
-    n, m = T.shape
-    S, ends = np.zeros((m, m)), spans(T)
-    for c in range(n):
-        row = T[c, ends[c, 0] : ends[c, 1]]
-        for i in range(row.shape[0]):
-            if row[i] != 0.0:
-                into = S[ends[c, 0] + i, ends[c, 0] : ends[c, 1]]
-                for k in range(row.shape[0]):
-                    into[k] += row[i] * row[k]
-    return S
-
-
-@compiled
-def times(A: Matrix, G: Matrix) -> Matrix:
-    """Return ``A G``, where much of ``A`` may be zero."""
-    H = np.zeros((A.shape[0], G.shape[1]))
-    for i in range(A.shape[0]):
-        for c in range(A.shape[1]):
-            if A[i, c] != 0.0:
-                for k in range(G.shape[1]):
-                    H[i, k] += A[i, c] * G[c, k]
-    return H
-
-
-@compiled
-def column_lengths(X: Matrix) -> Vector:
-    """Return the length of every column."""
-    total = np.zeros(X.shape[1])
-    for c in range(X.shape[0]):
-        for k in range(len(total)):
-            total[k] += X[c, k] * X[c, k]
-    for k in range(len(total)):
-        total[k] = np.sqrt(total[k])
-    return total
-
-
-@compiled
-def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
-    """Return ``L^-1 A'``, the rows of ``A`` in mass-weighted coordinates, as columns."""
-    m, n = A.shape
-    columns = np.zeros((n, m))
-    for i in range(m):
-        for c in range(n):
-            if A[i, c] != 0.0:
-                columns[c, i] = A[i, c]
-    solve_lower_columns(L, columns)
-    return columns
 
 
 @compiled
@@ -338,17 +273,18 @@ def least_norm(factor: RowFactor, d: Vector) -> Vector:
 
 
 @compiled
-def unit_rows(H: Matrix, d: Vector) -> None:
+def unit_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
     """Scale the rows of ``H`` to unit length in place, and ``d`` with them; zero rows stay.
 
-    What depends on what must not depend on the units of the rows.
+    What depends on what must not depend on the units of the rows. Writes the lengths they had.
     """
     for i in range(H.shape[0]):
         norm = 0.0
         for c in range(H.shape[1]):
-            norm += H[i, c] * H[i, c]
+            if H[i, c] != 0.0:
+                norm += H[i, c] * H[i, c]
+        lengths[i] = norm = np.sqrt(norm)
         if norm > 0.0:
-            norm = np.sqrt(norm)
             d[i] /= norm
             for c in range(H.shape[1]):
                 H[i, c] /= norm
@@ -358,7 +294,7 @@ def unit_rows(H: Matrix, d: Vector) -> None:
 def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
     rows, right = H.copy(), d.copy()
-    unit_rows(rows, right)
+    unit_rows(rows, right, np.empty(len(d)))
     factor = factor_rows(rows, rtol)
     copy_into(least_norm(factor, right), x)
     return factor.rank
@@ -371,7 +307,7 @@ def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     Rows of unit length are equal but for rounding: of those, the first are taken.
     """
     rows = H.copy()
-    unit_rows(rows, np.zeros(H.shape[0]))
+    unit_rows(rows, np.zeros(H.shape[0]), np.empty(H.shape[0]))
     for i in range(len(rows)):
         for c in range(rows.shape[1]):
             rows[i, c] *= 1.0 - EQUAL_RTOL * i

@@ -25,16 +25,13 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    column_lengths,
     copy_into,
     dot,
     factor_rows,
-    gram,
     solve_lower,
     solve_lower_columns,
-    times,
-    weighted_columns,
 )
+from ukctrl.core.algebra.products import column_lengths, gram, times, weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
@@ -103,9 +100,18 @@ def said(hold: Hold, row: str, weakest: float) -> str:
 @compiled
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     """Return the lengths of rows and of motors' pushes, ``M = L L'``."""
-    push = B.copy()
+    push, motors = B.copy(), np.empty(B.shape[1])
     solve_lower_columns(L, push)
-    return Lengths(column_lengths(weighted_columns(L, A)), column_lengths(push))
+    column_lengths(push, motors)
+    return beside(L, A, motors)
+
+
+@compiled
+def beside(L: Matrix, A: Matrix, motors: Vector) -> Lengths:
+    """Return the lengths of rows beside those of motors' pushes, which are known."""
+    rows = np.empty(A.shape[0])
+    column_lengths(weighted_columns(L, A), rows)
+    return Lengths(rows, motors)
 
 
 @compiled
@@ -247,13 +253,13 @@ def together(
 
 
 @compiled
-def firm(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector) -> int:
+def firm(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector) -> int:
     r"""Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
 
     Along every $c$ it is $|c N| / |c W|$, of shares ``N`` and unit rows ``W``: above `WEAK` where
     $N N^\top - \epsilon^2 W W^\top$ has a Cholesky factor.
     """
-    m, nu, length = len(A), G.shape[1], lengths(L, A, B)
+    m, nu, length = len(A), G.shape[1], beside(L, A, motors)
     W, N = weighted_columns(L, A), np.zeros((nu, m))
     H = times(A, G)
     copy_into(row_grips(H, length), grips)

@@ -11,13 +11,13 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
     cholesky,
-    column_lengths,
     copy_into,
     solve_lower,
     solve_lower_columns,
     solve_upper,
     solve_upper_columns,
 )
+from ukctrl.core.algebra.products import column_lengths
 from ukctrl.core.algebra.row_gram import MANY_ROWS, RowGram, move_onto, row_gram
 from ukctrl.core.algebra.row_space import (
     CLEAR,
@@ -50,9 +50,19 @@ def free_response(L: Matrix, B: Matrix, answer: Matrix) -> None:
 
 @compiled
 def plain_answer(
-    M: Matrix, nle: Vector, f: Vector, B: Matrix, L: Matrix, a_free: Vector, G: Matrix
+    M: Matrix,
+    nle: Vector,
+    f: Vector,
+    B: Matrix,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+    motors: Vector,
 ) -> int:
     """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` for a robot without passive rows.
+
+    ``motors`` receives ``|M^-1 B_k|``, what each motor does to the free robot, measured by mass;
+    see `ukctrl.core.algebra.grip`.
 
     Returns 0, or ``-1 - i`` when ``M`` is not positive definite at i.
     """
@@ -64,7 +74,10 @@ def plain_answer(
         a_free[i] = f[i] - nle[i]
     solve_lower(L, a_free)
     solve_upper(L, a_free)
-    free_response(L, B, G)
+    copy_into(B, G)
+    solve_lower_columns(L, G)
+    column_lengths(G, motors)
+    solve_upper_columns(L, G)
     return 0
 
 
@@ -80,11 +93,13 @@ def passive_answer(
     L: Matrix,
     a_free: Vector,
     G: Matrix,
+    motors: Vector,
     a_0: Vector,
     margins: Vector,
 ) -> int:
     """Write ``L``, ``a_free`` and ``G`` of ``a = a_free + G u`` under ``A_p a = b_p``.
 
+    ``motors`` is as in `plain_answer`.
     ``b_p`` has two rows, which add up: what the constraints ask for and what stabilises them.
     ``a_0`` receives the answer to the first alone.
 
@@ -106,7 +121,7 @@ def passive_answer(
         gram = row_gram(weighted)
         if gram.kept >= CLEAR * GRADUAL * rtol:
             margins[0], margins[1] = gram.kept, 0.0
-            return many_rows_answer(gram, right, B, L, a_free, G, a_0)
+            return many_rows_answer(gram, right, B, L, a_free, G, motors, a_0)
     space = row_space(weighted.T.copy(), right, rtol)
     margins[0], margins[1] = space.kept, space.dropped
     remove_constrained(space, a_free)
@@ -117,6 +132,7 @@ def passive_answer(
     solve_upper(L, a_free)
     copy_into(B, G)
     solve_lower_columns(L, G)
+    column_lengths(G, motors)
     free = G.copy()
     remove_constrained_columns(space, G)
     drop_taken_up(free, G)
@@ -126,7 +142,14 @@ def passive_answer(
 
 @compiled
 def many_rows_answer(
-    gram: RowGram, right: Matrix, B: Matrix, L: Matrix, a_free: Vector, G: Matrix, a_0: Vector
+    gram: RowGram,
+    right: Matrix,
+    B: Matrix,
+    L: Matrix,
+    a_free: Vector,
+    G: Matrix,
+    motors: Vector,
+    a_0: Vector,
 ) -> int:
     """Do the rest of `passive_answer` for independent rows; ``a_free`` comes mass-weighted."""
     x = np.zeros((a_free.shape[0], 2))
@@ -134,6 +157,7 @@ def many_rows_answer(
         x[i, 0] = a_free[i]
     copy_into(B, G)
     solve_lower_columns(L, G)
+    column_lengths(G, motors)
     free = G.copy()
     move_onto(gram, right, x)
     move_onto(gram, right[:0], G)
@@ -156,11 +180,11 @@ def input_metric(
     inputs with reactions too.
     """
     n, nu = B.shape
-    X = B.copy()
+    X, could = B.copy(), np.zeros(nu)
     solve_lower_columns(L, X)
     if power == 2:
         solve_upper_columns(L, X)
-    could = column_lengths(X)
+    column_lengths(X, could)
     if reacting:
         for c in range(n):
             for k in range(nu):

@@ -21,7 +21,7 @@ from ukctrl.core.algebra.factorisation import (
     solve_upper,
     unit_rows,
 )
-from ukctrl.core.algebra.grip import MANY, Lengths, drop_lost, held_rows, lengths
+from ukctrl.core.algebra.grip import MANY, Lengths, beside, drop_lost, held_rows
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -36,7 +36,7 @@ def servo_input(
     a_free: Vector,
     G: Matrix,
     L: Matrix,
-    B: Matrix,
+    motors: Vector,
     R: Matrix,
     u0: Vector,
     rtol: float,
@@ -45,16 +45,16 @@ def servo_input(
 ) -> int:
     """Write ``u = u0 + R^-1 H' (H R^-1 H')^+ (d - H u0)`` with ``H = A G``, ``d = b - A a_free``.
 
-    Rows whose grip is lost count as zero; ``L``, the factor of the mass matrix, and ``B`` say
-    what it is compared with. An empty ``R`` (shape ``(0, 0)``)
-    stands for the identity. ``miss = H u - d``, row by row, is the certificate. Returns the rank
-    of ``H``, or -1 when ``R`` is not positive definite. With a rank below the number of rows, the
-    independent rows are met and ``miss`` tells of the others.
+    Rows whose grip is lost count as zero; ``L``, the factor of the mass matrix, and
+    ``motors``, what each does to the free robot, say what it is compared with. An empty ``R``
+    (shape ``(0, 0)``) stands for the identity. ``miss = H u - d``, row by row, is the certificate.
+    Returns the rank of ``H``, or -1 when ``R`` is not positive definite. With a rank below the
+    number of rows, the independent rows are met and ``miss`` tells of the others.
     """
-    rank = quick_input(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
+    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
     if rank != UNSURE:
         return rank
-    H, length = A @ G, lengths(L, A, B)
+    H, length = A @ G, beside(L, A, motors)
     drop_lost(H, length, rtol)
     return careful_input(L, A, G, length, R, rtol, H, b - A @ a_free - H @ u0, u0, u, miss)
 
@@ -66,7 +66,7 @@ def quick_input(
     a_free: Vector,
     G: Matrix,
     L: Matrix,
-    B: Matrix,
+    motors: Vector,
     R: Matrix,
     u0: Vector,
     rtol: float,
@@ -78,7 +78,7 @@ def quick_input(
     Sure are ranks that enough is left of every row for, however unlike the motors are, and rows
     that grip tells from the others as well.
     """
-    length = lengths(L, A, B)
+    length = beside(L, A, motors)
     m, n = A.shape
     nu = G.shape[1]
     H, d = np.zeros((m, nu)), np.empty(m)
@@ -91,7 +91,8 @@ def quick_input(
             for k in range(nu):
                 H[i, k] += A[i, c] * G[c, k]
         for k in range(nu):
-            total -= H[i, k] * u0[k]
+            if u0[k] != 0.0:
+                total -= H[i, k] * u0[k]
         d[i] = total
     drop_lost(H, length, rtol)
     weighted, right, size = H.copy(), d.copy(), np.empty(m)
@@ -101,9 +102,7 @@ def quick_input(
             return -1
         for i in range(m):
             solve_lower(root, weighted[i])
-    for i in range(m):
-        size[i] = np.sqrt(dot(weighted[i], weighted[i]))
-    unit_rows(weighted, right)
+    unit_rows(weighted, right, size)
     step = np.zeros(nu)
     rank = by_separate_rows(weighted, right, step) if m >= LONG else -1
     sure, order = rank >= 0, np.arange(rank)
@@ -119,7 +118,8 @@ def quick_input(
     for i in range(m):
         total = -d[i]
         for k in range(nu):
-            total += H[i, k] * step[k]
+            if H[i, k] != 0.0:
+                total += H[i, k] * step[k]
         miss[i] = total
     for k in range(nu):
         u[k] = u0[k] + step[k]
@@ -156,7 +156,7 @@ def checked_input(
     a_free: Vector,
     G: Matrix,
     L: Matrix,
-    B: Matrix,
+    motors: Vector,
     R: Matrix,
     u0: Vector,
     rtol: float,
@@ -169,7 +169,7 @@ def checked_input(
     From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
     have, where ``reach`` is not positive; `LOST` minus the rank is returned.
     """
-    rank = quick_input(A, b, a_free, G, L, B, R, u0, rtol, u, miss)
+    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
     if rank < 0 or rank == len(b):
         return rank
     if reach > 0.0:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import cholesky_by_rows, gram, spans
+from ukctrl.core.algebra.factorisation import cholesky_by_rows
+from ukctrl.core.algebra.products import gram, spans
 from ukctrl.core.arrays import Indices, Matrix
 from ukctrl.core.compiled import compiled
 

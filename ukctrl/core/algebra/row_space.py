@@ -15,8 +15,8 @@ from ukctrl.core.algebra.factorisation import (
     factor_rows,
     solve_lower,
     solve_upper,
-    weighted_columns,
 )
+from ukctrl.core.algebra.products import weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 

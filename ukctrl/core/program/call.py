@@ -129,9 +129,9 @@ class Call:
     def in_python(self) -> int:
         """Call the kernel as Python does; return what its entrance would."""
         answer = self.kernel(*self.arguments)
-        if answer is None or answer is True:
+        if answer is None:
             return 0
-        return -1 if answer is False else int(answer)
+        return int(answer) - 1 if isinstance(answer, bool | np.bool_) else int(answer)
 
     def __reduce__(self) -> Any:
         raise TypeError("a call knows addresses of this process; make it anew where it is needed.")

@@ -167,13 +167,11 @@ class Functions(PlantTable):
     """Unit of every input, by name, in the order of the columns of ``B``; absent: ``u1``, ..."""
 
 
-MAX_PARTICLES = 1000
+MAX_PARTICLES = 5000
 """More particles than this are a typing error; the mass matrix alone would fill the memory."""
 
-MAX_COORDINATES = 1000
-"""More than a model may have joints."""
-
-_AXES = (("x", "1 0 0"), ("y", "0 1 0"), ("z", "0 0 1"))
+MAX_COORDINATES = 10_000
+"""The same of their coordinates."""
 
 
 @spec
@@ -207,33 +205,3 @@ class Particles:
                 f"got {len(self.mass)}."
             )
         return self
-
-    def urdf(self) -> str:
-        """Return the model: every particle at the end of a chain of massless slides."""
-        masses = self.mass if isinstance(self.mass, tuple) else (self.mass,) * self.count
-        parts = ['<link name="ground"/>']
-        for number, mass in enumerate(masses, start=1):
-            parent = "ground"
-            for at, (axis, direction) in enumerate(_AXES[: self.dimension], start=1):
-                last = at == self.dimension
-                link = f"p{number}" if last else f"p{number}_{axis}"
-                parts.append(_body(link, mass) if last else f'<link name="{link}"/>')
-                parts.append(_slide(f"{axis}{number}", parent, link, direction))
-                parent = link
-        return f'<robot name="particles">{"".join(parts)}</robot>'
-
-
-def _body(link: str, mass: float) -> str:
-    inertia = 'ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"'  # it never turns
-    return (
-        f'<link name="{link}"><inertial><mass value="{mass!r}"/><inertia {inertia}/>'
-        "</inertial></link>"
-    )
-
-
-def _slide(joint: str, parent: str, child: str, direction: str) -> str:
-    free = 'lower="-1e30" upper="1e30" effort="1e30" velocity="1e30"'  # URDF requires limits
-    return (
-        f'<joint name="{joint}" type="prismatic"><parent link="{parent}"/><child link="{child}"/>'
-        f'<axis xyz="{direction}"/><limit {free}/></joint>'
-    )

@@ -3,9 +3,11 @@
 In order:
 
 1. ``effect``: the four places where an effect acts. ``encoders``: settings by joint.
+   ``compiled_parts``: sensors and drives of kernels. ``sensor_kernels``: those of sensors.
 2. On the robot: ``friction``, ``push``, ``mismatch``, ``backlash``.
 3. On what is measured: ``sensors``. On what is applied: ``input_effects``. On the clock: ``ticks``.
-4. ``bound``: all of a scenario, in one run. ``records``: what a run keeps of them.
+4. ``chain``: one after the other. ``bound``: all of a scenario, in one run. ``records``: what a run
+   keeps of them.
 """
 
 from __future__ import annotations

@@ -13,9 +13,11 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError, unknown_name
 from ukctrl.core.fields import spec
 from ukctrl.core.files.toml import blaming
-from ukctrl.core.program import Step
+from ukctrl.core.program import Call, Step
 from ukctrl.robot import ElasticJoints, Robot, Snapshot
 from ukctrl.robot.forces import Forces
+from ukctrl.simulation.effects import sensor_kernels as kernels
+from ukctrl.simulation.effects.compiled_parts import CompiledSensor, Reading
 from ukctrl.simulation.effects.effect import Bench, PlantEffect, Sensor, SensorEffect
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders
 
@@ -108,22 +110,15 @@ class EncoderPlay(SensorEffect):
         return _LooseEncoder(bench.robot, encoders(bench.robot, "gap", self.gap))
 
 
-class _LooseEncoder(Sensor):
+class _LooseEncoder(CompiledSensor):
     def __init__(self, robot: Robot, joints: Encoders) -> None:
-        self._robot, self._joints = robot, joints
-        self._last: Vector | None = None  # the true configuration at the last tick
-        self._behind: Vector = np.zeros(len(joints.values))  # of the reading, within the gap
+        self._blocks, self._joints = robot.structure.configurations, joints
+        self._ticks, self._last = np.zeros(1, dtype=np.int64), np.zeros(robot.nq)
+        self._behind = np.zeros(len(joints.values))
 
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        robot, at = self._robot, self._joints.freedoms
-        half = 0.5 * self._joints.values
-        moved = np.zeros(robot.nv) if self._last is None else robot.difference(self._last, q)
-        behind = self._behind - moved[at]
-        stays = np.abs(behind) < half
-        self._behind = np.clip(behind, -half, half)
-        self._last = q.copy()
-        offset = np.zeros(robot.nv)
-        offset[at] = self._behind
-        v = v.copy()
-        v[at[stays]] = 0.0
-        return robot.integrate(q, offset), v
+    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        joints, step = self._joints, np.zeros(len(v))
+        memory = self._ticks, self._last, self._behind
+        read = np.zeros(len(q)), np.zeros(len(v))
+        given = self._blocks, joints.freedoms, joints.values, q, v, *memory, step
+        return Reading(*read, (Call(kernels.loose, *given, *read),))

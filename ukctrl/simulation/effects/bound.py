@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
-from ukctrl.core.errors import InputError, NotFinite
+from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
 from ukctrl.robot import Robot, Snapshot
+from ukctrl.simulation.effects.chain import Actor, Reader, driving, sensing
+from ukctrl.simulation.effects.compiled_parts import Asked, Driven, Reading
 from ukctrl.simulation.effects.effect import (
     Bench,
     Bounds,
@@ -29,8 +32,6 @@ from ukctrl.simulation.effects.effect import (
 
 SAME_TIME = 1e-12
 """Instants this close, relatively, are one [s]."""
-WHAT = ("coordinates", "velocities")
-"""What a sensor reads."""
 
 
 class Plant(NamedTuple):
@@ -72,45 +73,6 @@ def refuse_contradictions(effects: Sequence[Effect], sampled: bool) -> None:
             )
 
 
-class _Named(NamedTuple):
-    """A drive and the effect that it belongs to."""
-
-    label: str
-    drive: Drive
-
-    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
-        """Return the input that the drive gives, which must be as finite as what it got."""
-        if np.shape(u) != rate.shape:
-            return u  # the law's fault, as the robot will say
-        given = self.drive.apply(t, u, rate)
-        if np.shape(given) != u.shape or (not np.isfinite(given).all() and np.isfinite(u).all()):
-            raise NotFinite(
-                f"effect '{self.label}' must apply {len(u)} finite inputs; got {given} "
-                f"at t = {t:.6g} s."
-            )
-        return given
-
-
-class _Reader(NamedTuple):
-    """A sensor and the effect that it belongs to."""
-
-    label: str
-    sensor: Sensor
-
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return the reading, which must be as finite as what was to be read."""
-        given = self.sensor.read(t, q, v)
-        for name, what, made, real in zip("qv", WHAT, given, (q, v), strict=True):
-            if np.shape(made) != real.shape or (
-                not np.isfinite(made).all() and np.isfinite(real).all()
-            ):
-                raise NotFinite(
-                    f"effect '{self.label}' must read {len(real)} finite {what} '{name}'; got "
-                    f"{made} at t = {t:.6g} s."
-                )
-        return given
-
-
 @final
 class Conditions:
     """What a run meets: plants over time, and the ways to the law and back from it.
@@ -129,20 +91,20 @@ class Conditions:
         self._lent: list[tuple[str, np.random.Generator]] = []
         self._effects = tuple(zip(labels(effects), effects, strict=True))
         self._on_plant: list[tuple[int, str, PlantEffect]] = []
-        sensors: list[_Reader] = []
-        drives: list[tuple[bool, _Named]] = []
+        sensors: list[Reader] = []
+        drives: list[tuple[bool, Actor]] = []
         for number, (label, effect) in enumerate(self._effects):
             with blaming(f"effect[{number}]"):
                 if isinstance(effect, SensorEffect):
                     sensor: Sensor | None = effect.attach(bench, self._numbers(label))
                     if sensor is None:
                         raise InputError("attach must return a Sensor; got None.")
-                    sensors.append(_Reader(label, sensor))
+                    sensors.append(Reader(label, sensor))
                 elif isinstance(effect, InputEffect):
                     drive: Drive | None = effect.attach(bench, self._numbers(label))
                     if drive is None:
                         raise InputError("attach must return a Drive; got None.")
-                    drives.append((effect.sampled, _Named(label, drive)))
+                    drives.append((effect.sampled, Actor(label, drive)))
                 elif isinstance(effect, PlantEffect):
                     _refuse_past(effect, bench.start)
                     self._on_plant.append((number, label, effect))
@@ -156,7 +118,7 @@ class Conditions:
         last = max((k + 1 for k, (sampled, _) in enumerate(drives) if sampled), default=0)
         self._at_ticks = tuple(drive for _, drive in drives[:last])
         self._always = tuple(drive for _, drive in drives[last:])
-        self.delay = sum(named.drive.delay for _, named in drives)
+        self.delay = sum(actor.drive.delay for _, actor in drives)
         """By how much inputs arrive late [s]."""
         self.ticks([bench.start], np.inf)  # refused now rather than when the run has begun
         self.plants = tuple(self._plants())
@@ -188,28 +150,56 @@ class Conditions:
         """Whether the true robot is not that of the scenario."""
         return bool(self._on_plant)
 
+    def sensing(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        """Return what the law measures of the state in these arrays, and what writes it.
+
+        The steps must run once a tick, because sensors have state.
+        """
+        return sensing(self._sensors, clock, q, v)
+
+    def accepting(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
+        """Return what becomes of a command at a tick, before any delay, and what writes it."""
+        return driving(self._at_ticks, clock, u, rate)
+
+    def acting(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
+        """Return what of an accepted command acts at a state, and what writes it."""
+        return driving(self._always, clock, u, rate)
+
     def sense(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Return what the law measures; once a tick, because sensors have state."""
-        for sensor in self._sensors:
-            q, v = sensor.read(t, q, v)
-        return q, v
+        """Return what the steps of `sensing` make of a state."""
+        if not self._sensors:
+            return q, v
+        q_read, v_read = self._sense(t, q, v)
+        return q_read, v_read
 
     def accept(self, t: float, u: Vector, rate: Vector) -> Vector:
-        """Return what becomes of a command at a tick, before any delay."""
-        for named in self._at_ticks:
-            u = named.apply(t, u, rate)
-        return u
+        """Return what the steps of `accepting` make of a command."""
+        if not self._at_ticks or np.shape(u) != rate.shape:
+            return u  # of another shape it is the law's fault, as the robot will say
+        return self._accept(t, u, rate)[0]
 
     def applied(self, t: float, u: Vector, rate: Vector) -> Vector:
-        """Return what of an accepted command acts at a state."""
-        for named in self._always:
-            u = named.apply(t, u, rate)
-        return u
+        """Return what the steps of `acting` make of an accepted command."""
+        if not self._always or np.shape(u) != rate.shape:
+            return u
+        return self._act(t, u, rate)[0]
+
+    @cached_property
+    def _sense(self) -> Asked:
+        return Asked(self.sensing, self._bench.robot.nq, self._bench.robot.nv)
+
+    @cached_property
+    def _accept(self) -> Asked:
+        return Asked(self.accepting, self._bench.robot.nu, self._bench.robot.nu)
+
+    @cached_property
+    def _act(self) -> Asked:
+        return Asked(self.acting, self._bench.robot.nu, self._bench.robot.nu)
 
     def bounds(self, rate: Vector) -> Bounds | None:
         """Return the bounds of the input in force; None where there are none."""
-        for named in (*self._at_ticks, *self._always):
-            bounds = named.drive.bounds(rate)
+        for actor in (*self._at_ticks, *self._always):
+            bounds = actor.drive.bounds(rate)
             if bounds is not None:
                 return bounds
         return None

@@ -11,7 +11,8 @@ An `Effect` is a frozen description, readable from a file. It acts in one of fou
 
 A `Sensor` or `Drive` holds the state of one run, such as the samples that a delay keeps back. Those
 that act at the ticks of a sampled loop are called once a tick, in order; only `sampled = False`
-ones, which have no state, also serve continuous control.
+ones, which have no state, also serve continuous control. The loop calls them from machine code;
+those of the catalogue are kernels (`ukctrl.simulation.effects.compiled_parts`), which is faster.
 """
 
 from __future__ import annotations

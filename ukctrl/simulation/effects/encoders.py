@@ -46,14 +46,6 @@ class Encoders(NamedTuple):
     values: Vector
     """The setting, above zero."""
 
-    def angles(self, q: Vector) -> Vector:
-        """Return the angles or positions at a configuration."""
-        angles: Vector = q[self.coordinates]
-        if self.round.any():
-            at = self.coordinates[self.round]
-            angles[self.round] = np.arctan2(q[at + 1], q[at])
-        return angles
-
 
 def encoders(robot: Robot, key: str, given: float | Mapping[str, float]) -> Encoders:
     """Return the joints whose encoders a setting is about.

@@ -7,12 +7,22 @@ from typing import Annotated, ClassVar, Literal, final
 import numpy as np
 
 from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import spread
-from ukctrl.simulation.effects.effect import Bench, Bounds, Drive, InputEffect, Late, late
+from ukctrl.simulation.effects.compiled_parts import CompiledDrive, Driven
+from ukctrl.simulation.effects.effect import (
+    Bench,
+    Bounds,
+    Drive,
+    InputEffect,
+    Late,
+    late,
+)
 
 Efforts = Annotated[NumberByName, ByName(Quantity("N m or N", minimum=0.0, open_minimum=True).read)]
 """Inputs, above zero [N m or N]."""
@@ -25,6 +35,50 @@ Slopes = Annotated[
 def _by_actuator(robot: Robot, key: str, given: NumberByName, default: float) -> Vector:
     with blaming(key):
         return spread(given, robot.actuators, "actuator", default)
+
+
+@compiled
+def between(x: float, low: float, high: float) -> float:
+    """Return the nearest number between two, of which the upper goes first; NaN of NaN."""
+    if x < low:
+        x = low
+    return high if x > high else x
+
+
+@compiled
+def clamp(u: Vector, low: Vector, high: Vector, most: Vector, out: Vector) -> None:
+    """Write an input between two bounds and below a size."""
+    for i in range(len(u)):
+        out[i] = between(u[i], max(low[i], -most[i]), min(high[i], most[i]))
+
+
+@compiled
+def die(u: Vector, width: Vector, out: Vector) -> None:
+    """Write an input without what lies in a dead zone."""
+    for i in range(len(u)):
+        out[i] = u[i] - between(u[i], -width[i], width[i])
+
+
+@compiled
+def follow(
+    clock: Vector, u: Vector, fastest: Vector, since: Vector, last: Vector, out: Vector
+) -> None:
+    """Write an input as near as it comes at a rate.
+
+    Args:
+        clock: Time of the tick, shape ``(1,)`` [s].
+        u: Input, shape ``(nu,)``.
+        fastest: Largest rates of change, shape ``(nu,)``.
+        since: Time of the tick before, shape ``(1,)`` [s]; NaN where there was none.
+        last: What was written then, shape ``(nu,)``.
+        out: Shape ``(nu,)``.
+    """
+    passed = clock[0] - since[0]
+    since[0] = clock[0]
+    for i in range(len(u)):
+        most = fastest[i] * passed
+        out[i] = u[i] if np.isnan(passed) else between(u[i], last[i] - most, last[i] + most)
+        last[i] = out[i]
 
 
 @final
@@ -54,16 +108,17 @@ class Saturation(InputEffect):
         return _Saturated(robot, own)
 
 
-class _Saturated(Drive):
+class _Saturated(CompiledDrive):
     def __init__(self, robot: Robot, own: Vector) -> None:
-        self._robot, self._own = robot, own
+        self._motors, self._own = robot.actuation.bounds, own
 
-    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
-        low, high = self.bounds(rate)
-        return np.minimum(np.maximum(u, low), high)
+    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
+        low, high, out = np.zeros(len(u)), np.zeros(len(u)), np.zeros(len(u))
+        motors = self._motors.step(rate, low, high)
+        return Driven(out, (motors, Call(clamp, u, low, high, self._own, out)))
 
     def bounds(self, rate: Vector) -> Bounds:
-        low, high = self._robot.input_bounds(rate)
+        low, high = self._motors.at(rate)
         return Bounds(np.maximum(low, -self._own), np.minimum(high, self._own))
 
 
@@ -81,12 +136,13 @@ class DeadZone(InputEffect):
         return _Dead(_by_actuator(bench.robot, "width", self.width, 0.0))
 
 
-class _Dead(Drive):
+class _Dead(CompiledDrive):
     def __init__(self, width: Vector) -> None:
         self._width = width
 
-    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
-        return u - np.clip(u, -self._width, self._width)
+    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
+        out = np.zeros(len(u))
+        return Driven(out, (Call(die, u, self._width, out),))
 
 
 @final
@@ -115,18 +171,14 @@ class RateLimit(InputEffect):
         return _Slow(robot.input_rate_limit)
 
 
-class _Slow(Drive):
+class _Slow(CompiledDrive):
     def __init__(self, fastest: Vector) -> None:
         self._fastest = fastest
-        self._last: tuple[float, Vector] | None = None
+        self._memory = np.full(1, np.nan), np.zeros(len(fastest))
 
-    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
-        if self._last is not None:
-            before, old = self._last
-            most = self._fastest * (t - before)
-            u = np.minimum(np.maximum(u, old - most), old + most)
-        self._last = (t, u.copy())
-        return u
+    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
+        out = np.zeros(len(u))
+        return Driven(out, (Call(follow, clock, u, self._fastest, *self._memory, out),))
 
 
 @final
@@ -147,9 +199,9 @@ class InputDelay(InputEffect, Late):
         return _Late(late(self, bench))
 
 
-class _Late(Drive):
+class _Late(CompiledDrive):
     def __init__(self, delay: float) -> None:
         self.delay = delay
 
-    def apply(self, t: float, u: Vector, rate: Vector) -> Vector:
-        return u
+    def steps(self, clock: Vector, u: Vector, rate: Vector) -> Driven:
+        return Driven(u, ())

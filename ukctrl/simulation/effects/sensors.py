@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
@@ -13,10 +12,23 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import ByName, Hertz, NumberByName, Quantity, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call
 from ukctrl.robot import Robot
 from ukctrl.robot.by_name import by_freedom
-from ukctrl.simulation.effects.effect import Bench, Late, LinearReading, Sensor, SensorEffect, late
+from ukctrl.simulation.effects import sensor_kernels as kernels
+from ukctrl.simulation.effects.compiled_parts import CompiledSensor, Reading
+from ukctrl.simulation.effects.effect import (
+    Bench,
+    Late,
+    LinearReading,
+    Sensor,
+    SensorEffect,
+    late,
+)
 from ukctrl.simulation.effects.encoders import Encoders, Steps, encoders, refuse_zeros
+
+DRAWN = 256
+"""Ticks for which noise is drawn ahead."""
 
 
 def _by_freedom(robot: Robot, key: str, given: NumberByName) -> Vector:
@@ -51,16 +63,26 @@ class Noise(SensorEffect):
         return _Noisy(robot, std, v_std, rng)
 
 
-class _Noisy(Sensor):
+class _Noisy(CompiledSensor):
     def __init__(self, robot: Robot, std: Vector, v_std: Vector, rng: np.random.Generator) -> None:
-        self._robot, self._std, self._v_std = robot, std, v_std
+        self._blocks, self._deviation = robot.structure.configurations, np.array([std, v_std])
         # Streams of their own: one deviation says nothing about the other's numbers.
-        self._of_q, self._of_v = rng.spawn(2)
+        self._streams = rng.spawn(2)
+        self._numbers = np.zeros((2, DRAWN, robot.nv))
+        self._used = np.zeros(1, dtype=np.int64)
+        self._draw(0)
 
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        off = self._std * self._of_q.standard_normal(len(v))
-        off_v = self._v_std * self._of_v.standard_normal(len(v))
-        return self._robot.integrate(q, off), v + off_v
+    def _draw(self, code: int) -> None:
+        """Draw the numbers of the next ticks."""
+        for stream, numbers in zip(self._streams, self._numbers, strict=True):
+            stream.standard_normal(out=numbers)
+        self._used[0] = 0
+
+    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        read, off = (np.zeros(len(q)), np.zeros(len(v))), np.zeros((2, len(v)))
+        given = self._deviation, self._numbers, self._used, off
+        draw = Call(kernels.draw, *given, fault=self._draw)
+        return Reading(*read, (draw, Call(kernels.offset, self._blocks, q, v, *off, *read)))
 
 
 @final
@@ -88,12 +110,14 @@ class Bias(SensorEffect):
         return LinearReading(steady=True)
 
 
-class _Biased(Sensor):
+class _Biased(CompiledSensor):
     def __init__(self, robot: Robot, offset: Vector, v_offset: Vector) -> None:
-        self._robot, self._offset, self._v_offset = robot, offset, v_offset
+        self._blocks, self._offsets = robot.structure.configurations, (offset, v_offset)
 
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        return self._robot.integrate(q, self._offset), v + self._v_offset
+    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        read = np.zeros(len(q)), np.zeros(len(v))
+        off = Call(kernels.offset, self._blocks, q, v, *self._offsets, *read)
+        return Reading(*read, (off,))
 
 
 @final
@@ -113,22 +137,16 @@ class Quantisation(SensorEffect):
     """Resolution, for all or by joint, such as ``"2*pi/4096"`` [rad or m]."""
 
     def attach(self, bench: Bench, rng: np.random.Generator) -> Sensor:
-        return _Rounded(bench.robot, encoders(bench.robot, "step", self.step))
+        return _Rounded(encoders(bench.robot, "step", self.step))
 
 
-class _Rounded(Sensor):
-    def __init__(self, robot: Robot, joints: Encoders) -> None:
-        self._robot, self._joints = robot, joints
+class _Rounded(CompiledSensor):
+    def __init__(self, joints: Encoders) -> None:
+        self._joints = joints.coordinates, joints.round, joints.values
 
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        joints = self._joints
-        angles = joints.values * np.round(joints.angles(q) / joints.values)
-        read = q.copy()
-        plain = ~joints.round
-        read[joints.coordinates[plain]] = angles[plain]
-        at = joints.coordinates[joints.round]
-        read[at], read[at + 1] = np.cos(angles[joints.round]), np.sin(angles[joints.round])
-        return read, v
+    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        q_read = np.zeros(len(q))
+        return Reading(q_read, v, (Call(kernels.rounded, *self._joints, q, q_read),))
 
 
 @final
@@ -155,21 +173,16 @@ class Differentiation(SensorEffect):
         return LinearReading(differentiates=True, cutoff=self.cutoff)
 
 
-class _Differentiated(Sensor):
+class _Differentiated(CompiledSensor):
     def __init__(self, robot: Robot, cutoff: float | None) -> None:
-        self._robot = robot
-        self._rate = math.inf if cutoff is None else math.tau * cutoff
-        self._last: tuple[float, Vector, Vector] | None = None
+        rate = math.inf if cutoff is None else math.tau * cutoff
+        self._given = robot.structure.configurations, rate
+        self._memory = np.full(1, np.nan), np.zeros(robot.nq), np.zeros(robot.nv)
 
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        estimate = v
-        if self._last is not None:
-            before, old, filtered = self._last
-            raw = self._robot.difference(old, q) / (t - before)
-            share = -math.expm1(-self._rate * (t - before))
-            estimate = raw if share == 1.0 else filtered + share * (raw - filtered)
-        self._last = (t, q.copy(), estimate)
-        return q, estimate
+    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        v_read = np.zeros(len(v))
+        given = *self._given, clock, q, v, *self._memory
+        return Reading(q, v_read, (Call(kernels.differentiated, *given, v_read),))
 
 
 @final
@@ -189,16 +202,18 @@ class MeasurementDelay(SensorEffect, Late):
                 f"time must be a whole number of control periods, {period:g} s, for a measurement; "
                 f"got {delay:g} s. An input_delay may be of any length."
             )
-        return _Delayed(ticks)
+        return _Delayed(bench.robot, ticks)
 
     def linear(self, bench: Bench) -> LinearReading:
         return LinearReading(late=late(self, bench))
 
 
-class _Delayed(Sensor):
-    def __init__(self, ticks: int) -> None:
-        self._kept: deque[tuple[Vector, Vector]] = deque(maxlen=ticks + 1)
+class _Delayed(CompiledSensor):
+    def __init__(self, robot: Robot, ticks: int) -> None:
+        rows = ticks + 1
+        kept = np.zeros((rows, robot.nq)), np.zeros((rows, robot.nv))
+        self._memory = *kept, np.zeros(1, dtype=np.int64)
 
-    def read(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        self._kept.append((q.copy(), v.copy()))
-        return self._kept[0]
+    def steps(self, clock: Vector, q: Vector, v: Vector) -> Reading:
+        read = np.zeros(len(q)), np.zeros(len(v))
+        return Reading(*read, (Call(kernels.delayed, q, v, *self._memory, *read),))

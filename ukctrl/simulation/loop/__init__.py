@@ -3,6 +3,7 @@
 In order:
 
 1. ``start_state``: where it begins. ``law_checks``: what a law must answer.
+   ``late_inputs``: those on their way to the robot.
 2. ``plants_over_time``: the true robot, as effects change it, and its integrator.
 3. ``rate_slopes``: their Jacobian. ``row_grip``, ``recorder``, ``joint_error``: what is kept
    of a sample.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -30,8 +31,8 @@ from ukctrl.mechanics.integrate.integrator import SPEED_LIMIT, IntegrationFailed
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.simulation.loop.spans import Part, Span
 
-STEPS = 100
-"""Steps of a method that chooses them; behind so many Ctrl-C and progress have their turn."""
+PAUSE = 0.02
+"""After so long Ctrl-C and progress have their turn [s]."""
 
 
 class Around(NamedTuple):
@@ -81,12 +82,16 @@ def run_span(
     if len(outputs) and outputs[0] == span.start:
         code, outputs = sample(system.port, around.tables, span.start, moving), outputs[1:]
     code = code or begin(system.port, chosen, stop, moving)
+    reached = _reached(code, moving, system, around, state)
     given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
-    code = code or PAUSED
+    code, steps = code or PAUSED, 1
     while code == PAUSED:
-        code = go_on(*given, STEPS)
+        began = time.perf_counter()
+        code = go_on(*given, steps)
         reached = _reached(code, moving, system, around, state)
         pause(float(moving.t[0]))
+        if time.perf_counter() - began < 0.5 * PAUSE:
+            steps *= 2
     return reached
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,15 +24,17 @@ from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.linearise.plant_slopes import has_slopes
 from ukctrl.mechanics.start import Start
-from ukctrl.robot import Robot, Snapshot
+from ukctrl.robot import Robot
 from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import MeasuredAndCommanded
+from ukctrl.simulation.loop.late_inputs import LateInputs
 from ukctrl.simulation.loop.law_checks import Answers, started
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
 from ukctrl.simulation.loop.rate_slopes import commanded_slopes, held_slopes
 from ukctrl.simulation.loop.rates import (
     Seen,
+    accepted,
     advance_memory,
     answer,
     applied,
@@ -45,6 +46,7 @@ from ukctrl.simulation.loop.rates import (
 )
 from ukctrl.simulation.loop.recorder import Recorder, Taken
 from ukctrl.simulation.loop.sample_kernels import count_up
+from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Scenario
 
@@ -157,8 +159,9 @@ class Loop:
         """The law's memory at its last tick, where it is sampled."""
         self.ticked = np.zeros(1, dtype=np.int64)
         """How often it has ticked."""
-        self.late: deque[Vector] = deque()
-        """Inputs that are to arrive."""
+        self._late = self._late_inputs()
+        self.arrive = self._late.arrive(self.held)
+        """Lets the next delayed input act."""
         self.tick = self.law.tick(self.belief)
         self.tick.check = self._check
         self._plants.integrated_by(scenario, self._system, self.rate_slopes)
@@ -181,7 +184,7 @@ class Loop:
         """
         s, b, tick = plant.snapshot, self.belief.snapshot, self.tick
         u, drives = applied(self.conditions, s, self.held if self._sampled else tick.u)
-        asked_at, a, first = s.clock, system.port.a, [*system.steps.every]
+        asked_at, a, first = s.clock, system.port.a, [*system.steps.every, *drives]
         measured = Seen(b.clock, b.q, b.v)
         if self._sampled:
             measured, a = self.seen, np.zeros(plant.robot.nv)
@@ -202,17 +205,13 @@ class Loop:
         """Return what happens at a tick of a sampled law, at the state in the plant's snapshot."""
         s, b, seen, memory = plant.snapshot, self.belief.snapshot, self.seen, self.memory
         met, tick = self.conditions, self.tick
+        q, v, sensors = met.sensing(s.clock, s.q, s.v)
         steps: list[Step] = [
             Call(count_up, self.ticked),
             Call(advance_memory, s.clock, seen.clock, memory, tick.memory_rate),
-            Call(same_state, s.clock, s.q, s.v, *seen),
+            *sensors,
+            Call(same_state, s.clock, q, v, *seen),
         ]
-        if met.senses:
-
-            def sense() -> None:
-                seen.q[:], seen.v[:] = met.sense(s.t, s.q, s.v)
-
-            steps.append(sense)
         if self.law.switches:
             steps.append(self._settle)
         steps.append(Call(copy_common, memory, tick.memory))
@@ -221,11 +220,18 @@ class Loop:
         if self.belief is not plant:
             steps += [Call(same_state, *seen, b.clock, b.q, b.v), *self.belief.steps.every]
         steps += asked(tick, b, self._answers)
-        if self._direct:
-            steps.append(Call(copy_common, tick.u, self.held))
-        else:
-            steps.append(lambda: self._accept(s))
-        return Steps(steps)
+        u, drives = accepted(met, s, tick.u)
+        last = self._late.send(u) if met.delay else Call(copy_common, u, self.held)
+        return Steps((*steps, *drives, last))
+
+    def _late_inputs(self) -> LateInputs:
+        """Return room for the inputs that a delay keeps back."""
+        met, period = self.conditions, self.scenario.timing.control
+        if period is None or not met.delay:
+            return LateInputs(0.0, 0.0, (), self.robot.nu)
+        near = SAME * period
+        ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
+        return LateInputs(met.delay, near, ticks, self.robot.nu)
 
     def _settle(self) -> None:
         """Let the law switch where it must, at a tick."""
@@ -235,19 +241,6 @@ class Loop:
         if memory is not self.memory:
             self.switches.append(float(seen.clock[0]))
             self.memory[:] = memory
-
-    def _accept(self, s: Snapshot) -> None:
-        """Take a command at a tick; a delayed one waits among those that are late."""
-        met = self.conditions
-        accepted = met.accept(s.t, self.tick.u.copy(), s.v @ s.B)
-        if met.delay:
-            self.late.append(np.array(accepted))
-        else:
-            self.held[:] = accepted
-
-    def arrive(self) -> None:
-        """Let the next delayed input act."""
-        self.held[:] = self.late.popleft()
 
     def _check(self, command: Command) -> None:
         """Check what a law of Python answers where the loop asks it."""
@@ -300,11 +293,6 @@ class Loop:
         if self.belief is not self.truth:
             self.belief.move(t, q, v)
         return self.law.step(self.belief, memory)
-
-    def _applied(self, t: float, u: Vector) -> Vector:
-        """Return what of an accepted command acts at the state of the true robot."""
-        s = self.truth.snapshot
-        return self.conditions.applied(t, u, s.v @ s.B)
 
     def _guard(self, t: float, state: State) -> float:
         """Return the law's guard at a state."""

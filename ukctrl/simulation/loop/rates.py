@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import kernels
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.system import System
 from ukctrl.robot import Snapshot
 from ukctrl.simulation.effects.bound import Conditions
+from ukctrl.simulation.effects.chain import is_finite
+from ukctrl.simulation.effects.compiled_parts import Driven
 from ukctrl.simulation.loop.law_checks import Answers
 
 
@@ -27,19 +29,19 @@ def copy_common(source: Vector, target: Vector) -> None:
 
 
 @compiled
+def actuator_rates(v: Vector, B: Matrix, rate: Vector) -> None:
+    """Write the rates of the actuators, ``B' v``."""
+    for k in range(len(rate)):
+        rate[k] = 0.0
+        for i in range(len(v)):
+            rate[k] += B[i, k] * v[i]
+
+
+@compiled
 def advance_memory(clock: Vector, before: Vector, memory: Vector, rate: Vector) -> None:
     """Advance a memory from one tick to the next, whose rate was that of the first of them."""
     for i in range(len(memory)):
         memory[i] += (clock[0] - before[0]) * rate[i]
-
-
-@compiled
-def is_finite(x: Vector) -> bool:
-    """Return whether all entries are finite."""
-    total = 0.0
-    for i in range(len(x)):
-        total += 0.0 * x[i]  # which of no other number is zero
-    return total == 0.0
 
 
 @compiled
@@ -68,25 +70,34 @@ def seen(truth: Dynamics, belief: Dynamics, met: Conditions) -> Iterator[Step]:
     if belief is truth:
         return
     s, b = truth.snapshot, belief.snapshot
-
-    def sense() -> None:
-        b.clock[0] = s.clock[0]
-        b.q[:], b.v[:] = met.sense(s.t, s.q, s.v)
-
-    yield sense if met.senses else Call(same_state, s.clock, s.q, s.v, b.clock, b.q, b.v)
+    q, v, steps = met.sensing(s.clock, s.q, s.v)
+    yield from steps
+    yield Call(same_state, s.clock, q, v, b.clock, b.q, b.v)
     yield from belief.steps.every
 
 
-def applied(met: Conditions, s: Snapshot, u: Vector) -> tuple[Vector, list[Step]]:
-    """Return the input that acts of an accepted one, and what writes it."""
-    if not met.drives:
-        return u, []
-    acts: Vector = np.zeros(len(u))
+def accepted(met: Conditions, s: Snapshot, u: Vector) -> Driven:
+    """Return what becomes of a command at a tick, before any delay, and what writes it.
 
-    def drive() -> None:
-        acts[:] = met.applied(s.t, u, s.v @ s.B)
+    Args:
+        met: What stands between the law and the robot.
+        s: The true robot, evaluated before.
+        u: The command, shape ``(nu,)``.
+    """
+    return _driven(met.accepting, s, u)
 
-    return acts, [drive]
+
+def applied(met: Conditions, s: Snapshot, u: Vector) -> Driven:
+    """Return what of an accepted command acts at a state, and what writes it, likewise."""
+    return _driven(met.acting, s, u)
+
+
+def _driven(way: Callable[[Vector, Vector, Vector], Driven], s: Snapshot, u: Vector) -> Driven:
+    rate = np.zeros(len(u))
+    made = way(s.clock, u, rate)
+    if not made.steps:
+        return made
+    return made._replace(steps=(Call(actuator_rates, s.v, s.B, rate), *made.steps))
 
 
 def asked(tick: Tick, s: Snapshot, answers: Answers) -> Iterator[Step]:

@@ -215,7 +215,7 @@ class Recorder:
         yield Call(keep_plain, *state, demand, asks, taken.asked_at, potential, plain)
         yield truth.power_step(a, u, plain.power)
         if len(self.servo):
-            affine = truth.L, rows.A, truth.G, s.B
+            affine = truth.L, rows.A, truth.G, truth.motors
             yield Call(
                 keep_grip, *affine, now("grip"), now("held"),
                 fault=lambda code: self._keep_grip(truth, u),

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.algebra import grip
-from ukctrl.core.algebra.factorisation import copy_into, times
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.products import times
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
 
@@ -98,10 +99,10 @@ def keep_plain(
 
 
 @compiled
-def keep_grip(L: Matrix, A: Matrix, G: Matrix, B: Matrix, grips: Vector, held: Vector) -> bool:
+def keep_grip(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector, held: Vector) -> bool:
     """Write the grip of every row, and how many are held; return whether all are, for sure."""
     if len(A) > 0:
-        held[0] = grip.firm(L, A, G, B, grips)
+        held[0] = grip.firm(L, A, G, motors, grips)
     return len(A) == 0 or held[0] > 0.0
 
 

@@ -21,8 +21,9 @@ TICK, ARRIVAL, CHANGE, OUTPUT = range(4)
 """Places in a cursor: how many of each are behind."""
 SAME = 1e-9
 """Moments this close are one, in control periods or, without any, output intervals."""
-TOGETHER = 250
-"""Spans, and outputs in them, that are looked at together."""
+TOGETHER = 256
+"""Spans, and outputs in them, that are looked at together at most; between parts Ctrl-C and
+progress have their turn."""
 
 
 class Span(NamedTuple):
@@ -112,13 +113,15 @@ class Schedule:
         gather(self._moments, self._cursor, stop - near, near)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the spans, some at a time; where the plant changes a part begins."""
+        """Yield the spans, ever more at a time; where the plant changes a part begins."""
+        most = 1
         while True:
-            times, events = np.zeros((TOGETHER, 2)), np.zeros((TOGETHER, 5), dtype=np.int64)
+            times, events = np.zeros((most, 2)), np.zeros((most, 5), dtype=np.int64)
             given = self._moments, self._cursor, self._stop, self._near
             count = next_spans(*given, times, events)
             if not count:
                 return
+            most = min(2 * most, TOGETHER)
             yield Part(times[:count], events[:count], self._moments.outputs)
 
     def spans(self) -> Iterator[Span]:

@@ -1,0 +1,81 @@
+"""Products, columns and lengths of matrices that may be almost empty, compiled.
+
+Those of many bodies are: entries that are zero cost a comparison. Rules as in
+`ukctrl.core.algebra.factorisation`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukctrl.core.algebra.factorisation import solve_lower_columns
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
+
+
+@compiled
+def spans(X: Matrix) -> Indices:
+    """Return where the entries of each row that are not zero begin and end, shape ``(n, 2)``."""
+    n, count = X.shape
+    ends = np.zeros((n, 2), dtype=np.int64)
+    for i in range(n):
+        end = count
+        while end > 0 and X[i, end - 1] == 0.0:
+            end -= 1
+        begin = 0
+        while begin < end and X[i, begin] == 0.0:
+            begin += 1
+        ends[i, 0], ends[i, 1] = begin, end
+    return ends
+
+
+@compiled
+def gram(T: Matrix) -> Matrix:
+    """Return ``T' T``, shape ``(m, m)``."""
+    n, m = T.shape
+    S, ends = np.zeros((m, m)), spans(T)
+    for c in range(n):
+        row = T[c, ends[c, 0] : ends[c, 1]]
+        for i in range(row.shape[0]):
+            if row[i] != 0.0:
+                into = S[ends[c, 0] + i, ends[c, 0] : ends[c, 1]]
+                for k in range(row.shape[0]):
+                    into[k] += row[i] * row[k]
+    return S
+
+
+@compiled
+def times(A: Matrix, G: Matrix) -> Matrix:
+    """Return ``A G``, where much of ``A`` may be zero."""
+    H = np.zeros((A.shape[0], G.shape[1]))
+    for i in range(A.shape[0]):
+        for c in range(A.shape[1]):
+            if A[i, c] != 0.0:
+                for k in range(G.shape[1]):
+                    H[i, k] += A[i, c] * G[c, k]
+    return H
+
+
+@compiled
+def column_lengths(X: Matrix, lengths: Vector) -> None:
+    """Write the length of every column."""
+    for k in range(X.shape[1]):
+        lengths[k] = 0.0
+    for c in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            lengths[k] += X[c, k] * X[c, k]
+    for k in range(X.shape[1]):
+        lengths[k] = np.sqrt(lengths[k])
+
+
+@compiled
+def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
+    """Return ``L^-1 A'``, the rows of ``A`` in mass-weighted coordinates, as columns."""
+    m, n = A.shape
+    columns = np.zeros((n, m))
+    for i in range(m):
+        for c in range(n):
+            if A[i, c] != 0.0:
+                columns[c, i] = A[i, c]
+    solve_lower_columns(L, columns)
+    return columns
