@@ -7,7 +7,7 @@ import pytest
 
 from ukctrl import Robot, Task
 from ukctrl.control import Baumgarte, ElasticLinearisation
-from ukctrl.control.elastic.links import Motion, first, sampled, second
+from ukctrl.core.program import Steps
 from ukctrl.mechanics.constraints import Expression, JointFollows
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
@@ -18,43 +18,43 @@ H = 3e-3
 TEN_DIGITS = {"rtol": 1e-9, "atol": 1e-9}
 
 
-def motion(robot, rng, size=1.0):
-    k = robot.nv // 2
-    still = np.zeros(k)
-    v, a, jerk = (np.concatenate([size * rng.uniform(-1, 1, k), still]) for _ in range(3))
-    none = np.zeros(0)
-    return Motion(0.0, robot.random(rng), v, a, jerk, none, none, none)
+def motion(links, rng, size=1.0):
+    """Return a random motion of links; that of their motors does not matter."""
+    k, m = links.count, links.motion()
+    m.q[:] = links.robot.random(rng)
+    for rate in (m.v, m.a, m.jerk):
+        rate[:k] = size * rng.uniform(-1, 1, k)
+    return m
 
 
-def law_of(robot, motion):
+def law_of(robot):
     rows = JointFollows(joints=robot.dofs[:7], path=Constant(value=(0.0,) * 7))
     spec = ElasticLinearisation(feedback=Baumgarte(alpha=20.0, beta=100.0), alpha=80.0, beta=1600.0)
-    return spec.start(Task(robot=robot, servo=(rows,), q=motion.q, v=motion.v))
+    start = {"q": robot.neutral, "v": np.zeros(robot.nv)}
+    return spec.start(Task(robot=robot, servo=(rows,), **start))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_load_changes_as_pinocchios_derivatives_of_inverse_dynamics_say(seed):
     """d/dt ID(q, v, a) = dID/dq v + dID/dv a + M j, exactly; its rate by extrapolation of that."""
-    robot, rng = Robot.load("panda_elastic"), np.random.default_rng(seed)
-    m = motion(robot, rng)
-    links, model = law_of(robot, m).links, Robot.load("panda").model
-    data = model.createData()
+    robot, model = Robot.load("panda_elastic"), Robot.load("panda").model
+    links, data = law_of(robot).links, model.createData()
+    m = motion(links, np.random.default_rng(seed))
+    q, v, a, jerk = m.q[:7].copy(), m.v[:7], m.a[:7], m.jerk[:7]
 
     def rate(tau):
-        _, q, v, _ = m.after(tau, robot)
-        a, jerk = m.a[:7] + tau * m.jerk[:7], m.jerk[:7]
-        pin.computeRNEADerivatives(model, data, q[:7], v[:7], a)
-        M = pin.crba(model, data, q[:7])
-        return data.dtau_dq @ v[:7] + data.dtau_dv @ a + M @ jerk
+        q_there = pin.integrate(model, q, tau * (v + tau / 2.0 * (a + tau / 3.0 * jerk)))
+        v_there, a_there = v + tau * (a + tau / 2.0 * jerk), a + tau * jerk
+        pin.computeRNEADerivatives(model, data, q_there, v_there, a_there)
+        M = pin.crba(model, data, q_there)
+        return data.dtau_dq @ v_there + data.dtau_dv @ a_there + M @ jerk
 
-    def load(tau):
-        return links.load_after(m, tau, m.a[:7] + tau * m.jerk[:7])
-
-    samples = sampled(load, H)
-    np.testing.assert_allclose(first(samples, H), rate(0.0), **TEN_DIGITS)
+    centre, rates = np.array(pin.rnea(model, data, q, v, a)), np.zeros((2, 7))
+    Steps((links.load_rate(m, H, centre, rates),))()
+    np.testing.assert_allclose(rates[0], rate(0.0), **TEN_DIGITS)
     coarse, fine = ((rate(h) - rate(-h)) / (2.0 * h) for h in (2e-4, 1e-4))
     exact = (4.0 * fine - coarse) / 3.0
-    np.testing.assert_allclose(second(samples, load(0.0), H), exact, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(rates[1], exact, rtol=1e-7, atol=1e-7)
 
 
 def paper(q, v, u):

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.factorisation import multiplied
 from ukctrl.core.algebra.nearest_input import FORCE, PUSH, nearest_input
 from ukctrl.core.algebra.span import Span, independent, span
 from ukctrl.core.arrays import Matrix, Vector
@@ -16,15 +17,6 @@ from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
-
-
-@compiled
-def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
-    """Write ``y = X x``."""
-    for i in range(len(y)):
-        y[i] = 0.0
-        for k in range(len(x)):
-            y[i] += X[i, k] * x[k]
 
 
 @compiled

@@ -76,6 +76,18 @@ def angle_between(c0: float, s0: float, c1: float, s1: float) -> float:
 
 
 @compiled
+def from_angles(blocks: Indices, angles: Vector, out: Vector) -> None:
+    """Write the configuration of joints of one freedom at their angles or positions."""
+    for k in range(len(blocks)):
+        kind, iq, iv = blocks[k, KIND], blocks[k, IQ], blocks[k, IV]
+        if kind == CIRCLE:
+            out[iq], out[iq + 1] = np.cos(angles[iv]), np.sin(angles[iv])
+        else:
+            for i in range(blocks[k, NV]):
+                out[iq + i] = angles[iv + i]
+
+
+@compiled
 def integrate(blocks: Indices, q: Vector, dv: Vector, out: Vector) -> None:
     """Write the configuration reached from ``q`` by a tangent step; ``out`` may be ``q``."""
     for k in range(len(blocks)):

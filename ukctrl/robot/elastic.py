@@ -14,7 +14,6 @@ Dyn. Sys. Meas. Control 109, 1987).
 from __future__ import annotations
 
 import dataclasses as dc
-import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import final
@@ -75,12 +74,21 @@ class ElasticJoints:
             angles[self.continuous] = np.arctan2(q[at + 1], q[at])
         return angles
 
+    @property
+    def places(self) -> tuple[Indices, Indices, Indices, Indices, NDArray[np.bool_]]:
+        """Where joints and motors are, in ``v`` and ``q``, and which turn without end."""
+        at = self.links, self.motors, self.link_coordinates, self.motor_coordinates
+        return *at, self.continuous
+
+    @property
+    def law(self) -> tuple[Vector, Vector]:
+        """Stiffness and damping."""
+        return self.stiffness, self.damping
+
     def stretch(self, q: Vector) -> Vector:
         """Return by how much the motors are ahead of their joints, ``theta - q``."""
-        stretch: Vector = q[self.motor_coordinates] - self.angles(q)
-        if self._turns:
-            turns = np.round(stretch / math.tau) * self.continuous
-            stretch -= math.tau * turns
+        stretch: Vector = np.zeros(len(self.joints))
+        push_kernels.stretches(*self.places[2:], q, stretch)
         return stretch
 
     def steps(self, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
@@ -89,10 +97,8 @@ class ElasticJoints:
 
     def with_play(self, play: Vector, snapshot: Snapshot, f: Vector) -> Sequence[Step]:
         """Return the same of springs that are loose by some play to either side, shape ``(k,)``."""
-        places = self.links, self.motors, self.link_coordinates, self.motor_coordinates
-        springs = self.continuous, self.stiffness, self.damping, play
         state = snapshot.q, snapshot.v, f, snapshot.stored
-        return (Call(push_kernels.pull_elastic, *places, *springs, *state),)
+        return (Call(push_kernels.pull_elastic, *self.places, *self.law, play, *state),)
 
 
 def elastic(

@@ -74,6 +74,22 @@ def pull_joints(
 
 
 @compiled
+def stretch_at(at: int, motor: int, continuous: bool, q: Vector) -> float:
+    """Return how far a motor is ahead of its joint; of one without end, the shorter way round."""
+    if continuous:
+        stretch = q[motor] - np.arctan2(q[at + 1], q[at])
+        return float(stretch - 2.0 * np.pi * np.rint(stretch / (2.0 * np.pi)))
+    return float(q[motor] - q[at])
+
+
+@compiled
+def stretches(joints: Indices, motors: Indices, continuous: Flags, q: Vector, out: Vector) -> None:
+    """Write how far motors are ahead of their joints; see `ElasticJoints.places`."""
+    for i in range(len(joints)):
+        out[i] = stretch_at(joints[i], motors[i], continuous[i], q)
+
+
+@compiled
 def pull_elastic(
     links: Indices,
     motors: Indices,
@@ -94,13 +110,7 @@ def pull_elastic(
     cannot hold them together.
     """
     for i in range(len(links)):
-        at = link_coordinates[i]
-        stretch = q[motor_coordinates[i]]
-        if continuous[i]:
-            stretch -= np.arctan2(q[at + 1], q[at])
-            stretch -= 2.0 * np.pi * np.rint(stretch / (2.0 * np.pi))
-        else:
-            stretch -= q[at]
+        stretch = stretch_at(link_coordinates[i], motor_coordinates[i], continuous[i], q)
         stretch -= min(max(stretch, -play[i]), play[i])
         rate = v[motors[i]] - v[links[i]]
         force = stiffness[i] * stretch

@@ -10,10 +10,11 @@ import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import Call, Step
+from ukctrl.robot.force_kernels import NUMBERS, Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 from ukctrl.robot.tree import places, room_for
-from ukctrl.robot.tree_kernels import mass_and_bias, rigid_terms
+from ukctrl.robot.tree_kernels import Room, Tree, mass_and_bias, rigid_terms
 from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 
@@ -55,22 +56,18 @@ class RigidSnapshot(Snapshot):
         C = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
         return np.array(C).reshape(self.M.shape)
 
-    def regressor(self, w: Vector, a: Vector) -> Matrix:
-        """Return ``Y`` of ``Y pi = M a + C(q, v) w + g(q)``; see `Snapshot.regressor`.
+    def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
+        both = np.zeros((2, len(out)))
+        return (Call(coriolis_force, *self._apart(), self.q, self.v, w, both, out),)
 
-        Christoffel's ``C(v) w`` is symmetric in ``v`` and ``w``, so that
-        ``C(v) w = (C(v + w)(v + w) - C(v - w)(v - w))/4``.
-        """
-        model, data, q, still = self._model, self._scratch(), self.q, np.zeros(len(a))
-        Y = np.array(pin.computeJointTorqueRegressor(model, data, q, self.v + w, 4.0 * a))
-        Y -= pin.computeJointTorqueRegressor(model, data, q, self.v - w, still)
-        Y *= 0.25
-        Y += pin.computeJointTorqueRegressor(model, data, q, still, still)
-        return np.asarray(Y)
+    def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
+        tree, room = self._apart()
+        return (Call(regressor, tree, room, self.q, self.v, w, a, Swept.of(tree), Y),)
 
     def inertial_parameters(self) -> Matrix:
         bodies = list(self._model.inertias)[1:]
-        return np.array([body.toDynamicParameters() for body in bodies]).reshape(-1, 10)
+        parameters = [body.toDynamicParameters() for body in bodies]
+        return np.array(parameters).reshape(-1, NUMBERS)
 
     def com_steps(self, com: PointMotion) -> Sequence[Step]:
         return self._as_one_mass(com, np.zeros(1))
@@ -81,6 +78,11 @@ class RigidSnapshot(Snapshot):
     def _as_one_mass(self, com: PointMotion, potential: Vector) -> Sequence[Step]:
         given = self.robot.structure.tree, self._room, self.rotations, self.translations, self.v
         return (Call(as_one_mass, *given, *com, potential),)
+
+    def _apart(self) -> tuple[Tree, Room]:
+        """Return the tree and a room of its own, so that rare questions leave ours as it is."""
+        tree = self.robot.structure.tree
+        return tree, room_for(tree, self.robot.structure.gravity)
 
     def _scratch(self) -> Any:
         """Return a second Pinocchio data, so that rare questions never disturb the views."""

@@ -215,16 +215,26 @@ class Snapshot(abc.ABC):
         Lagrangian's is exact, that of functions of differences of ``M``.
         """
 
+    def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
+        """Return what writes ``C(q, v) w`` with the `coriolis` of this state."""
+        return (lambda: copy_into(self.coriolis() @ w, out),)
+
     @abc.abstractmethod
-    def regressor(self, w: Vector, a: Vector) -> Matrix:
-        r"""Return the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$, shape ``(nv, 10 k)``.
+    def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
+        r"""Return what writes the $Y$ of $Y \pi = M a + C(q, v)\, w + g(q)$ into zeros.
 
         $\pi$ are the `inertial_parameters`; the inertia of motors has no part in it. For joints
-        of one freedom.
+        of one freedom. ``Y`` has the shape ``(nv, 10 k)``.
 
         Raises:
             ModelError: The plant has no bodies.
         """
+
+    def regressor(self, w: Vector, a: Vector) -> Matrix:
+        """Return ``Y`` of `regressor_steps`."""
+        Y: Matrix = np.zeros((len(self.v), self.inertial_parameters().size))
+        Steps(self.regressor_steps(w, a, Y))()
+        return Y
 
     @abc.abstractmethod
     def inertial_parameters(self) -> Matrix:

@@ -197,7 +197,7 @@ def test_a_direction_is_stood_in_for_only_where_it_vanishes(size, left):
 
 def frame(d, heading, now):
     R = np.empty((3, 3))
-    point(np.array(d, dtype=float), heading, now, R)
+    point(np.array(d, dtype=float), np.array([heading]), now, R)
     return R
 
 

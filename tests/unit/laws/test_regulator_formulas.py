@@ -297,7 +297,7 @@ def test_between_knots_gains_are_straight_and_beyond_the_ends_those_of_the_ends(
         columns = []
         for k in range(4):
             x = np.eye(4)[k]
-            columns.append(law.planned_input(t) - law.command(t, q + x[:2], v + x[2:] + still).u)
+            columns.append(law.nominal.input(t) - law.command(t, q + x[:2], v + x[2:] + still).u)
         return np.array(columns).T
 
     for t, wanted in (

@@ -198,7 +198,7 @@ def _nearest(dynamics: Dynamics, a: Vector) -> Vector:
 def _towards(dynamics: Dynamics, posture: Vector, away: Vector) -> Step:
     """Return what writes how far a posture is from the state, along the tangent."""
     blocks = dynamics.robot.structure.configurations
-    return Call(difference, blocks, dynamics.snapshot.q, posture, away)
+    return Call(difference, blocks, dynamics.snapshot.q, np.array(posture), away)
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:

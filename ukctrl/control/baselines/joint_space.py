@@ -8,8 +8,10 @@ comparison is asked for the same thing.
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, final
+
+import numpy as np
 
 from ukctrl.control.actuation import FullActuation
 from ukctrl.control.controller import Controller, Law
@@ -19,11 +21,14 @@ from ukctrl.control.feedback.linear import Baumgarte
 from ukctrl.control.planned.joint_motion import following_joints, joint_motion
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
-from ukctrl.core.arrays import Vector
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Each, Quantity, Seconds, Text, spec
-from ukctrl.mechanics.constraints import JointFollows, Stack
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints import JointFollows, Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference
 
@@ -127,25 +132,51 @@ class PdGravity(Tracking):
         return {"kp": tuple(w * w * load), "kd": tuple(2.0 * damping * w * load)}
 
 
+@compiled
+def joint_push(rows: Rows, gains: Matrix, integral: Vector, load: Vector, force: Vector) -> None:
+    r"""Write $\mathrm{load} - A^\top (k_p \phi + k_d \beta + k_i \int\phi)$.
+
+    ``gains`` has $k_p$, $k_d$ and $k_i$, a line each; without an integral it is empty.
+    """
+    copy_into(load, force)
+    for i in range(len(rows.phi)):
+        push = gains[0, i] * rows.phi[i] + gains[1, i] * rows.beta[i]
+        if len(integral):
+            push += gains[2, i] * integral[i]
+        for c in range(len(force)):
+            force[c] -= push * rows.A[i, c]
+
+
+@compiled
+def carried(nle: Vector, f: Vector, load: Vector) -> None:
+    """Write what the motors carry at rest, ``nle - f``."""
+    for i in range(len(load)):
+        load[i] = nle[i] - f[i]
+
+
 @final
 class _PdGravity(Law):
     def __init__(self, spec: PdGravity, task: Task) -> None:
         super().__init__(spec.along(task))
-        self._kp, self._kd = spread(spec.kp, self.stack, "kp"), spread(spec.kd, self.stack, "kd")
+        self._gains = _gains(self.stack, kp=spec.kp, kd=spec.kd, ki=0.0)
         self._motors = FullActuation(task)
-        robot = task.robot
-        self._rest = robot.snapshot(task.q) if robot.forces.any else None
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s, rest = dynamics.snapshot, self._rest
-        rows = self.stack.write(s)
-        if rest is None:
-            load = s.gravity
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        s, n = dynamics.snapshot, dynamics.robot.nv
+        load, force = np.zeros(n), np.zeros(n)
+        if dynamics.robot.forces.any:
+            rest, place = s.at_rest()
+            yield from (*place, *rest.steps.every, Call(carried, rest.nle, rest.f, load))
         else:
-            rest.move(s.q, 0.0 * s.v, s.t)
-            load = rest.nle - rest.f
-        force = load - (self._kp * rows.phi + self._kd * rows.beta) @ rows.A
-        return Command(self._motors.input(dynamics, force), memory)
+            yield from s.gravity_steps(load)
+        yield from self.stack.steps(s).every
+        yield Call(joint_push, self.stack.rows, self._gains, tick.memory, load, force)
+        yield self._motors.step(dynamics, force, tick.u)
+
+
+def _gains(stack: Stack, **gains: PerRow) -> Matrix:
+    """Return a line of gains for each name."""
+    return np.array([spread(gain, stack, name) for name, gain in gains.items()])
 
 
 @spec
@@ -183,18 +214,20 @@ class JointPid(Tracking):
 class _JointPid(Law):
     def __init__(self, spec: JointPid, task: Task) -> None:
         super().__init__(spec.along(task))
-        self._kp, self._ki, self._kd = (
-            spread(gain, self.stack, name)
-            for gain, name in ((spec.kp, "kp"), (spec.ki, "ki"), (spec.kd, "kd"))
-        )
+        self._gains = _gains(self.stack, kp=spec.kp, kd=spec.kd, ki=spec.ki)
         self._motors = FullActuation(task)
         self.memory = spread(0.0, self.stack, "memory")
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        rows = self.stack.write(dynamics.snapshot)
-        push = self._kp * rows.phi + self._ki * memory + self._kd * rows.beta
-        return Command(self._motors.input(dynamics, -push @ rows.A), rows.phi)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        n, rows = dynamics.robot.nv, self.stack.rows
+        none, force = np.zeros(n), np.zeros(n)
+        yield from self.stack.steps(dynamics.snapshot).every
+        yield Call(joint_push, rows, self._gains, tick.memory, none, force)
+        yield self._motors.step(dynamics, force, tick.u)
+        yield Call(copy_into, rows.phi, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return what the integral pushes with."""
-        return {"integral_push": Signal(-self._ki * memory, "", "push of the integral, by joint")}
+        return {
+            "integral_push": Signal(-self._gains[2] * memory, "", "push of the integral, by joint")
+        }

@@ -14,8 +14,8 @@ measured.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from typing import Annotated, Literal, final
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from ukctrl.control.controller import Law
 from ukctrl.control.feedback.feedback import RateGain, spread
 from ukctrl.control.regulators.riccati import weight
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
-from ukctrl.core.arrays import Vector
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra.factorisation import multiplied
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError, quoted
 from ukctrl.core.fields import Each, Quantity, spec
-from ukctrl.mechanics.constraints import Stack
+from ukctrl.core.program import Call, Step, Steps
+from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.robot import Snapshot
 
@@ -92,6 +95,70 @@ class SlotineLiAdaptive(PassivityBased):
         return _Adaptive(self, task)
 
 
+class Virtual(NamedTuple):
+    """What stands for the motion to follow, each of shape ``(nv,)``."""
+
+    w: Vector
+    """The virtual reference velocity."""
+    a: Vector
+    """Its time derivative."""
+    back: Vector
+    r"""The virtual velocity less the velocity, $-\sigma$."""
+    damping: Vector
+    r"""$K \sigma$."""
+
+
+@compiled
+def virtual_motion(rows: Rows, kappa: Vector, kd: Vector, v: Vector, virtual: Virtual) -> None:
+    """Write all of the virtual motion."""
+    A, n = rows.A, len(v)
+    for c in range(n):
+        virtual.a[c] = virtual.back[c] = virtual.damping[c] = 0.0
+    for i in range(len(kappa)):
+        error = rows.beta[i] + kappa[i] * rows.phi[i]
+        a = rows.b[i] - kappa[i] * rows.beta[i]
+        for c in range(n):
+            virtual.back[c] -= error * A[i, c]
+            virtual.a[c] += a * A[i, c]
+    for i in range(len(kappa)):
+        along = 0.0
+        for c in range(n):
+            along -= A[i, c] * virtual.back[c]
+        for c in range(n):
+            virtual.damping[c] += kd[i] * along * A[i, c]
+    for c in range(n):
+        virtual.w[c] = v[c] + virtual.back[c]
+
+
+@compiled
+def passive_force(
+    M: Matrix, nle: Vector, f: Vector, turned: Vector, virtual: Virtual, force: Vector
+) -> None:
+    r"""Write $M \dot v_r + \mathrm{nle} + C (v_r - v) - f - K \sigma$."""
+    multiplied(M, virtual.a, force)
+    for i in range(len(force)):
+        force[i] += turned[i] + nle[i] - f[i] - virtual.damping[i]
+
+
+@compiled
+def adapted(
+    Y: Matrix,
+    believed: Vector,
+    gamma: Vector,
+    back: Vector,
+    memory: Vector,
+    force: Vector,
+    rate: Vector,
+) -> None:
+    r"""Add $Y (\hat\pi - \pi_0)$ to the force, and write $-\Gamma Y^\top \sigma$."""
+    for k in range(len(rate)):
+        along = 0.0
+        for i in range(len(force)):
+            force[i] += Y[i, k] * (memory[k] - believed[k])
+            along += Y[i, k] * back[i]
+        rate[k] = gamma[k] * along
+
+
 class _Passive(Law, abc.ABC):
     def __init__(self, spec: SlotineLi | SlotineLiAdaptive, task: Task) -> None:
         robot, kind = task.robot, spec.kind
@@ -113,37 +180,39 @@ class _Passive(Law, abc.ABC):
         self._kd = spread(spec.kd, self.stack, "kd")
         self._motors = FullActuation(task)
 
-    def _virtual(self, s: Snapshot) -> tuple[Vector, Vector, Vector]:
-        r"""Return $\sigma$, $v_r$ and $\dot v_r$, each of shape ``(nv,)``."""
-        A, b, beta, phi = self.stack.write(s)
-        sigma = (beta + self._kappa * phi) @ A
-        return sigma, s.v - sigma, (b - self._kappa * beta) @ A
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        r"""Yield what writes $B^+ (M \dot v_r + C v_r + g - f - K \sigma)$, and what is learnt.
 
-    def _needed(self, s: Snapshot, w: Vector, a: Vector) -> Vector:
-        """Return ``M a + C w + (nle - C v) - f`` of the believed robot."""
-        needed: Vector = s.M @ a + s.coriolis() @ (w - s.v) + s.nle - s.f
-        return needed
+        With $C v_r + g = C (v_r - v) + \mathrm{nle}$ of the believed robot.
+        """
+        s, n = dynamics.snapshot, dynamics.robot.nv
+        on_the_way = Virtual(*np.zeros((4, n)))
+        turned, force = np.zeros(n), np.zeros(n)
+        yield from self._virtual(s, on_the_way)
+        yield from s.coriolis_steps(on_the_way.back, turned)
+        yield Call(passive_force, s.M, s.nle, s.f, turned, on_the_way, force)
+        yield from self._learnt(s, on_the_way, force, tick)
+        yield self._motors.step(dynamics, force, tick.u)
 
-    def _damping(self, sigma: Vector) -> Vector:
-        A = self.stack.rows.A
-        damping: Vector = (self._kd * (A @ sigma)) @ A
-        return damping
+    def _virtual(self, s: Snapshot, virtual: Virtual) -> Iterator[Step]:
+        yield from self.stack.steps(s).every
+        yield Call(virtual_motion, self.stack.rows, self._kappa, self._kd, s.v, virtual)
+
+    def _learnt(self, s: Snapshot, virtual: Virtual, force: Vector, tick: Tick) -> Iterator[Step]:
+        """Yield what adds the force of what has been learnt, and writes the memory's rate."""
+        yield from ()
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the part of Lyapunov's function that the believed robot knows of."""
-        s = dynamics.snapshot
-        sigma, _, _ = self._virtual(s)
-        energy = 0.5 * float(sigma @ s.M @ sigma)
+        s, virtual = dynamics.snapshot, Virtual(*np.zeros((4, dynamics.robot.nv)))
+        Steps(self._virtual(s, virtual))()
+        energy = 0.5 * float(virtual.back @ s.M @ virtual.back)
         return {"lyapunov": Signal(energy, "J", "sigma' M sigma/2 of the believed robot")}
 
 
 @final
 class _SlotineLi(_Passive):
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s = dynamics.snapshot
-        sigma, w, a = self._virtual(s)
-        force = self._needed(s, w, a) - self._damping(sigma)
-        return Command(self._motors.input(dynamics, force), memory)
+    """What both laws have in common, and nothing more."""
 
 
 @final
@@ -155,12 +224,11 @@ class _Adaptive(_Passive):
         rates = np.diag(weight(spec.gamma, KINDS, "gamma"))
         self._gamma = np.tile(rates[PLACES], len(self.memory) // len(PLACES))
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s = dynamics.snapshot
-        sigma, w, a = self._virtual(s)
-        Y = s.regressor(w, a)
-        force = self._needed(s, w, a) + Y @ (memory - self._believed) - self._damping(sigma)
-        return Command(self._motors.input(dynamics, force), -self._gamma * (sigma @ Y))
+    def _learnt(self, s: Snapshot, virtual: Virtual, force: Vector, tick: Tick) -> Iterator[Step]:
+        Y: Matrix = np.zeros((len(force), len(tick.memory)))
+        yield from s.regressor_steps(virtual.w, virtual.a, Y)
+        learning = Y, self._believed, self._gamma, virtual.back, tick.memory
+        yield Call(adapted, *learning, force, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the estimates as well."""

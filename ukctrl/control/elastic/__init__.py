@@ -3,6 +3,6 @@
 In order:
 
 1. ``elastic_motors``: what every such law asks of the joints, and the way to their motors.
-2. ``links``: what the springs should do, and how that goes on.
+2. ``ahead_kernels`` and ``links``: what the springs should do, and how that goes on.
 3. ``laws``: by rows. ``tracking``: along a planned motion.
 """

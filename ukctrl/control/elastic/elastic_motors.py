@@ -1,18 +1,21 @@
-"""What every law for elastic joints asks of them, and the way to their motors."""
+"""What every law for elastic joints asks of them, and the way to their motors and springs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.task import Task
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Flags, Indices, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
+from ukctrl.core.program import Call, Step
 from ukctrl.robot import ElasticJoints, Snapshot
 from ukctrl.robot.interface import RobotInterface
+from ukctrl.robot.push_kernels import stretches
 
 Refusal = Callable[[ElasticJoints], str]
 """Says why a law cannot serve some joints; empty where it can."""
@@ -52,23 +55,72 @@ def elastic_joints(task: Task, kind: str, refused: Refusal) -> ElasticJoints:
     return joints
 
 
+class Springs(NamedTuple):
+    """What springs are like at a state, each of shape ``(k,)``."""
+
+    stretch: Vector
+    """By how much the motors are ahead of their joints."""
+    rate: Vector
+    """How fast they run ahead."""
+    other: Vector
+    """What acts on the motors beside inputs and springs, such as friction."""
+
+
+@compiled
+def write_springs(
+    links: Indices,
+    motors: Indices,
+    link_coordinates: Indices,
+    motor_coordinates: Indices,
+    continuous: Flags,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    stiffness: Vector,
+    damping: Vector,
+    springs: Springs,
+) -> None:
+    """Write what springs are like."""
+    stretches(link_coordinates, motor_coordinates, continuous, q, springs.stretch)
+    for i in range(len(links)):
+        springs.rate[i] = v[motors[i]] - v[links[i]]
+        torque = stiffness[i] * springs.stretch[i] + damping[i] * springs.rate[i]
+        springs.other[i] = f[motors[i]] + torque
+
+
+@compiled
+def placed(places: Indices, values: Vector, out: Vector) -> None:
+    """Write values at their places."""
+    for i in range(len(places)):
+        out[places[i]] = values[i]
+
+
 @final
 class Motors:
     """The inputs that push the motors of elastic joints as asked."""
 
     def __init__(self, task: Task, joints: ElasticJoints) -> None:
         self._inverse = InverseActuation(task)
-        self._at, self._force = joints.motors, np.zeros(task.robot.nv)
+        self._joints = joints
         if self._inverse.rank < len(joints.motors):
             raise InputError(
                 f"robot '{task.robot.name}' must have an input for each of its "
                 f"{len(joints.motors)} motors; its inputs reach {self._inverse.rank}."
             )
 
-    def input(self, snapshot: Snapshot, push: Vector) -> Vector:
-        """Return the least-norm input that pushes the motors with ``push``, shape ``(k,)``."""
-        self._force[self._at] = push
-        return self._inverse.input(snapshot, self._force)
+    def springs(self, s: Snapshot) -> tuple[Springs, Step]:
+        """Return room for what the springs are like, and what writes it."""
+        joints, springs = self._joints, Springs(*np.zeros((3, len(self._joints.links))))
+        return springs, Call(write_springs, *joints.places, s.q, s.v, s.f, *joints.law, springs)
+
+    def steps(self, snapshot: Snapshot, push: Vector, u: Vector) -> tuple[Step, ...]:
+        """Return what writes the least-norm input that pushes the motors so, ``(k,)``."""
+        force: Vector = np.zeros(len(snapshot.v))
+        every = (
+            Call(placed, self._joints.motors, push, force),
+            self._inverse.step(snapshot, force, u),
+        )
+        return every
 
 
 def units_at(robot: RobotInterface, joints: ElasticJoints) -> tuple[str, str]:

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import dataclasses as dc
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ukctrl import uk
 from ukctrl.control.controller import Law
-from ukctrl.control.elastic.elastic_motors import serves_any
-from ukctrl.control.elastic.links import (
-    Motion,
-    ThroughSprings,
-    ThroughSpringsLaw,
-    Wanted,
-    first,
-    sampled,
-    second,
-)
+from ukctrl.control.elastic.ahead_kernels import upper_left
+from ukctrl.control.elastic.elastic_motors import Springs, serves_any
+from ukctrl.control.elastic.links import ThroughSprings, ThroughSpringsLaw, Wanted
 from ukctrl.control.error_dynamics import ErrorPolynomial
 from ukctrl.control.task import Task
-from ukctrl.control.tick import Command
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra.factorisation import (
+    copy_into,
+    factor_rows,
+    least_norm,
+    solve_lower,
+    solve_upper,
+    unit_rows,
+)
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import NonNegative, Rate, RateSquared, Seconds, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import ElasticJoints
+from ukctrl.robot import ElasticJoints, Snapshot
 
 
 @spec
@@ -63,18 +67,38 @@ class ElasticCascade(ThroughSprings):
         return _Cascade(self, task)
 
 
+@compiled
+def cascaded(
+    alpha: float,
+    beta: float,
+    stiffness: Vector,
+    inertia: Vector,
+    springs: Springs,
+    wanted: Wanted,
+    push: Vector,
+) -> None:
+    """Write how the motors are pushed to where their springs give the wanted torque."""
+    for i in range(len(push)):
+        error = springs.stretch[i] - wanted.torque[i] / stiffness[i]
+        a = wanted.a[i] - (alpha * springs.rate[i] + beta * error)
+        push[i] = wanted.torque[i] + inertia[i] * a - springs.other[i]
+
+
 class _Cascade(ThroughSpringsLaw):
     def __init__(self, spec: ElasticCascade, task: Task) -> None:
         super().__init__(spec, spec.kind, serves_any, task)
         self._alpha, self._beta = spec.alpha, spec.beta
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s, inertia = dynamics.snapshot, self.joints.inertia
-        wanted = self.links.wanted(s.t, s.q, s.v, memory)
-        back = self._alpha * self.stretch_rate(dynamics)
-        back += self._beta * self.motor_error(dynamics, wanted.torque)
-        push = wanted.torque + inertia * (wanted.a - back) - self.other_force(dynamics)
-        return Command(self.motors.input(s, push), wanted.memory_rate)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        s, joints, links = dynamics.snapshot, self.joints, self.links
+        (springs, look), motion = self.motors.springs(s), links.motion()
+        none, push, centre = np.zeros(0), np.zeros(links.count), np.zeros(len(links.wanted.all))
+        gains = float(self._alpha), float(self._beta), joints.stiffness, joints.inertia
+        yield look
+        yield from links.set_out(s, none, tick.memory, motion, centre)
+        yield Call(cascaded, *gains, springs, links.parts(centre), push)
+        yield from self.motors.steps(s, push, tick.u)
+        yield Call(copy_into, motion.memory_rate, tick.memory_rate)
 
 
 @spec
@@ -114,6 +138,25 @@ class ElasticSingularPerturbation(ThroughSprings):
         return _Composite(self, task)
 
 
+@compiled
+def composed(
+    stiffness: Vector,
+    inertia: Vector,
+    damping: Vector,
+    springs: Springs,
+    wanted: Wanted,
+    rate: Vector,
+    bend: Vector,
+    push: Vector,
+) -> None:
+    """Write what the slow and the fast law push with; rate and bend are the wanted torque's."""
+    for i in range(len(push)):
+        a, damped = wanted.a[i], -springs.rate[i]
+        a += bend[i] / stiffness[i]
+        damped += rate[i] / stiffness[i]
+        push[i] = wanted.torque[i] + inertia[i] * a + damping[i] * damped - springs.other[i]
+
+
 class _Composite(ThroughSpringsLaw):
     def __init__(self, spec: ElasticSingularPerturbation, task: Task) -> None:
         super().__init__(spec, spec.kind, serves_any, task)
@@ -121,28 +164,24 @@ class _Composite(ThroughSpringsLaw):
         self._damping = 2.0 * spec.zeta * np.sqrt(joints.stiffness * joints.inertia)
         self._corrected, self._h = spec.order == 1, spec.step
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s, joints, K = dynamics.snapshot, self.joints, self.joints.stiffness
-        wanted = self.links.wanted(s.t, s.q, s.v, memory)
-        push = wanted.torque + joints.inertia * wanted.a
-        damped = -self.stretch_rate(dynamics)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        s, joints, links, h = dynamics.snapshot, self.joints, self.links, float(self._h)
+        (springs, look), motion, k = self.motors.springs(s), links.motion(), links.count
+        centre, push = np.zeros(len(links.wanted.all)), np.zeros(k)
+        rates: Matrix = np.zeros((2, len(centre)))
+        wanted, rate, bend = (links.parts(values) for values in (centre, *rates))
+        yield look
+        yield from links.set_out(s, wanted.a, tick.memory, motion, centre)
         if self._corrected:
-            rate, bend = self._torque_rates(dynamics, memory, wanted)
-            push += joints.inertia * bend / K
-            damped += rate / K
-        push += self._damping * damped - self.other_force(dynamics)
-        return Command(self.motors.input(s, push), wanted.memory_rate)
-
-    def _torque_rates(
-        self, dynamics: Dynamics, memory: Vector, wanted: Wanted
-    ) -> tuple[Vector, Vector]:
-        """Return the first and second derivative of the wanted torque, where it is obeyed."""
-        links, h = self.links, self._h
-        motion = links.motion(dynamics.snapshot, wanted.a, memory, wanted)
-        jerk = first(sampled(lambda tau: links.wanted_after(motion, tau).a, h), h)
-        motion = links.bent(motion, jerk, h)
-        samples = sampled(lambda tau: links.wanted_after(motion, tau).torque, h)
-        return first(samples, h), second(samples, wanted.torque, h)
+            yield Call(copy_into, wanted.a, motion.a[:k])
+            yield links.differentiated(motion, h, centre, rates)
+            yield Call(copy_into, rate.a, motion.jerk[:k])
+            yield from links.bends(motion, h, centre, rates)
+            yield links.differentiated(motion, h, centre, rates)
+        slow = joints.stiffness, joints.inertia, self._damping, springs, wanted
+        yield Call(composed, *slow, rate.torque, bend.torque, push)
+        yield from self.motors.steps(s, push, tick.u)
+        yield Call(copy_into, motion.memory_rate, tick.memory_rate)
 
 
 @spec
@@ -194,66 +233,156 @@ class ElasticLinearisation(ThroughSprings):
         )
 
 
+class Bent(NamedTuple):
+    """What the links do, and what the law needs of how that goes on; ``k`` joints."""
+
+    a: Vector
+    """Acceleration of the links, shape ``(k,)``."""
+    jerk: Vector
+    """Shape ``(k,)``."""
+    e: Vector
+    """How far the acceleration is from what the servo law wants, shape ``(k,)``."""
+    e_dot: Vector
+    """Its derivative."""
+    e_ddot: Vector
+    """That of its derivative that is asked for."""
+
+
+@compiled
+def links_jerk(
+    L: Matrix, stiffness: Vector, stretch_rate: Vector, load_rate: Vector, own: Matrix, jerk: Vector
+) -> None:
+    """Write the links' jerk; ``L`` is the factor of the mass matrix, ``own`` receives theirs."""
+    upper_left(L, own)
+    for i in range(len(jerk)):
+        jerk[i] = stiffness[i] * stretch_rate[i] - load_rate[i]
+    solve_lower(own, jerk)
+    solve_upper(own, jerk)
+
+
+@compiled
+def linearised(
+    alpha: float,
+    beta: float,
+    stiffness: Vector,
+    inertia: Vector,
+    motors: Indices,
+    M: Matrix,
+    f: Vector,
+    bent: Bent,
+    wanted: Wanted,
+    rate: Wanted,
+    bend: Wanted,
+    push: Vector,
+) -> None:
+    """Write what pushes the motors so that the links' acceleration gets what the law wants."""
+    k = len(push)
+    for i in range(k):
+        e, e_dot = bent.a[i] - wanted.a[i], bent.jerk[i] - rate.a[i]
+        bent.e[i], bent.e_dot[i], bent.e_ddot[i] = e, e_dot, -alpha * e_dot - beta * e
+    for i in range(k):
+        torque = bend.load[i]
+        for c in range(k):
+            torque += M[i, c] * (bend.a[c] + bent.e_ddot[c])
+        push[i] = inertia[i] * (bent.a[i] + torque / stiffness[i]) - f[motors[i]]
+
+
+@compiled
+def beside_rows(
+    alpha: float,
+    own: Matrix,
+    stiffness: Vector,
+    inertia: Vector,
+    motors: Indices,
+    B: Matrix,
+    bent: Bent,
+    A: Matrix,
+    A_rate: Matrix,
+    A_bend: Matrix,
+    rtol: float,
+    H: Matrix,
+    d: Vector,
+    u: Vector,
+) -> bool:
+    r"""Add what the rows' own error needs beside that of the links, where it is sure.
+
+    $\rho = A e$, whose second derivative is not $A \ddot e$ alone. The inputs reach it by
+    $H = A M^{-1} K J^{-1} B$. Returns whether all rows are reached, far from any doubt; else
+    nothing is added.
+    """
+    m, k = A.shape
+    nu = len(u)
+    through = np.empty(k)
+    for j in range(nu):
+        for i in range(k):
+            through[i] = stiffness[i] / inertia[i] * B[motors[i], j]
+        solve_lower(own, through)
+        solve_upper(own, through)
+        for i in range(m):
+            H[i, j] = 0.0
+            for c in range(k):
+                H[i, j] += A[i, c] * through[c]
+    for i in range(m):
+        d[i] = 0.0
+        for c in range(k):
+            d[i] -= A_bend[i, c] * bent.e[c]
+            d[i] -= A_rate[i, c] * (2.0 * bent.e_dot[c] + alpha * bent.e[c])
+    units, right = H.copy(), d.copy()
+    unit_rows(units, right, np.zeros(len(right)))
+    factor = factor_rows(units, rtol)
+    sure = bool(factor.rank == m)
+    for i in range(factor.rank):
+        sure = sure and bool(factor.L[i, i] > SURE)
+    if sure:
+        step = least_norm(factor, right)
+        for j in range(nu):
+            u[j] += step[j]
+    return sure
+
+
+SURE = 1e-4
+"""A row of which more is left beside the others is independent of them, whatever measures it."""
+
+
 class _Linearised(ThroughSpringsLaw):
     def __init__(self, spec: ElasticLinearisation, task: Task) -> None:
         super().__init__(spec, spec.kind, _damped, task)
-        self._alpha, self._beta, self._h = spec.alpha, spec.beta, spec.step
-        self._still = np.zeros(task.robot.nv)
+        self._alpha, self._beta, self._h = float(spec.alpha), float(spec.beta), float(spec.step)
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
         s, joints, links, h = dynamics.snapshot, self.joints, self.links, self._h
-        K, k = joints.stiffness, links.count
-        a, M = dynamics.a_free[:k].copy(), s.M[:k, :k]
-        wanted = links.wanted(s.t, s.q, s.v, memory)
-        A = links.A.copy()
-        motion = links.motion(s, a, memory, wanted)
-        load_rate = first(sampled(lambda tau: links.load_after(motion, tau, a), h), h)
-        torque_rate = K * self.stretch_rate(dynamics)
-        jerk: Vector = np.asarray(np.linalg.solve(M, torque_rate - load_rate))
-        motion = links.bent(motion, jerk, h)
-        derivatives = self._along(motion, a, jerk, A.shape)
+        K, J, k = joints.stiffness, joints.inertia, links.count
+        (springs, look), motion = self.motors.springs(s), links.motion()
+        centre, push = np.zeros(len(links.wanted.all)), np.zeros(k)
+        rates, load_rates = np.zeros((2, len(centre))), np.zeros((2, k))
+        wanted, rate, bend = (links.parts(values) for values in (centre, *rates))
+        bent = Bent(motion.a[:k], motion.jerk[:k], *np.zeros((3, k)))
+        own, gains = np.zeros((k, k)), (self._alpha, self._beta)
+        yield look
+        yield from links.set_out(s, dynamics.a_free[:k], tick.memory, motion, centre)
+        yield links.load_rate(motion, h, wanted.load, load_rates)
+        yield Call(links_jerk, dynamics.L, K, springs.rate, load_rates[0], own, bent.jerk)
+        yield from links.bends(motion, h, centre, rates)
+        yield links.differentiated(motion, h, centre, rates)
+        derivatives = bent, wanted, rate, bend
+        yield Call(linearised, *gains, K, J, joints.motors, s.M, s.f, *derivatives, push)
+        yield from self.motors.steps(s, push, tick.u)
+        yield self._beside(s, own, bent, (wanted.A, rate.A, bend.A), tick.u)
+        yield Call(copy_into, motion.memory_rate, tick.memory_rate)
 
-        e, e_dot = a - wanted.a, jerk - derivatives.a_rate
-        e_ddot = -self._alpha * e_dot - self._beta * e
-        torque_bend = M @ (derivatives.a_bend + e_ddot) + derivatives.load_bend
-        push = joints.inertia * (a + torque_bend / K) - s.f[joints.motors]
-        u = self.motors.input(s, push)
-        # The rows' own error is rho = A e, whose second derivative is not A e_ddot alone.
-        beside = derivatives.A_bend @ e + derivatives.A_rate @ (2.0 * e_dot + self._alpha * e)
-        through = (K / joints.inertia)[:, None] * s.B[joints.motors]
-        H = A @ np.linalg.solve(M, through)
-        u += uk.least_squares_input(H, -beside, None, self.task.rank)
-        return Command(u, wanted.memory_rate)
+    def _beside(
+        self, s: Snapshot, own: Matrix, bent: Bent, rows: tuple[Matrix, Matrix, Matrix], u: Vector
+    ) -> Step:
+        """Return what adds what the rows need beside the links."""
+        joints, rank = self.joints, self.task.rank
+        H, d = np.zeros((len(rows[0]), len(u))), np.zeros(len(rows[0]))
 
-    def _along(self, motion: Motion, a: Vector, jerk: Vector, shape: tuple[int, int]) -> _Along:
-        links, h, k = self.links, self._h, len(a)
+        def with_care(code: int) -> None:
+            u[:] += uk.least_squares_input(H, d, None, rank)
 
-        def value(tau: float) -> Vector:
-            load = links.load_after(motion, tau, a + tau * jerk)
-            return np.concatenate([links.wanted_after(motion, tau).a, load, links.A.ravel()])
-
-        samples = sampled(value, h)
-        rate, bend = first(samples, h), second(samples, value(0.0), h)
-        return _Along(
-            a_rate=rate[:k],
-            a_bend=bend[:k],
-            load_bend=bend[k : 2 * k],
-            A_rate=rate[2 * k :].reshape(shape),
-            A_bend=bend[2 * k :].reshape(shape),
-        )
-
-
-class _Along(NamedTuple):
-    """First and second derivatives along the links' motion, if it had no snap."""
-
-    a_rate: Vector
-    """Of the acceleration that the servo law wants."""
-    a_bend: Vector
-    load_bend: Vector
-    """Of the torque that the acceleration takes."""
-    A_rate: Matrix
-    """Of the rows."""
-    A_bend: Matrix
+        through = own, joints.stiffness, joints.inertia, joints.motors, s.B
+        given = self._alpha, *through, bent, *rows, float(rank.servo), H, d, u
+        return Call(beside_rows, *given, fault=with_care)
 
 
 def _damped(joints: ElasticJoints) -> str:

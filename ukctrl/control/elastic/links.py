@@ -1,19 +1,15 @@
 r"""The link side of a robot with elastic joints: what its springs should do, and how that goes on.
 
 A law for elastic joints needs the first and second time derivative of things that the robot says
-only the value of: the load of the springs, and the acceleration that a servo law asks for. Along
-
-$$ q(\tau) = q \oplus \left(v \tau + \tfrac12 a \tau^2 + \tfrac16 j \tau^3\right) $$
-
-they are smooth functions of one number, and central differences of sixth order give their
-derivatives to about ten digits: of a rigid body, of a formula or of a user's own function, under
-rows of any kind.
+only the value of: the load of the springs, and the acceleration that a servo law asks for. They are
+measured along the links' motion (`ukctrl.control.elastic.ahead_kernels`): of a rigid body, of a
+formula or of a user's own function, under rows of any kind.
 """
 
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, NamedTuple, final
 
 import numpy as np
@@ -23,85 +19,55 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.elastic.elastic_motors import Motors, Refusal, elastic_joints, units_at
+from ukctrl.control.elastic.ahead_kernels import (
+    Motion,
+    Place,
+    differentiated,
+    evaluated_at,
+    load_of,
+    set_out,
+    upper_left,
+)
+from ukctrl.control.elastic.elastic_motors import Motors, Refusal, Springs, elastic_joints, units_at
 from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.differences import WEIGHTS
+from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.factorisation import copy_into, multiplied
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, spec
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
-from ukctrl.robot import Robot, Snapshot, links_alone
-
-PLACES = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0)
-FIRST: Vector = np.array([*(-weight for weight in reversed(WEIGHTS)), *WEIGHTS])
-SECOND: Vector = np.array([2.0, -27.0, 270.0, 270.0, -27.0, 2.0]) / 180.0
-CENTRE = -490.0 / 180.0
-
-
-class Motion(NamedTuple):
-    """A state and how it goes on, with the memory of a law."""
-
-    t: float
-    """Time [s]."""
-    q: Vector
-    """Configuration, shape ``(nq,)``."""
-    v: Vector
-    """Velocity, shape ``(nv,)``."""
-    a: Vector
-    """Acceleration, shape ``(nv,)``."""
-    jerk: Vector
-    """Jerk, shape ``(nv,)``."""
-    memory: Vector
-    """Memory of the law."""
-    memory_rate: Vector
-    """Its time derivative."""
-    memory_bend: Vector
-    """Its second time derivative."""
-
-    def after(self, tau: float, robot: Robot) -> tuple[float, Vector, Vector, Vector]:
-        """Return time, configuration, velocity and memory ``tau`` seconds on."""
-        step = tau * (self.v + tau / 2.0 * (self.a + tau / 3.0 * self.jerk))
-        rate: Vector = self.v + tau * (self.a + tau / 2.0 * self.jerk)
-        memory: Vector = self.memory + tau * (self.memory_rate + tau / 2.0 * self.memory_bend)
-        return self.t + tau, robot.integrate(self.q, step), rate, memory
-
-
-def sampled(value: Callable[[float], Vector], h: float) -> Matrix:
-    """Return a function of time around zero, a row for each of `PLACES` in steps of ``h`` [s]."""
-    return np.array([value(place * h) for place in PLACES])
-
-
-def first(samples: Matrix, h: float) -> Vector:
-    """Return the derivative at zero of what was `sampled`."""
-    rate: Vector = FIRST @ samples
-    rate /= h
-    return rate
-
-
-def second(samples: Matrix, centre: Vector, h: float) -> Vector:
-    """Return the second derivative at zero of what was `sampled`, with its value there."""
-    rate: Vector = SECOND @ samples
-    rate += CENTRE * centre
-    rate /= h * h
-    return rate
-
+from ukctrl.robot import Snapshot, links_alone
 
 NUDGE = 0.1
 """How far motors are turned to see whether they push links past the springs [rad, m, 1/s]."""
 
 
 class Wanted(NamedTuple):
-    """What the servo law wants of the links at a state; ``k`` joints."""
+    """What is evaluated of the links at a state, one behind the other; ``k`` joints, ``m`` rows."""
 
+    all: Vector
+    """All of it."""
     a: Vector
-    """Acceleration of the links, shape ``(k,)``."""
+    """Acceleration that the servo law wants of the links, shape ``(k,)``."""
     torque: Vector
     """Torque of the springs that gives it, shape ``(k,)``."""
+    load: Vector
+    """Torque that the acceleration of the motion takes, shape ``(k,)``."""
     memory_rate: Vector
     """Time derivative of the law's memory."""
+    A: Matrix
+    """The rows of the task on the links, shape ``(m, k)``."""
+
+    @staticmethod
+    def parts(all: Vector, k: int, memory: int) -> Wanted:
+        """Return the parts of what stands one behind the other."""
+        parts = np.split(all, np.cumsum([k, k, k, memory]).tolist())
+        parts[-1] = parts[-1].reshape(-1, k)
+        return Wanted(all, *parts)
 
 
 @final
@@ -111,6 +77,13 @@ class Links:
     $$ M(q)\, a^* = \tau^* + f - \mathrm{nle}, \qquad A a^* = d, $$
 
     where the feedback says $d$ and the allocation which $\tau^*$.
+
+    Attributes:
+        robot: The links alone.
+        law: The servo law.
+        dynamics: The links where they were evaluated last.
+        count: Number ``k`` of joints.
+        wanted: What the servo law wants of them, and what their load is.
     """
 
     def __init__(self, spec: ThroughSprings, task: Task) -> None:
@@ -118,52 +91,73 @@ class Links:
         direct = dc.replace(task, robot=self.robot)
         self.law = Servo(feedback=spec.feedback, allocation=spec.allocation).start(direct)
         self.dynamics = Dynamics(self.robot, task.rank, task.gains)
-        self._snapshot = self.robot.snapshot(task.q)
-        self.count = self.robot.nv // 2
+        self.count = k = self.robot.nv // 2
+        memory, m = len(self.law.memory), len(self.law.stack)
+        self._tick, self._a = self.law.tick(self.dynamics), np.zeros(self.robot.nv)
+        self.wanted = self.parts(np.zeros(3 * k + memory + m * k))
+        self._whole = Steps(self._whole_steps())
+        s = self.dynamics.snapshot
+        self._loads = Steps((*s.steps.every, self._load_step()))
 
-    def wanted(self, t: float, q: Vector, v: Vector, memory: Vector) -> Wanted:
-        """Return what the servo law wants at a state of the elastic robot."""
-        self.dynamics.move(t, q, v)
-        command = self.law.step(self.dynamics, memory)
-        a = self.dynamics.acceleration(command.u)
-        torque = self.dynamics.snapshot.B @ command.u
-        k = self.count
-        return Wanted(a[:k], torque[:k], np.array(command.memory_rate))
+    def _whole_steps(self) -> Iterator[Step]:
+        dynamics, tick, s, wanted = self.dynamics, self._tick, self.dynamics.snapshot, self.wanted
+        a, u = np.zeros(len(self._a)), tick.u
 
-    @property
-    def A(self) -> Matrix:
-        """The rows of the task on the links, as of the last servo law, shape ``(m, k)``."""
-        A: Matrix = self.law.stack.rows.A[:, : self.count]
-        return A
+        def unusable(code: int) -> Exception:
+            return NotFinite(f"u must be finite; got {u}.")
 
-    def motion(self, snapshot: Snapshot, a: Vector, memory: Vector, wanted: Wanted) -> Motion:
-        """Return how the links go on from a state with an acceleration ``a``, shape ``(k,)``."""
-        none = np.zeros(snapshot.robot.nv)
-        s, rate = snapshot, wanted.memory_rate
-        return Motion(s.t, s.q, s.v, self._padded(a), none, memory, rate, np.zeros_like(rate))
+        yield from dynamics.steps.every
+        yield from tick.steps.every
+        yield Call(kernels.acceleration, dynamics.a_free, dynamics.G, u, a, fault=unusable)
+        yield Call(copy_into, a[: self.count], wanted.a)
+        yield Call(multiplied, s.B, u, wanted.torque)
+        yield self._load_step()
+        yield Call(copy_into, tick.memory_rate, wanted.memory_rate)
+        yield Call(upper_left, self.law.stack.rows.A, wanted.A)
 
-    def bent(self, motion: Motion, jerk: Vector, h: float) -> Motion:
-        """Return the motion with a jerk, shape ``(k,)``, and the memory that belongs to it."""
-        bend = motion.memory_bend
-        if bend.size:
-            bend = first(sampled(lambda tau: self.wanted_after(motion, tau).memory_rate, h), h)
-        return motion._replace(jerk=self._padded(jerk), memory_bend=bend)
+    def _load_step(self) -> Step:
+        s = self.dynamics.snapshot
+        return Call(load_of, s.M, s.nle, s.f, self._a, self.wanted.load)
 
-    def wanted_after(self, motion: Motion, tau: float) -> Wanted:
-        """Return what the servo law wants ``tau`` seconds on."""
-        return self.wanted(*motion.after(tau, self.robot))
+    def motion(self) -> Motion:
+        """Return room for a motion."""
+        of_velocities, of_memory = np.zeros((3, self.robot.nv)), np.zeros((3, len(self.law.memory)))
+        return Motion(np.zeros(1), np.zeros(self.robot.nq), *of_velocities, *of_memory)
 
-    def load_after(self, motion: Motion, tau: float, a: Vector) -> Vector:
-        """Return the torque that an acceleration of the links takes ``tau`` seconds on."""
-        t, q, v, _ = motion.after(tau, self.robot)
-        s, k = self._snapshot, self.count
-        s.move(q, v, t)
-        load: Vector = s.M[:k, :k] @ a + s.nle[:k] - s.f[:k]
-        return load
+    def set_out(
+        self, s: Snapshot, a: Vector, memory: Vector, motion: Motion, centre: Vector
+    ) -> Iterator[Step]:
+        """Yield what begins a motion with an acceleration, and writes `wanted` at its start."""
+        yield Call(set_out, s.clock, s.q, s.v, a, memory, motion)
+        place = self._place(self._whole, self.wanted.all)
+        yield Call(evaluated_at, motion, place, 0.0, fault=lambda _: self._whole.forget())
+        yield Call(copy_into, self.wanted.all, centre)
+        yield Call(copy_into, self.wanted.memory_rate, motion.memory_rate)
 
-    def _padded(self, links: Vector) -> Vector:
-        """Return a rate of all coordinates, of which the motors' do not matter here."""
-        return np.concatenate([links, np.zeros(self.count)])
+    def bends(self, motion: Motion, h: float, centre: Vector, rates: Matrix) -> Iterator[Step]:
+        """Yield what writes how the memory bends along a motion that has got its jerk."""
+        if len(motion.memory):
+            yield self.differentiated(motion, h, centre, rates)
+            yield Call(copy_into, self.parts(rates[0]).memory_rate, motion.memory_bend)
+
+    def parts(self, values: Vector) -> Wanted:
+        """Return the parts of an array like `wanted`."""
+        return Wanted.parts(values, self.count, len(self.law.memory))
+
+    def differentiated(self, motion: Motion, h: float, centre: Vector, rates: Matrix) -> Step:
+        """Return what writes the derivatives of `wanted` along a motion; see the kernel."""
+        place = self._place(self._whole, self.wanted.all)
+        given = motion, place, h, centre, rates
+        return Call(differentiated, *given, fault=lambda _: self._whole.forget())
+
+    def load_rate(self, motion: Motion, h: float, centre: Vector, rates: Matrix) -> Step:
+        """Return what writes the derivatives of the load alone, shape ``(2, k)``."""
+        given = motion, self._place(self._loads, self.wanted.load), h, centre, rates
+        return Call(differentiated, *given, fault=lambda _: self._loads.forget())
+
+    def _place(self, steps: Steps, values: Vector) -> Place:
+        s, blocks = self.dynamics.snapshot, self.robot.structure.configurations
+        return Place(s.clock, s.q, s.v, self._a, self._tick.memory, blocks, steps.lines, values)
 
 
 @spec
@@ -191,6 +185,7 @@ class ThroughSpringsLaw(Law):
         self.motors = Motors(task, self.joints)
         self.links = Links(spec, task)
         self.memory = self.links.law.memory
+        self._looked_at: Kept[Dynamics, tuple[Motion, Springs, Steps]] = Kept(self._look)
         self._refuse_rows_of_motors(kind)
         _refuse_pushes_past_springs(task, kind, self.joints.links)
 
@@ -204,38 +199,28 @@ class ThroughSpringsLaw(Law):
                 f'"{kind}"; it holds a motor. Use kind = "servo", which reaches motors at once.'
             )
 
-    def motor_error(self, dynamics: Dynamics, torque: Vector) -> Vector:
-        """Return how far the motors are from where their springs give a torque."""
-        joints = self.joints
-        error: Vector = joints.stretch(dynamics.snapshot.q) - torque / joints.stiffness
-        return error
-
-    def spring_torque(self, dynamics: Dynamics) -> Vector:
-        """Return the torque of the springs on the links."""
-        joints = self.joints
-        torque: Vector = joints.stiffness * joints.stretch(dynamics.snapshot.q)
-        torque += joints.damping * self.stretch_rate(dynamics)
-        return torque
-
-    def other_force(self, dynamics: Dynamics) -> Vector:
-        """Return what acts on the motors beside inputs and springs, such as friction."""
-        force: Vector = dynamics.snapshot.f[self.joints.motors] + self.spring_torque(dynamics)
-        return force
-
-    def stretch_rate(self, dynamics: Dynamics) -> Vector:
-        """Return how fast the motors run ahead of their joints."""
-        v = dynamics.snapshot.v
-        rate: Vector = v[self.joints.motors] - v[self.joints.links]
-        return rate
+    def _look(self, dynamics: Dynamics) -> tuple[Motion, Springs, Steps]:
+        """Return what writes springs and `Links.wanted` where a robot is, with a memory."""
+        (springs, write), motion = self.motors.springs(dynamics.snapshot), self.links.motion()
+        none, centre = np.zeros(self.links.count), np.zeros(len(self.links.wanted.all))
+        every = self.links.set_out(dynamics.snapshot, none, motion.memory, motion, centre)
+        return motion, springs, Steps((write, *every))
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the torque of the springs, what it should be, and the error of the motors."""
-        s, joints = dynamics.snapshot, self.joints
-        wanted = self.links.wanted(s.t, s.q, s.v, memory).torque
-        angle, effort = units_at(s.robot, joints)
-        error = self.motor_error(dynamics, wanted)
+        joints, robot = self.joints, dynamics.robot
+        motion, springs, steps = self._looked_at(dynamics)
+        motion.memory[:] = memory
+        steps()
+        wanted = self.links.wanted.torque.copy()
+        angle, effort = units_at(robot, joints)
+        error = springs.stretch - wanted / joints.stiffness
         return {
-            "spring_torque": Signal(self.spring_torque(dynamics), effort, "torque of the springs"),
+            "spring_torque": Signal(
+                joints.stiffness * springs.stretch + joints.damping * springs.rate,
+                effort,
+                "torque of the springs",
+            ),
             "wanted_torque": Signal(wanted, effort, "torque wanted of the springs"),
             "motor_error": Signal(error, angle, "motors minus where their springs give it"),
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
@@ -23,10 +23,12 @@ from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Feedback
 from ukctrl.control.servo import Servo
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.control.tick import Tick
+from ukctrl.core.arrays import Array, Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Rate, RateSquared, Seconds, Text, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.robot import ElasticJoints, Robot, links_alone
 
@@ -74,7 +76,7 @@ class Plan:
                 f"{MAX_SEGMENTS} pieces; got {segment:g} s."
             )
         count = max(1, int(np.ceil(wanted)))
-        self._start, self._length, self._last = start, duration / count, count - 1
+        self._start, self._length = float(start), duration / count
         x = -np.cos(np.pi * np.arange(NODES) / (NODES - 1))  # with both ends
         series = []
         for k in range(count):
@@ -83,7 +85,7 @@ class Plan:
             y = states[-1]
             sampled = np.array([values(t, state) for t, state in zip(times, states, strict=True)])
             series.append(self._fitted(x, sampled, float(times[0])))
-        self._series = series
+        self._series = np.array(series)
 
     def _fitted(self, x: Vector, sampled: Matrix, t: float) -> Matrix:
         """Return the series of the values and of their derivatives, shape ``(NODES, 3 k)``."""
@@ -113,12 +115,31 @@ class Plan:
 
         Beyond the ends, those of the nearest end.
         """
-        from numpy.polynomial import chebyshev
+        values: Vector = np.zeros(self._series.shape[2])
+        planned_at(*self._given, np.full(1, t), values)
+        return values.reshape(3, -1)
 
-        along = (t - self._start) / self._length
-        k = min(max(int(along), 0), self._last)
-        x = min(max(2.0 * (along - k) - 1.0, -1.0), 1.0)
-        return np.asarray(chebyshev.chebval(x, self._series[k])).reshape(3, -1)
+    def step(self, clock: Vector, values: Vector) -> Step:
+        """Return what writes them at the time that the clock shows then, one after the other."""
+        return Call(planned_at, *self._given, clock, values)
+
+    @property
+    def _given(self) -> tuple[Array, float, float]:
+        return self._series, self._start, self._length
+
+
+@compiled
+def planned_at(series: Array, start: float, length: float, clock: Vector, values: Vector) -> None:
+    """Write Chebyshev series at a time, by Clenshaw's recurrence; beyond the ends, at those."""
+    along = (clock[0] - start) / length
+    segment = min(max(int(along), 0), len(series) - 1)
+    piece, x = series[segment], min(max(2.0 * (along - segment) - 1.0, -1.0), 1.0)
+    n = len(piece)
+    for i in range(len(values)):
+        below, last = piece[n - 2, i], piece[n - 1, i]
+        for k in range(n - 3, -1, -1):
+            below, last = piece[k, i] - last, below + last * (2.0 * x)
+        values[i] = below + last * x
 
 
 def _through(rate: RightHandSide, y: Vector, times: Vector) -> Matrix:
@@ -184,6 +205,26 @@ class ElasticTracking(Controller):
         return Servo(feedback=self.feedback, allocation=self.allocation)
 
 
+@compiled
+def tracked(
+    alpha: float,
+    beta: float,
+    inertia: Vector,
+    coordinates: Indices,
+    motors: Indices,
+    q: Vector,
+    v: Vector,
+    planned: Array,
+    other: Vector,
+    push: Vector,
+) -> None:
+    """Write what pushes the motors along the plan of `_ElasticLaw`, shape ``(3, 3, k)``."""
+    for i in range(len(push)):
+        e, e_dot = q[coordinates[i]] - planned[0, 0, i], v[motors[i]] - planned[1, 0, i]
+        a = planned[2, 0, i] - alpha * e_dot - beta * e
+        push[i] = inertia[i] * a + planned[0, 1, i] - other[i]
+
+
 class _ElasticLaw(Law):
     def __init__(self, spec: ElasticTracking, task: Task) -> None:
         super().__init__(task)
@@ -193,15 +234,18 @@ class _ElasticLaw(Law):
         self._count = len(joints.links)
         self.plan = _planned(spec, task, joints, _links(spec, task.robot, self._count))
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
         joints, s = self._joints, dynamics.snapshot
-        (theta, torque, _), (theta_dot, _, _), (theta_ddot, _, _) = self._split(s.t)
-        e, e_dot = s.q[joints.motor_coordinates] - theta, s.v[joints.motors] - theta_dot
-        other = s.f[joints.motors] + joints.stiffness * joints.stretch(s.q)
-        push = joints.inertia * (theta_ddot - self._alpha * e_dot - self._beta * e) + torque - other
-        return Command(self._motors.input(s, push), memory)
+        springs, look = self._motors.springs(s)
+        planned, push = np.zeros((3, 3, self._count)), np.zeros(self._count)
+        gains = float(self._alpha), float(self._beta), joints.inertia
+        motors = joints.motor_coordinates, joints.motors, s.q, s.v
+        yield look
+        yield self.plan.step(s.clock, planned.reshape(-1))
+        yield Call(tracked, *gains, *motors, planned, springs.other, push)
+        yield from self._motors.steps(s, push, tick.u)
 
-    def _split(self, t: float) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+    def _split(self, t: float) -> Array:
         """Return motors, torques and links, for the plan and its two derivatives."""
         return self.plan(t).reshape(3, 3, self._count)
 

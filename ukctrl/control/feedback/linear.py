@@ -56,7 +56,7 @@ class LinearFeedback(BoundFeedback):
         _, b, beta, phi = rows
         yield Call(_demand, b, beta, phi, memory, self._gains, asked.demand)
         if len(memory):
-            yield Call(_integrated, self._holonomic, beta, phi, asked.memory_rate)
+            yield Call(integrated, self._holonomic, beta, phi, asked.memory_rate)
 
 
 @compiled
@@ -73,7 +73,8 @@ def _demand(
 
 
 @compiled
-def _integrated(holonomic: Flags, beta: Vector, phi: Vector, rate: Vector) -> None:
+def integrated(holonomic: Flags, beta: Vector, phi: Vector, rate: Vector) -> None:
+    """Write the rate of integrals: of the position error, or where there is none of the rate's."""
     for i in range(len(rate)):
         rate[i] = phi[i] if holonomic[i] else beta[i]
 

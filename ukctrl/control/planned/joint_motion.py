@@ -13,6 +13,7 @@ from ukctrl.mechanics.linearise import free_velocities
 from ukctrl.mechanics.reference import Spline
 from ukctrl.mechanics.start import solve_positions
 from ukctrl.robot import Robot
+from ukctrl.robot.configuration_kernels import from_angles
 
 MAX_KNOTS = 1_000_000
 """More configurations than this along one motion are a typing error."""
@@ -115,11 +116,8 @@ def joint_motion(
 def configurations(robot: Robot, angles: Matrix) -> Matrix:
     """Return configurations from joint angles, one a velocity; shape ``(k, nq)``."""
     q = np.empty((len(angles), robot.nq))
-    for block in robot.blocks:
-        part = angles[:, block.iv : block.iv + block.nv]
-        if block.shape == "circle":
-            part = np.hstack([np.cos(part), np.sin(part)])
-        q[:, block.iq : block.iq + block.nq] = part
+    for row, configuration in zip(angles, q, strict=True):
+        from_angles(robot.structure.configurations, row, configuration)
     return q
 
 

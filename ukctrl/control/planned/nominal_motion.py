@@ -11,10 +11,12 @@ import numpy as np
 
 from ukctrl.control.controller import Controller
 from ukctrl.control.planned.joint_motion import configurations, joint_motion, require_plannable
+from ukctrl.control.planned.nominal_kernels import Knots, planned_input, planned_state
 from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InfeasibleConstraint, InputError, NotFinite
 from ukctrl.core.extremes import first_largest, max_abs
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.relative_degree import explain
@@ -63,22 +65,30 @@ class Nominal:
             xi = robot.difference(q[k], q[k + 1])
             ahead.append(xi)
             ends.append(robot.chart_rate(xi, v[k + 1]))
-        self._ahead, self._ends = np.array(ahead), np.array(ends)
-        self._v, self._u = CubicHermiteSpline(times, v, a), _parted(times, u, breaks)
+        pieces = CubicHermiteSpline(times, v, a).c, _parted(times, u, breaks).c
+        every = times, q, v, np.array(ahead), np.array(ends), *pieces
+        self._knots = Knots(*(np.array(part, dtype=np.float64, order="C") for part in every))
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Return ``q`` and ``v`` at a time; beyond the ends, those of the nearest end."""
-        t = min(max(t, float(self.times[0])), float(self.times[-1]))
-        k = min(int((t - self.times[0]) / self.step), len(self._ahead) - 1)
-        s = (t - self.times[k]) / self.step
-        h = self.step
-        xi = (s * (1.0 - s) ** 2 * h) * self.v[k] + (s * s * (3.0 - 2.0 * s)) * self._ahead[k]
-        xi += (s * s * (s - 1.0) * h) * self._ends[k]
-        return self.robot.integrate(self.q[k], xi), np.asarray(self._v(t))
+        q, v = np.zeros(self.robot.nq), np.zeros(self.robot.nv)
+        planned_state(self._knots, self.robot.structure.configurations, np.full(1, t), q, v)
+        return q, v
 
     def input(self, t: float) -> Vector:
         """Return ``u`` at a time; beyond the ends, that of the nearest end."""
-        return np.asarray(self._u(min(max(t, float(self.times[0])), float(self.times[-1]))))
+        u: Vector = np.zeros(self.u.shape[1])
+        planned_input(self._knots, np.full(1, t), 0.0, u)
+        return u
+
+    def state_step(self, clock: Vector, q: Vector, v: Vector) -> Step:
+        """Return what writes `state` at the time that the clock shows then."""
+        blocks = self.robot.structure.configurations
+        return Call(planned_state, self._knots, blocks, clock, q, v)
+
+    def input_step(self, clock: Vector, ahead: float, u: Vector) -> Step:
+        """Return what writes `input` some time ahead of the clock."""
+        return Call(planned_input, self._knots, clock, ahead, u)
 
 
 def _parted(times: Vector, u: Matrix, breaks: Sequence[float]) -> PPoly:

@@ -6,7 +6,7 @@ Nothing does (feedforward), or a linear-quadratic regulator along the motion.
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
@@ -14,7 +14,9 @@ import numpy as np
 from ukctrl.control.controller import Controller, Law, PlannedMotion
 from ukctrl.control.planned.inversion import AnyInversion
 from ukctrl.control.planned.inversion.inversion import Inversion
+from ukctrl.control.planned.nominal_kernels import gains_at
 from ukctrl.control.planned.nominal_motion import Nominal, by_joint_motion, by_law
+from ukctrl.control.regulators.deviations import Deviations, fed_back
 from ukctrl.control.regulators.riccati import (
     Weight,
     deviation_weight,
@@ -23,14 +25,16 @@ from ukctrl.control.regulators.riccati import (
     sampled,
 )
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
+from ukctrl.control.tick import Tick
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.fields import Instance, Seconds, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import Linearization, Linearizer
+from ukctrl.robot import Snapshot
 
 USUAL_STEP = 0.01
 """Time between the knots of a motion [s], unless something else says it."""
@@ -86,9 +90,9 @@ class PlannedLaw(Law, abc.ABC):
         # A held input is that of the middle of its tick.
         self._ahead = 0.0 if task.period is None else 0.5 * task.period
 
-    def planned_input(self, t: float) -> Vector:
-        """Return the input to give from a time on, shape ``(nu,)``."""
-        return self.nominal.input(t + self._ahead)
+    def input_step(self, dynamics: Dynamics, u: Vector) -> Step:
+        """Return what writes the input to give from now on."""
+        return self.nominal.input_step(dynamics.snapshot.clock, self._ahead, u)
 
     @property
     def planned_motion(self) -> PlannedMotion:
@@ -134,8 +138,8 @@ class Feedforward(Planned):
 
 @final
 class _Feedforward(PlannedLaw):
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        return Command(self.planned_input(dynamics.snapshot.t), memory)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> tuple[Step, ...]:
+        return (self.input_step(dynamics, tick.u),)
 
 
 QUICKEST = 8.0
@@ -189,6 +193,7 @@ class _Tvlqr(PlannedLaw):
         self._start, self._step = float(times[0]), float(times[1] - times[0])
         self.K = self._gains(spec, times)
         """Gains at the knots, or at the ticks where the input is held, shape ``(k, nu, n)``."""
+        self._deviations = Deviations(self.linear, self._aim)
 
     def _gains(self, spec: Tvlqr, times: Vector) -> Matrix:
         task, robot = self.task, self.task.robot
@@ -207,24 +212,17 @@ class _Tvlqr(PlannedLaw):
             return riccati_backwards(systems, R, S, self._step, end.B)
         return ticks_backwards(systems, R, S, self._step)
 
-    def deviation(self, dynamics: Dynamics) -> Vector:
-        """Return what the regulator brings back to zero, shape ``(n,)``."""
-        s = dynamics.snapshot
-        q, v = self.nominal.state(s.t)
-        dq, dv = self.task.robot.difference(q, s.q), s.v - v
-        x: Vector = np.concatenate([dq[self.linear.positions], dv[self.linear.velocities]])
-        return x
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        clock, held = dynamics.snapshot.clock, self._period is not None
+        planned, K = np.zeros(len(tick.u)), np.zeros(self.K.shape[1:])
+        x, deviations = self._deviations.steps(dynamics)
+        yield self.input_step(dynamics, planned)
+        yield from deviations
+        yield Call(gains_at, self.K, clock, self._start, self._step, held, K)
+        yield Call(fed_back, planned, K, x, tick.memory, tick.u)
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        t, last = dynamics.snapshot.t, len(self.K) - 1
-        along = (t - self._start) / self._step
-        if self._period is None:
-            k = min(max(int(along), 0), last - 1)
-            share = min(max(along - k, 0.0), 1.0)
-            K = (1.0 - share) * self.K[k] + share * self.K[k + 1]
-        else:
-            K = self.K[min(max(round(along), 0), last)]
-        return Command(self.planned_input(t) - K @ self.deviation(dynamics), memory)
+    def _aim(self, s: Snapshot, q: Vector, v: Vector) -> Iterator[Step]:
+        yield self.nominal.state_step(s.clock, q, v)
 
 
 def _along(

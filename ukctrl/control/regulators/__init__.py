@@ -1,5 +1,6 @@
 """Regulators about an equilibrium.
 
-In order: ``riccati`` (optimal gains); ``regulator`` (what all share; LQR and LQI);
+In order: ``riccati`` (optimal gains); ``deviations`` (from an equilibrium, or a motion);
+``regulator`` (what all share; LQR and LQI);
 ``pole_placement``.
 """

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.planned.joint_motion import configurations, following_joints, joint_motion
+from ukctrl.control.feedback.linear import integrated
+from ukctrl.control.planned.joint_motion import following_joints, joint_motion
+from ukctrl.control.regulators.deviations import Deviations, fed_back
 from ukctrl.control.regulators.riccati import (
     Regulator,
     Weight,
@@ -19,17 +21,22 @@ from ukctrl.control.regulators.riccati import (
     weight,
 )
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Number, Seconds, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
+from ukctrl.mechanics.constraints.constraint import Followed
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.linearise import Linearization, Linearizer, equilibrium, output_matrix
 from ukctrl.mechanics.reference import Reference
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.mechanics.start import solve_positions
+from ukctrl.robot import Snapshot
+from ukctrl.robot.configuration_kernels import from_angles
 
 OPEN = 1e-9
 """How far a given equilibrium may open the passive constraints [unit of the row]."""
@@ -73,23 +80,25 @@ class Regulation(Law):
         q = _equilibrium(spec, task)
         u = equilibrium(robot, q, task.start)
         self.linear = Linearizer(robot, task.rank).at(task.start, q, np.zeros(robot.nv), u)
-        self._motion = None
-        if spec.follow == "task":
-            self._motion = _motion(spec, task)
+        self._motion = _motion(spec, task) if spec.follow == "task" else None
+        self.deviation = Deviations(self.linear, self._aim)
+        """What the regulator brings back to zero, shape ``(n,)``, at the state of a robot."""
 
-    def deviation(self, dynamics: Dynamics) -> Vector:
-        """Return what the regulator brings back to zero, shape ``(n,)``."""
-        s, linear = dynamics.snapshot, self.linear
+    def _aim(self, s: Snapshot, q: Vector, v: Vector) -> Iterator[Step]:
         if self._motion is None:
-            return linear.deviation(s.q, s.v)
-        r, r_dot, _ = np.array(self._motion(s.t)).reshape(3, -1)
-        q = configurations(linear.robot, r[None])[0]
-        dq, dv = linear.robot.difference(q, s.q), s.v - r_dot
-        x: Vector = np.concatenate([dq[linear.positions], dv[linear.velocities]])
-        return x
+            q[:], v[:] = self.linear.q, self.linear.v
+            return
+        n = len(v)
+        follow = Followed(self._motion.compile(), 3 * n)
+        yield follow.step(s.clock)
+        yield Call(from_angles, s.robot.structure.configurations, follow.now[:n], q)
+        yield Call(copy_into, follow.now[n : 2 * n], v)
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        return Command(self.linear.u - self.regulator.K @ self.deviation(dynamics), memory)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        x, deviations = self.deviation.steps(dynamics)
+        yield from deviations
+        u, K = np.array(self.linear.u), np.ascontiguousarray(self.regulator.K)
+        yield Call(fed_back, u, K, x, tick.memory, tick.u)
 
     def slopes(self, dynamics: Dynamics, memory: Vector) -> Matrix | None:
         if len(self.memory) or not dynamics.robot.is_euclidean:
@@ -248,11 +257,11 @@ class _Lqi(Regulation):
         self.regulator = regulator(A, B, Q, R, states, self.linear.inputs, task.period)
         self.memory = np.zeros(m)
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        rows = self.stack.write(dynamics.snapshot)
-        x = np.concatenate([self.deviation(dynamics), memory])
-        rate = np.where(self.stack.holonomic, rows.phi, rows.beta)
-        return Command(self.linear.u - self.regulator.K @ x, rate)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        rows, stack = self.stack.rows, self.stack
+        yield from super().steps(dynamics, tick)
+        yield from stack.steps(dynamics.snapshot).every
+        yield Call(integrated, stack.holonomic, rows.beta, rows.phi, tick.memory_rate)
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the integrals."""

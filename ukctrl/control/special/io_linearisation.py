@@ -2,30 +2,34 @@ r"""Input-output linearisation of servo rows of any relative degree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal, final
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra.factorisation import factor_rows, least_norm, multiplied, unit_rows
 from ukctrl.core.algebra.span import span
 from ukctrl.core.algebra.threads import one_blas_thread
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted
 from ukctrl.core.fields import Rate, RateSquared, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.derivatives import check_smooth, jets_of
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import (
     Together,
     advice,
-    at_once,
-    decoupling,
+    decoupled,
     relative_degrees,
     together,
 )
 
+SURE = 1e-4
+"""A row of which more is left beside the others is independent of them, whatever measures it."""
 MISSED = 1e-7
 """Part of its terms that a row may be missed by."""
 
@@ -85,6 +89,95 @@ class IoLinearisation(Controller):
             return _IoLaw(self, task)
 
 
+class Reached(NamedTuple):
+    """How inputs reach the rows; see `Decoupling`."""
+
+    drift: Matrix
+    last: Vector
+    E: Matrix
+    push: Vector
+
+
+@compiled
+def usual_push(a_free: Vector, G: Matrix, push: Vector) -> None:
+    """Write inputs that accelerate the robot as its own forces do."""
+    usual = 1.0
+    for i in range(len(a_free)):
+        usual = max(usual, abs(a_free[i]))
+    for k in range(len(push)):
+        most = 0.0
+        for i in range(len(a_free)):
+            most = max(most, abs(G[i, k]))
+        push[k] = usual / most if most > 0.0 else usual
+
+
+@compiled
+def reach_at_once(
+    A: Matrix,
+    b: Vector,
+    beta: Vector,
+    phi: Vector,
+    holonomic: Flags,
+    a_free: Vector,
+    G: Matrix,
+    reached: Reached,
+) -> None:
+    """Write how inputs reach rows that they accelerate at once."""
+    multiplied(A, a_free, reached.last)
+    for i in range(len(b)):
+        reached.last[i] -= b[i]
+        reached.drift[0, i] = phi[i] if holonomic[i] else beta[i]
+        reached.drift[1, i] = beta[i] if holonomic[i] else reached.last[i]
+        for k in range(G.shape[1]):
+            reached.E[i, k] = 0.0
+            for c in range(len(a_free)):
+                reached.E[i, k] += A[i, c] * G[c, k]
+
+
+@compiled
+def last_of(degrees: Indices, drift: Matrix, last: Vector) -> None:
+    """Write the derivative of each row that inputs reach, without input."""
+    for i in range(len(degrees)):
+        last[i] = drift[degrees[i], i]
+
+
+@compiled
+def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, u: Vector) -> bool:
+    """Write the least input that gives the last derivatives what the gains want.
+
+    Returns whether all rows are reached, far from any doubt: in units of what inputs of a usual
+    size do, and in rows of unit length.
+    """
+    E, push = reached.E, reached.push
+    m, nu = E.shape
+    for i in range(m):
+        wanted[i] = -reached.last[i]
+        for k in range(len(gains)):
+            wanted[i] -= gains[k, i] * reached.drift[k, i]
+        for k in range(nu):
+            H[i, k] = E[i, k] * push[k]
+    sure = firmly_independent(H, wanted)
+    for i in range(m):
+        for k in range(nu):
+            H[i, k] = E[i, k]
+    unit_rows(H, wanted, np.zeros(len(wanted)))
+    factor = factor_rows(H, SURE)
+    step = least_norm(factor, wanted)
+    total = 0.0
+    for k in range(nu):
+        u[k] = step[k]
+        total += step[k]
+    return sure and factor.rank == m and bool(np.isfinite(total))
+
+
+@compiled
+def firmly_independent(H: Matrix, d: Vector) -> bool:
+    """Return whether rows are independent, far from any doubt."""
+    units, unused = H.copy(), d.copy()
+    unit_rows(units, unused, np.zeros(len(unused)))
+    return bool(factor_rows(units, SURE).rank == len(H))
+
+
 @final
 class _IoLaw(Law):
     def __init__(self, spec: IoLinearisation, task: Task) -> None:
@@ -100,7 +193,6 @@ class _IoLaw(Law):
         self._jets = None
         if (np.array(self.degrees) > usual).any():
             self._jets = jets_of(self.stack, order, task.rank)
-        self._own = Dynamics(task.robot, task.rank, task.gains)
         polynomials = [error_polynomial(spec.alpha, spec.beta, r) for r in self.degrees]
         self._gains: Matrix = np.zeros((order, len(self.stack)))
         for row, polynomial in enumerate(polynomials):
@@ -133,29 +225,44 @@ class _IoLaw(Law):
             )
         return whole, list(whole.orders)
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s = dynamics.snapshot
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        s, m, nu, order = dynamics.snapshot, len(self.stack), len(tick.u), max(self.degrees)
+        reached = Reached(np.zeros((order + 1, m)), np.zeros(m), np.zeros((m, nu)), np.zeros(nu))
+        degrees = np.array(self.degrees, dtype=np.int64)
+        yield Call(usual_push, dynamics.a_free, dynamics.G, reached.push)
         if self._jets is None:
-            reached = at_once(self.stack, dynamics)
+            rows, holonomic = self.stack.rows, self.stack.holonomic
+            yield from self.stack.steps(s).every
+            yield Call(reach_at_once, *rows, holonomic, dynamics.a_free, dynamics.G, reached)
         else:
-            reached = decoupling(self._jets, self._own, s.t, s.q, s.v, self.degrees)
+            given = self.degrees, reached.push, reached.drift, reached.E
+            yield from self._jets.with_inputs_steps(s, *given)
+            yield Call(last_of, degrees, reached.drift, reached.last)
+
+        def with_care(code: int) -> Exception | None:
+            return self._careful(reached, tick.u)
+
+        wanted, H = np.zeros(m), np.zeros((m, nu))
+        yield Call(decoupled_input, self._gains, reached, wanted, H, tick.u, fault=with_care)
+
+    def _careful(self, reached: Reached, u: Vector) -> Exception | None:
+        """Write the input by `span`, where the quick one is not sure, or say which rows miss."""
         wanted = -(self._gains * reached.drift[: len(self._gains)]).sum(axis=0)
         demand = wanted - reached.last
         scale = np.abs(reached.E).max(axis=1)
         scale = np.where(scale > 0.0, scale, 1.0)
         H, d = reached.E / scale[:, None], demand / scale
         felt = np.linalg.norm(H * reached.push, axis=1)
-        u = span(H, 1.0 / reached.push, self.task.rank.servo, rows=felt).least(d)
+        u[:] = span(H, 1.0 / reached.push, self.task.rank.servo, rows=felt).least(d)
         miss = np.abs(H @ u - d)
         usual = np.abs(H) @ (np.abs(u) + reached.push)
         bad = ~(miss <= MISSED * (np.abs(d) + np.abs(reached.last) / scale + usual))  # NaN is bad
-        if bad.any():
-            rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
-            rank = reached.rank
-            raise InfeasibleConstraint(
-                rows, (miss * scale)[bad].tolist(), rank, len(miss), self._lost(rank)
-            )
-        return Command(u, memory)
+        if not bad.any():
+            return None
+        rows = [self.stack.names[i] for i in np.flatnonzero(bad)]
+        rank = decoupled(reached.E * reached.push)
+        missed = (miss * scale)[bad].tolist()
+        return InfeasibleConstraint(rows, missed, rank, len(miss), self._lost(rank))
 
     def _lost(self, rank: int) -> str:
         return (

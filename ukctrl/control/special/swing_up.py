@@ -7,21 +7,25 @@ $H$ by the energy that is missing makes the same law feed that energy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, final
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
+from ukctrl.control.tick import Tick
+from ukctrl.core.algebra.factorisation import cholesky, solve_lower, solve_upper
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, InfeasibleConstraint, InputError
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Quantity, Rate, RateSquared, spec
+from ukctrl.core.program import Call, Kept, Step, Steps
 from ukctrl.mechanics.constraints import Stack
 from ukctrl.mechanics.dynamics import Dynamics, passive_constraints
 from ukctrl.mechanics.start import solve_positions
+from ukctrl.robot.configuration_kernels import difference
 
 TRIED = 300
 """Configurations at which the energy to be pumped is weighed against the motors' grip."""
@@ -69,6 +73,71 @@ class SwingUp(Controller):
         return _SwingUp(self, task)
 
 
+class Errors(NamedTuple):
+    """What the law brings to zero."""
+
+    energy: Vector
+    """Energy above that of the goal, shape ``(1,)`` [J]."""
+    y: Vector
+    """The motors' displacements, shape ``(nu,)``."""
+    y_dot: Vector
+    """Their rates, shape ``(nu,)``."""
+
+
+UNBOUNDED, BALANCE = -1, -2
+"""What `pumped` returns where no input is bounded, and where the robot rests below the goal."""
+
+
+@compiled
+def write_errors(
+    M: Matrix, B: Matrix, v: Vector, potential: Vector, level: float, dq: Vector, errors: Errors
+) -> None:
+    """Write the errors, with the step ``dq`` from the goal to the configuration."""
+    errors.energy[0] = potential[0] - level
+    for i in range(len(v)):
+        for c in range(len(v)):
+            errors.energy[0] += 0.5 * v[i] * M[i, c] * v[c]
+    for k in range(len(errors.y)):
+        errors.y[k] = errors.y_dot[k] = 0.0
+        for i in range(len(v)):
+            errors.y[k] += B[i, k] * dq[i]
+            errors.y_dot[k] += B[i, k] * v[i]
+
+
+@compiled
+def pumped(
+    weight: float,
+    alpha: float,
+    beta: float,
+    errors: Errors,
+    B: Matrix,
+    v: Vector,
+    a_free: Vector,
+    G: Matrix,
+    H: Matrix,
+    L: Matrix,
+    u: Vector,
+) -> int:
+    """Write the input; ``H`` and its factor ``L`` are scratch. Returns 0 or what is unusual."""
+    n, nu = G.shape
+    for i in range(nu):
+        u[i] = -(alpha * errors.y_dot[i] + beta * errors.y[i])
+        for c in range(n):
+            u[i] -= B[c, i] * a_free[c]
+        for k in range(nu):
+            H[i, k] = errors.energy[0] / weight if i == k else 0.0
+            for c in range(n):
+                H[i, k] += B[c, i] * G[c, k]
+    if cholesky(H, L) != 0:
+        return UNBOUNDED
+    solve_lower(L, u)
+    solve_upper(L, u)
+    moving = False
+    for c in range(n):
+        moving = moving or v[c] != 0.0
+    return 0 if moving or not errors.energy[0] < 0.0 else BALANCE
+
+
 @final
 class _SwingUp(Law):
     def __init__(self, spec: SwingUp, task: Task) -> None:
@@ -89,10 +158,11 @@ class _SwingUp(Law):
                 f"robot '{robot.name}' must have a potential energy for kind = \"swing_up\"; it is "
                 "not known. Give its plant a potential."
             )
-        self._alpha, self._beta, self._unit = spec.alpha, spec.beta, np.eye(robot.nu)
+        self._alpha, self._beta = spec.alpha, spec.beta
         self._size = 1.0
         self.weight = spec.margin * self._least_weight()
         """The weight $k$ [J^2 s^2/rad^2, or per m^2]."""
+        self._errors: Kept[Dynamics, tuple[Errors, Steps]] = Kept(self._errors_of)
 
     def _least_weight(self) -> float:
         """Return the least weight that works at every configuration, by random search."""
@@ -132,34 +202,37 @@ class _SwingUp(Law):
         """Return the smallest eigenvalue of ``B' G``."""
         return float(np.linalg.eigvalsh(dynamics.snapshot.B.T @ dynamics.G)[0])
 
-    def _errors(self, dynamics: Dynamics) -> tuple[float, Vector, Vector]:
-        """Return the energy error, and the motors' displacements and rates."""
-        s = dynamics.snapshot
-        y = self.task.robot.difference(self.goal, s.q) @ s.B
-        return sum(s.energy()) - self.level, y, s.v @ s.B
+    def _errors_of(self, dynamics: Dynamics) -> tuple[Errors, Steps]:
+        s, robot, own = dynamics.snapshot, dynamics.robot, np.zeros(1)
+        errors, dq = Errors(np.zeros(1), *np.zeros((2, robot.nu))), np.zeros(robot.nv)
+        away = Call(difference, robot.structure.configurations, self.goal, s.q, dq)
+        seen = s.M, s.B, s.v, own, self.level, dq
+        return errors, Steps((away, *s.potential_steps(own), Call(write_errors, *seen, errors)))
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        s = dynamics.snapshot
-        energy, y, y_dot = self._errors(dynamics)
-        H: Matrix = s.B.T @ dynamics.G + energy / self.weight * self._unit
-        least = float(np.linalg.eigvalsh(H)[0])
-        if not least > 0.0:
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        s, nu = dynamics.snapshot, dynamics.robot.nu
+        errors, steps = self._errors(dynamics)
+        gains = float(self.weight), float(self._alpha), float(self._beta)
+        answer = s.B, s.v, dynamics.a_free, dynamics.G
+
+        def unusual(code: int) -> Exception | None:
+            energy = float(errors.energy[0])
+            if code == BALANCE:
+                return self._at_rest(dynamics, tick.u, energy)
             more = -energy / self._grip(dynamics) / self.weight
-            raise GainError(
+            return GainError(
                 f"margin must be {more:.4g} times as large, or the input has no bound at "
                 f"t = {s.t:.4g} s, where {-energy:.3g} J are missing."
             )
-        wanted = dynamics.a_free @ s.B + self._alpha * y_dot + self._beta * y
-        u: Vector = np.negative(np.linalg.solve(H, wanted))
-        if energy < 0.0 and not s.v.any():
-            self._require_motion(dynamics, u, energy)
-        return Command(u, memory)
 
-    def _require_motion(self, dynamics: Dynamics, u: Vector, energy: float) -> None:
+        yield from steps.every
+        yield Call(pumped, *gains, errors, *answer, *np.zeros((2, nu, nu)), tick.u, fault=unusual)
+
+    def _at_rest(self, dynamics: Dynamics, u: Vector, energy: float) -> Exception | None:
         """Name the state that the law never leaves, instead of staying in it silently."""
         if max_abs(dynamics.acceleration(u)) > BALANCED * self._size:
-            return
-        raise InfeasibleConstraint(
+            return None
+        return InfeasibleConstraint(
             ("energy",),
             (-energy,),
             0,
@@ -170,8 +243,9 @@ class _SwingUp(Law):
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return the energy error, and the function that the law lowers."""
-        energy, y, y_dot = self._errors(dynamics)
-        k = self.weight
+        (errors, y, y_dot), steps = self._errors(dynamics)
+        steps()
+        energy, k = float(errors[0]), self.weight
         lyapunov = 0.5 * (energy**2 + k * y_dot @ y_dot + k * self._beta * y @ y)
         return {
             "energy_error": Signal(energy, "J", "energy above that of the goal"),

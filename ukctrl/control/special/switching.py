@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses as dc
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self, final
 
 import numpy as np
@@ -17,13 +17,16 @@ from ukctrl.control.regulators.regulator import Lqi, Lqr
 from ukctrl.control.servo import Servo
 from ukctrl.control.special.swing_up import SwingUp
 from ukctrl.control.task import Signal, Task
-from ukctrl.control.tick import Command
+from ukctrl.control.tick import Command, Tick
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Instance, Listed, Positive, Text, spec
 from ukctrl.core.files.toml import blaming
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import AnyConstraint, Constraint
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.robot.push_kernels import clear
 
 AnyMode = Annotated[
     Servo | SwingUp | Lqr | Lqi | PolePlacement | PdGravity | NoControl, Field(discriminator="kind")
@@ -108,15 +111,18 @@ class _Switching(Law):
         self._part = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         self.memory = np.concatenate([[0.0], *(law.memory for law in self.laws)])
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        mode = int(memory[0])
-        part = self._part[mode]
-        command = self.laws[mode].step(dynamics, memory[part])
-        if len(memory) == 1:
-            return Command(command.u, np.zeros(1))
-        rate = np.zeros(len(memory))
-        rate[part] = command.memory_rate
-        return Command(command.u, rate)
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        yield Call(clear, tick.memory_rate)
+        for mode, (law, part) in enumerate(zip(self.laws, self._part, strict=True)):
+            own = law.tick(dynamics)
+            own.check = lambda command: tick.check(Command(command.u, tick.memory_rate))
+            in_force = (
+                Call(copy_into, tick.memory[part], own.memory),
+                *own.steps.every,
+                Call(copy_into, own.u, tick.u),
+                Call(copy_into, own.memory_rate, tick.memory_rate[part]),
+            )
+            yield Steps(in_force).where(tick.memory, mode)
 
     def _margins(self, dynamics: Dynamics, mode: int) -> tuple[float, float]:
         """Return how far the state is from entering the next mode, and from leaving this one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses as dc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, final
 
 import numpy as np
@@ -12,18 +12,21 @@ from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
-from ukctrl.control.task import NO_MEMORY, Signal, Task
-from ukctrl.control.tick import Command
+from ukctrl.control.task import Signal, Task
+from ukctrl.control.tick import Tick, served
 from ukctrl.core.algebra.factorisation import copy_into
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.kernels import acceleration
+from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.core.errors import InputError
+from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Constraint, Rows, Stack
-from ukctrl.mechanics.constraints.constraint import Attached, FrameProbe
+from ukctrl.mechanics.constraints.constraint import Attached, Followed, FrameProbe
 from ukctrl.mechanics.constraints.kinematics import cross, orientation_rows, quaternion
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
+from ukctrl.robot.configuration_kernels import integrate
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -42,7 +45,7 @@ def fading(size: float, limit: float) -> float:
 
 
 @compiled
-def point(d: Vector, heading: float, now: Matrix, R: Matrix) -> None:
+def point(d: Vector, heading: Vector, now: Matrix, R: Matrix) -> None:
     r"""Write the orientation with its z axis along ``d`` and its x axis nearest a heading.
 
     $$ z \propto d + w(|d| / d_0)\, d_0\, z_\mathrm{now}, \qquad
@@ -59,7 +62,7 @@ def point(d: Vector, heading: float, now: Matrix, R: Matrix) -> None:
         z /= length
     else:
         copy_into(now[:, 2], z)
-    ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
+    ahead = np.array([np.cos(heading[0]), np.sin(heading[0]), 0.0])
     y, x = np.empty(3), np.empty(3)
     cross(z, ahead, y)
     sine = float(np.sqrt(y @ y))
@@ -96,6 +99,105 @@ ALIGNED = 1e-6
 """The thrust must point along the frame's z axis to this [rad]."""
 JUMP = 0.2
 """A wanted direction that turns by more than this while it is differenced has jumped [rad]."""
+
+
+ORDER = (0, 1, 3, 2)
+"""Where the rows of the orientation and then the thrust's stand in these blocks."""
+
+
+@compiled
+def missing(alpha: float, beta: float, rows: Rows, a_free: Vector, d: Vector) -> None:
+    """Write what the inputs should add to the acceleration of the rows, shape ``(3,)``."""
+    for i in range(len(d)):
+        d[i] = rows.b[i] - alpha * rows.beta[i] - beta * rows.phi[i]
+        for c in range(len(a_free)):
+            d[i] -= rows.A[i, c] * a_free[c]
+
+
+@compiled
+def thrust_on(
+    clock: Vector,
+    q: Vector,
+    v: Vector,
+    blocks: Indices,
+    A: Matrix,
+    R: Matrix,
+    d: Vector,
+    a_free: Vector,
+    G: Matrix,
+    u: Vector,
+    a: Vector,
+    later: Vector,
+    moved_q: Vector,
+    moved_v: Vector,
+) -> bool:
+    """Write the state after a step of Euler's, with the share of ``d`` along the body.
+
+    Returns whether the input ``u`` that gives it is finite.
+    """
+    share, size = 0.0, 0.0
+    for i in range(3):
+        share += R[i, 2] * d[i]
+    for k in range(len(u)):
+        u[k] = 0.0
+        for i in range(3):
+            for c in range(len(a)):
+                u[k] += R[i, 2] * A[i, c] * G[c, k]
+        size += u[k] * u[k]
+    for k in range(len(u)):
+        u[k] *= share / size
+    finite = bool(acceleration(a_free, G, u, a))
+    later[0] = clock[0] + AHEAD
+    step = np.empty(len(v))
+    for c in range(len(v)):
+        step[c] = AHEAD * v[c]
+        moved_v[c] = v[c] + AHEAD * a[c]
+    integrate(blocks, q, step, moved_q)
+    return finite
+
+
+@compiled
+def turning_rates(turns: Matrix, whole: bool, rate: Vector, acceleration: Vector) -> None:
+    """Write at which rate and acceleration an orientation turns; none where it has jumped."""
+    first, both = 0.0, 0.0
+    for i in range(3):
+        first += turns[0, i] * turns[0, i]
+        both += turns[1, i] * turns[1, i]
+    jumped = both > JUMP**2 or first > JUMP**2
+    for i in range(3):
+        bend = (turns[1, i] - 2.0 * turns[0, i]) / AHEAD**2
+        rate[i] = 0.0 if jumped else turns[0, i] / AHEAD - 0.5 * AHEAD * bend
+        acceleration[i] = bend if whole and not jumped else 0.0
+
+
+@compiled
+def ordered(
+    alpha: float,
+    beta: float,
+    turn: Rows,
+    R: Matrix,
+    A: Matrix,
+    d: Vector,
+    a_free: Vector,
+    asked: Rows,
+    demand: Vector,
+) -> None:
+    """Write the four rows that are asked for in their `ORDER`, and what of them.
+
+    ``turn`` has those of the orientation; its last is the thrust's.
+    """
+    for c in range(len(a_free)):
+        turn.A[3, c] = R[0, 2] * A[0, c] + R[1, 2] * A[1, c] + R[2, 2] * A[2, c]
+    for i in range(4):
+        k = ORDER[i]
+        for c in range(len(a_free)):
+            asked.A[i, c] = turn.A[k, c]
+        asked.b[i], asked.beta[i], asked.phi[i] = turn.b[k], turn.beta[k], turn.phi[k]
+        demand[i] = turn.b[k] - alpha * turn.beta[k] - beta * turn.phi[k]
+        if k == 3:
+            demand[i] = R[0, 2] * d[0] + R[1, 2] * d[1] + R[2, 2] * d[2]
+            for c in range(len(a_free)):
+                demand[i] += turn.A[3, c] * a_free[c]
 
 
 @spec
@@ -153,8 +255,6 @@ class ThrustVectoring(Controller):
 
 BLOCKS = {"tilt": ((3, "rad"), (4, "rad")), "thrust": ((2, "m"),), "heading": ((5, "rad"),)}
 """Of the rows that the law asks for, first comes first: the components of the body's velocity."""
-ORDER = (0, 1, 3, 2)
-"""Where the rows of the orientation and then the thrust's stand in these blocks."""
 
 
 @spec
@@ -225,71 +325,77 @@ class _ThrustLaw(Law):
                 f'got rows {", ".join(self.stack.names)}. Use kind = "servo" for rows within reach.'
             )
 
-    def _missing(self, rows: Rows, dynamics: Dynamics) -> Vector:
-        """Return what the inputs should add to the acceleration of the rows, shape ``(3,)``."""
-        demand = rows.b - self._spec.alpha * rows.beta - self._spec.beta * rows.phi
-        d: Vector = demand - rows.A @ dynamics.a_free
-        return d
+    def _missing(self, rows: Rows, dynamics: Dynamics, d: Vector) -> Step:
+        """Return what writes what the inputs should add to the acceleration of the rows."""
+        gains = float(self._spec.alpha), float(self._spec.beta)
+        return Call(missing, *gains, rows, dynamics.a_free, d)
 
-    def _look_ahead(self, rows: Rows, dynamics: Dynamics, d: Vector) -> tuple[Vector, Vector]:
-        """Return the rate and the acceleration at which the wanted orientation turns.
+    def steps(self, dynamics: Dynamics, tick: Tick) -> Iterator[Step]:
+        s, body, wanted = dynamics.snapshot, self._body, self._wanted
+        d, heading = np.zeros(3), Followed(self._heading, 3)
+        yield from self.stack.steps(s).every
+        yield body.step(s)
+        yield heading.step(s.clock)
+        yield self._missing(self.stack.rows, dynamics, d)
+        yield Call(point, d, heading.now, body.R, wanted[0])
+        yield from self._look_ahead(dynamics, d)
+        yield from self._turning(dynamics)
+        yield from self._served(dynamics, d, tick)
 
-        By differences along Euler steps, with what the rows see of the thrust alone.
+    def _look_ahead(self, dynamics: Dynamics, d: Vector) -> Iterator[Step]:
+        """Yield what writes how the wanted orientation turns along two steps of Euler's.
+
+        With what the rows see of the thrust alone.
         """
-        s, ahead, body, wanted = dynamics.snapshot, self._ahead, self._body_ahead, self._wanted
-        robot, t, q, v, now = dynamics.robot, s.t, s.q, s.v, self._body.R
-        e, here = now[:, 2], dynamics
-        for k in (1, 2):
-            push = e @ rows.A @ here.G
-            a = here.acceleration(push * (e @ d / (push @ push)))
-            q, v, t = robot.integrate(q, AHEAD * v), v + AHEAD * a, t + AHEAD
-            ahead.move(t, q, v)
-            here, rows = ahead, self._rows_ahead.write(ahead.snapshot)
-            body.move(ahead.snapshot)
-            d, e = self._missing(rows, ahead), body.R[:, 2]
-            point(d, self._heading(t)[0], now, wanted[k])
-            turned(wanted[0], wanted[k], self._turns[k - 1])
-        first, both = self._turns
-        if both @ both > JUMP**2 or first @ first > JUMP**2:
-            return np.zeros(3), np.zeros(3)
-        second: Vector = (both - 2.0 * first) / AHEAD**2
-        rate: Vector = first / AHEAD - 0.5 * AHEAD * second
-        return rate, second
+        ahead, body, wanted = self._ahead, self._body_ahead, self._wanted
+        there, to = ahead.snapshot, self._rows_ahead
+        d_ahead, heading = np.zeros(3), Followed(self._heading, 3)
+        u, a = np.zeros(dynamics.robot.nu), np.zeros(dynamics.robot.nv)
+        moved = there.clock, there.q, there.v
 
-    def step(self, dynamics: Dynamics, memory: Vector) -> Command:
-        spec, s, body = self._spec, dynamics.snapshot, self._body
-        rows = self.stack.write(s)
-        body.move(s)
-        e, d = body.R[:, 2], self._missing(rows, dynamics)
-        point(d, self._heading(s.t)[0], body.R, self._wanted[0])
-        rate, acceleration = self._look_ahead(rows, dynamics, d)
-        if spec.feedforward == "rate":
-            acceleration = np.zeros(3)
-        A, b, beta, phi = self._turn
-        orientation_rows(
-            body.R,
-            body.J,
-            body.velocity[3:],
-            body.drift[3:],
-            self._wanted[0],
-            rate,
-            acceleration,
-            A[:3],
-            b[:3],
-            beta[:3],
-            phi[:3],
-        )
-        A[3] = e @ rows.A
-        demand = b - spec.alpha_turn * beta - spec.beta_turn * phi
-        demand[3] = e @ (d + rows.A @ dynamics.a_free)
-        asked = Rows(*(part[list(ORDER)] for part in self._turn))
-        u = self._allocator.input(asked, demand[list(ORDER)], dynamics)
-        return Command(u, NO_MEMORY, rows.A @ dynamics.acceleration(u))
+        def unusable(code: int) -> Exception:
+            return NotFinite(f"u must be finite; got {u}.")
+
+        here, rows, now, wish = dynamics, self.stack.rows, self._body, d
+        for k in (1, 2):
+            s = here.snapshot
+            state = s.clock, s.q, s.v, dynamics.robot.structure.configurations
+            pushed = rows.A, now.R, wish, here.a_free, here.G, u, a
+            yield Call(thrust_on, *state, *pushed, *moved, fault=unusable)
+            here, rows, now, wish = ahead, to.rows, body, d_ahead
+            yield from ahead.steps.every
+            yield from to.steps(there).every
+            yield body.step(there)
+            yield heading.step(there.clock)
+            yield self._missing(rows, ahead, d_ahead)
+            yield Call(point, d_ahead, heading.now, self._body.R, wanted[k])
+            yield Call(turned, wanted[0], wanted[k], self._turns[k - 1])
+
+    def _turning(self, dynamics: Dynamics) -> Iterator[Step]:
+        """Yield what writes the rows of the orientation."""
+        body, rate, acceleration = self._body, np.zeros(3), np.zeros(3)
+        whole = self._spec.feedforward == "acceleration"
+        moving = body.R, body.J, body.velocity[3:], body.drift[3:]
+        yield Call(turning_rates, self._turns, whole, rate, acceleration)
+        rows = (part[:3] for part in self._turn)
+        yield Call(orientation_rows, *moving, self._wanted[0], rate, acceleration, *rows)
+
+    def _served(self, dynamics: Dynamics, d: Vector, tick: Tick) -> Iterator[Step]:
+        """Yield what asks the allocation for the four rows."""
+        spec, A, n = self._spec, self.stack.rows.A, dynamics.robot.nv
+        gains = float(spec.alpha_turn), float(spec.beta_turn)
+        asked, demand = Rows.zeros(4, n), np.zeros(4)
+        affine = dynamics.a_free, dynamics.G
+        yield Call(ordered, *gains, self._turn, self._body.R, A, d, affine[0], asked, demand)
+        yield from self._allocator.steps(asked, demand, dynamics, tick.u)
+        yield Call(served, A, *affine, tick.u, tick.demand)
+        tick.asks[0] = 1.0
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
         """Return how far the thrust is from where it should point, and what the allocation says."""
         s = dynamics.snapshot
-        d = self._missing(self.stack.write(s), dynamics)
+        d = np.zeros(3)
+        Steps((*self.stack.steps(s).every, self._missing(self.stack.rows, dynamics, d)))()
         self._body.move(s)
         e = self._body.R[:, 2]
         angle = np.arctan2(np.linalg.norm(np.cross(e, d)), e @ d)

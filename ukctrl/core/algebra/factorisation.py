@@ -56,6 +56,15 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @compiled
+def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
+    """Write ``y = X x``."""
+    for i in range(len(y)):
+        y[i] = 0.0
+        for k in range(len(x)):
+            y[i] += X[i, k] * x[k]
+
+
+@compiled
 def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
     """Write ``x + scale y``."""
     for i in range(x.shape[0]):

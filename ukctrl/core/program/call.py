@@ -23,7 +23,7 @@ from ukctrl.core.compiled import compiled_with, config
 
 Kernel = Callable[..., Any]
 """A function decorated with `ukctrl.core.compiled.compiled`."""
-Fault = Callable[[int], Exception | None]
+Fault = Callable[[int], BaseException | None]
 """Makes the error of a negative number that a kernel returned; or does what the kernel could not,
 and returns None."""
 carray: Any = numba.carray  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ukctrl.core.arrays import Indices
+from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled, config
 from ukctrl.core.program.call import Call, Fault
 
@@ -83,6 +83,12 @@ def _run_in_python(lines: Indices) -> int:
 run: Callable[[Indices], int] = _run_in_python if config.DISABLE_JIT else compiled(_run)
 
 
+@compiled
+def run_where(chosen: Vector, number: float, lines: Indices) -> int:
+    """Run a table where the first entry of an array is a number; return what `run` does."""
+    return run(lines) if chosen[0] == number else 0
+
+
 def as_step(function: Callable[..., Any], *arguments: Any, fault: Fault) -> Step:
     """Return a function with its arguments as a step; of Python where it is not compiled."""
     if hasattr(function, "signatures"):
@@ -137,6 +143,10 @@ class Steps:
         """Run them; raises what the first that fails says."""
         if run(self.lines) < 0:
             self.complain()
+
+    def where(self, chosen: Vector, number: int) -> Call:
+        """Return what runs them where the first entry of an array is a number."""
+        return Call(run_where, chosen, float(number), self.lines, fault=lambda _: self.forget())
 
     def complain(self) -> None:
         """Raise what a run met that failed; do nothing where none has."""

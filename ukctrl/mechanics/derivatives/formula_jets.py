@@ -13,21 +13,25 @@ so that the formulas stay short.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from ukctrl.core.algebra.answer_checks import raise_if_singular
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.algebra.answer_checks import singular
+from ukctrl.core.algebra.factorisation import cholesky, copy_into, solve_lower, solve_upper
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.expression.codegen import compile_function
 from ukctrl.core.expression.formula import Formula
 from ukctrl.core.expression.lagrange import Motion
 from ukctrl.core.expression.symbolic import parse
+from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.constraints import Expression, JointFollows, Stack
 from ukctrl.mechanics.constraints.joints import derived_rows
 from ukctrl.mechanics.derivatives.jets import Jets
 from ukctrl.mechanics.reference import Reference
+from ukctrl.robot import Snapshot
 from ukctrl.robot.actuators import Actuation, FormulaColumn
 from ukctrl.robot.formulas.formula_structure import FormulaStructure
 from ukctrl.robot.formulas.plant import Lagrangian, LagrangianForce
@@ -218,10 +222,7 @@ class FormulaJets(Jets):
         self._motion, self._B = motion, B
         self._names = _Names(tuple(self.robot.coordinates), self.robot.nu)
         self._blocks = tuple(_blocks(stack))
-        # What is compiled is shared by all that ask for the same; here it is at hand.
-        self._stages: list[Formula] = []
-        self._rows: dict[tuple[int, int], Formula] = {}
-        self._followed: tuple[float, int, list[Matrix | None]] = (np.nan, -1, [])
+        self._passes: dict[int, Pass] = {}
 
     def within(self, order: int) -> bool:
         """Whether derivatives up to an order are short enough to be worth their formulas."""
@@ -232,53 +233,155 @@ class FormulaJets(Jets):
 
     def motion(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
         """Return the coordinates and their derivatives, shape ``(order + 1, nv)``."""
-        n = self.robot.nv
-        series = np.zeros((order + 1, n))
-        series[:2] = [q, v][: order + 1]
-        levels = [q.tolist(), v.tolist()]
-        pushes = [*U.tolist(), *([[0.0] * self.robot.nu] * max(0, order - 1 - len(U)))]
-        from scipy.linalg import lapack
-
-        M: Matrix = np.reshape(self._motion.dynamics(*levels, t)[: n * n], (n, n))
-        root, info = lapack.dpotrf(M, lower=1)
-        raise_if_singular(-info)
-        for k in range(order - 1):
-            if k == len(self._stages):
-                self._stages.append(_compiled_stage(self._motion, self._B, self._names, k))
-            s = self._stages[k](*levels, *pushes[: k + 1], t)
-            series[k + 2] = lapack.dpotrs(root, s, lower=1)[0]
-            series[k + 2] *= -1.0
-            levels.append(series[k + 2].tolist())
-        return series
+        return self._along(t, q, v, U, max(order, 1)).levels[: order + 1].copy()
 
     def derivatives(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Matrix:
-        highest = order + max((block.level for block in self._blocks), default=0)
-        x = self.motion(t, q, v, U, max(highest, 1))
-        levels = x.tolist()
-        jets = np.empty((order + 1, len(self.stack)))
-        for block, r in zip(self._blocks, self._paths(t, order), strict=True):
-            if block.joints:
-                jets[:, block.where] = x[: order + 1, list(block.joints)]
+        return self._along(t, q, v, U, order).jets.copy()
+
+    def _along(self, t: float, q: Vector, v: Vector, U: Matrix, order: int) -> Pass:
+        """Return the derivatives up to an order, in arrays that the next call overwrites."""
+        if order not in self._passes:
+            along = self.pass_of(order)
+            self._passes[order] = along
+        along = self._passes[order]
+        along.clock[0], along.levels[0], along.levels[1] = t, q, v
+        along.pushes[:] = 0.0
+        known = min(len(U), len(along.pushes))
+        along.pushes[:known] = U[:known]
+        along.steps()
+        return along
+
+    def with_inputs_steps(
+        self, s: Snapshot, degrees: Sequence[int], push: Vector, drift: Matrix, E: Matrix
+    ) -> Iterable[Step]:
+        last = np.array(degrees, dtype=np.int64)
+        for k in range(-1, len(push)):
+            along = self.pass_of(max(degrees))
+            state = s.clock, s.q, s.v, push, k
+            yield Call(set_off, *state, along.clock, along.levels, along.pushes)
+            yield from along.steps.every
+            if k < 0:
+                yield Call(copy_into, along.jets, drift)
             else:
-                flat = self._compiled(block, order)(*levels[: order + block.level + 1], t)
-                jets[:, block.where] = np.reshape(flat, (order + 1, -1))
-            if r is not None:
-                jets[:, block.where] -= r
-        return jets
+                yield Call(share_of_input, last, along.jets, drift, push, k, E)
 
-    def _compiled(self, block: _Block, order: int) -> Formula:
-        key = block.where.start, order
-        if key not in self._rows:
-            self._rows[key] = _compiled_rows(block.rows, self._names, order, block.level)
-        return self._rows[key]
+    def pass_of(self, order: int) -> Pass:
+        """Return a way to the derivatives up to an order, with arrays of its own."""
+        level = max((block.level for block in self._blocks), default=0)
+        n, nu, highest = self.robot.nv, self.robot.nu, max(order + level, 1)
+        along = Pass(
+            np.zeros(1),
+            np.zeros((highest + 1, n)),
+            np.zeros((max(highest - 1, 1), nu)),
+            np.zeros((order + 1, len(self.stack))),
+        )
+        along.steps = Steps((*self._motion_steps(along), *self._row_steps(along)))
+        return along
 
-    def _paths(self, t: float, order: int) -> list[Matrix | None]:
-        """Return the derivatives of what each block follows; a time is asked for many times."""
-        if self._followed[:2] != (t, order):
-            paths = (block.path for block in self._blocks)
-            r = [None if path is None else path.derivatives(t, order) for path in paths]
-            self._followed = t, order, r
-        return self._followed[2]
+    def _motion_steps(self, along: Pass) -> Iterator[Step]:
+        clock, levels, pushes = along.clock, along.levels, along.pushes
+        n = levels.shape[1]
+        values, s, L = np.zeros(n * n + n), np.zeros(n), np.zeros((n, n))
+        yield self._motion.dynamics.step((levels[0], levels[1], clock), values)
+        yield Call(mass_factor, values, L, fault=singular)
+        for k in range(len(levels) - 2):
+            stage = _compiled_stage(self._motion, self._B, self._names, k)
+            yield stage.step((*levels[: k + 2], *pushes[: k + 1], clock), s)
+            yield Call(next_level, L, s, levels[k + 2])
+
+    def _row_steps(self, along: Pass) -> Iterator[Step]:
+        order = len(along.jets) - 1
+        for block in self._blocks:
+            first, size = block.where.start, block.where.stop - block.where.start
+            values: Matrix = np.zeros((order + 1, size))
+            if block.joints:
+                yield Call(of_joints, along.levels, np.array(block.joints), values)
+            else:
+                rows = _compiled_rows(block.rows, self._names, order, block.level)
+                levels = along.levels[: order + block.level + 1]
+                yield rows.step((*levels, along.clock), values.reshape(-1))
+            r: Matrix = np.zeros((order + 1, size))
+            if block.path is not None:
+                yield block.path.derivative_step(order, along.clock, r)
+            yield Call(beyond, values, r, first, along.jets)
+
+
+@final
+class Pass:
+    """A way from a state to the derivatives of its motion, and of rows along it.
+
+    Attributes:
+        clock: Time, shape ``(1,)``.
+        levels: The coordinates and their derivatives, of which whoever runs it writes two.
+        pushes: The input and its derivatives.
+        jets: The rows and their derivatives.
+        steps: What writes levels and jets.
+    """
+
+    steps: Steps
+
+    def __init__(self, clock: Vector, levels: Matrix, pushes: Matrix, jets: Matrix) -> None:
+        self.clock, self.levels, self.pushes, self.jets = clock, levels, pushes, jets
+
+
+@compiled
+def mass_factor(values: Vector, L: Matrix) -> int:
+    """Write the factor of the mass matrix at the head of some values; see `singular`."""
+    n = len(L)
+    return -cholesky(values[: n * n].reshape(n, n), L)
+
+
+@compiled
+def next_level(L: Matrix, s: Vector, level: Vector) -> None:
+    """Write ``-M^-1 s``."""
+    for i in range(len(s)):
+        level[i] = -s[i]
+    solve_lower(L, level)
+    solve_upper(L, level)
+
+
+@compiled
+def of_joints(levels: Matrix, joints: Indices, values: Matrix) -> None:
+    """Write the derivatives of some coordinates."""
+    for k in range(values.shape[0]):
+        for i in range(len(joints)):
+            values[k, i] = levels[k, joints[i]]
+
+
+@compiled
+def beyond(values: Matrix, r: Matrix, first: int, jets: Matrix) -> None:
+    """Write how far rows are from what they follow, into columns from the first on."""
+    for k in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            jets[k, first + i] = values[k, i] - r[k, i]
+
+
+@compiled
+def set_off(
+    clock: Vector,
+    q: Vector,
+    v: Vector,
+    push: Vector,
+    which: int,
+    own_clock: Vector,
+    levels: Matrix,
+    pushes: Matrix,
+) -> None:
+    """Write the state and an input that is constant: one of the usual pushes, or below 0 none."""
+    own_clock[0] = clock[0]
+    for i in range(len(q)):
+        levels[0, i], levels[1, i] = q[i], v[i]
+    if which >= 0:
+        pushes[0, which] = push[which]
+
+
+@compiled
+def share_of_input(
+    last: Indices, pushed: Matrix, drift: Matrix, push: Vector, which: int, E: Matrix
+) -> None:
+    """Write what one input adds to the last derivative of each row, per unit."""
+    for i in range(len(last)):
+        E[i, which] = (pushed[last[i], i] - drift[last[i], i]) / push[which]
 
 
 def _blocks(stack: Stack) -> Sequence[_Block]:

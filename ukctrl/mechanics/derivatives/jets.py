@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.program import Step
 from ukctrl.mechanics.constraints import Stack
-from ukctrl.robot import Robot
+from ukctrl.robot import Robot, Snapshot
 
 
 class Jets(abc.ABC):
@@ -75,3 +76,13 @@ class Jets(abc.ABC):
         )
         E = [(answer[last] - drift[last]) / size for answer, size in zip(pushed, push, strict=True)]
         return drift, np.array(E).T.reshape(len(degrees), -1)
+
+    def with_inputs_steps(
+        self, s: Snapshot, degrees: Sequence[int], push: Vector, drift: Matrix, E: Matrix
+    ) -> Iterable[Step]:
+        """Return what writes both of `with_inputs` at the state that a snapshot has then."""
+
+        def write() -> None:
+            drift[:], E[:] = self.with_inputs(s.t, s.q, s.v, degrees, push)
+
+        return (write,)

@@ -15,10 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import Formula
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.reference.reference import Path, Reference
-from ukctrl.mechanics.reference.taylor import Series
+from ukctrl.mechanics.reference.taylor import Series, factorials
 
 CONTINUOUS = 1e-9
 """A derivative jumps where its sides differ by more than this part of the path's size."""
@@ -136,19 +139,18 @@ class Pieces(NamedTuple):
 
     def series(self, t: float, order: int) -> NDArray[np.float64]:
         """Return the Taylor coefficients about an instant, shape ``(order + 1, size)``."""
-        first, last = float(self.times[0]), float(self.times[-1])
-        if self.repeat:
-            t = first + (t - first) % (last - first)
-        coefficients = np.zeros((order + 1, self.coefficients.shape[2]))
-        if t < first:
-            coefficients[0] = self.coefficients[0, 0]
-        elif t >= last:
-            coefficients[0] = self._taylor(-1, last)[0]
-        else:
-            index = int(np.searchsorted(self.times, t, side="right")) - 1
-            taylor = self._taylor(index, t)[: order + 1]
-            coefficients[: len(taylor)] = taylor
-        return coefficients
+        out = np.zeros((order + 1, self.coefficients.shape[2]))
+        derivatives_at(*self.given, np.full(1, t), out)
+        return out / factorials(order)[:, None]
+
+    def derivative_step(self, order: int, clock: Vector, out: Matrix) -> Call:
+        """Return what writes value and derivatives, shape ``(order + 1, size)``."""
+        return Call(derivatives_at, *self.given, clock, out)
+
+    @property
+    def given(self) -> tuple[Vector, NDArray[np.float64], bool]:
+        """What kernels take."""
+        return self.times, np.ascontiguousarray(self.coefficients), bool(self.repeat)
 
     @property
     def smoothness(self) -> float:
@@ -179,14 +181,40 @@ class Pieces(NamedTuple):
 
     def _taylor(self, index: int, t: float) -> NDArray[np.float64]:
         """Return a piece as a polynomial about another instant, shape ``(powers, size)``."""
-        piece, h = self.coefficients[index], t - float(self.times[:-1][index])
-        powers = len(piece)
-        shift = [
-            [math.comb(j, k) * h ** (j - k) if j >= k else 0.0 for j in range(powers)]
-            for k in range(powers)
-        ]
-        moved: NDArray[np.float64] = np.array(shift) @ piece
-        return moved
+        piece = np.ascontiguousarray(self.coefficients[index])
+        moved: NDArray[np.float64] = np.zeros(piece.shape)
+        derivatives_of(piece, t - float(self.times[:-1][index]), moved)
+        return moved / factorials(len(moved) - 1)[:, None]
+
+
+@compiled
+def derivatives_of(piece: Matrix, h: float, out: Matrix) -> None:
+    """Write a polynomial and its derivatives at ``h``, shape ``(order + 1, size)``."""
+    for k in range(len(out)):
+        for i in range(out.shape[1]):
+            total = 0.0
+            for j in range(len(piece) - 1, k - 1, -1):
+                coefficient = piece[j, i]
+                for p in range(k):
+                    coefficient *= j - p
+                total = total * h + coefficient
+            out[k, i] = total
+
+
+@compiled
+def derivatives_at(
+    times: Vector, coefficients: NDArray[np.float64], repeat: bool, clock: Vector, out: Matrix
+) -> None:
+    """Write a piecewise polynomial and its derivatives at a time."""
+    t, first, last = clock[0], times[0], times[len(times) - 1]
+    if repeat:
+        t = first + (t - first) % (last - first)
+    piece = min(max(int(np.searchsorted(times, t, side="right")), 1), len(times) - 1) - 1
+    derivatives_of(coefficients[piece], min(max(t, first), last) - times[piece], out)
+    if t < first or t >= last:
+        for k in range(1, out.shape[0]):
+            for i in range(out.shape[1]):
+                out[k, i] = 0.0
 
 
 class PiecewiseReference(Reference):
@@ -210,6 +238,9 @@ class PiecewiseReference(Reference):
 
     def series(self, t: float, order: int) -> Series:
         return self.pieces.series(t, order)
+
+    def derivative_step(self, order: int, clock: Vector, out: Matrix) -> Step:
+        return self.pieces.derivative_step(order, clock, out)
 
 
 def _held(taylor: NDArray[np.float64]) -> NDArray[np.float64]:

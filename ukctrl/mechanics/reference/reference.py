@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
+from ukctrl.core.program import Step
 from ukctrl.mechanics.reference.taylor import Series, factorials
 
 Path = Callable[[float], tuple[float, ...]]
@@ -105,6 +107,14 @@ class Reference(Compiled):
             InputError: This kind of path does not give so many.
         """
         return self.series(t, order) * factorials(order)[:, None]
+
+    def derivative_step(self, order: int, clock: Vector, out: Matrix) -> Step:
+        """Return what writes `derivatives` at the time that the clock shows then."""
+
+        def write() -> None:
+            out[:] = self.derivatives(float(clock[0]), order)
+
+        return write
 
 
 class Smooth(Reference):

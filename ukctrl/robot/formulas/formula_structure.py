@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.factorisation import multiplied
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError, near_miss, unknown_name
 from ukctrl.core.expression.symbolic import Vocabulary
-from ukctrl.core.program import Step
+from ukctrl.core.program import Call, Step
 from ukctrl.robot.formulas.plant import FunctionPlant, Lagrangian, Plant, PlantFunctions
 from ukctrl.robot.interface import RobotInterface, Site
 from ukctrl.robot.layout import Block
@@ -224,8 +225,15 @@ class FormulaSnapshot(Snapshot):
         C[:own, :own] = plant.coriolis(self.q[:own], self.v[:own], self.t)
         return C
 
-    def regressor(self, w: Vector, a: Vector) -> Matrix:
-        return self.inertial_parameters()
+    def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
+        own = self._own
+        C = np.zeros((own, own))
+        of_plant = self._structure.plant.coriolis_steps(self, own, C)
+        return *of_plant, Call(multiplied, C, w[:own], out[:own])
+
+    def regressor_steps(self, w: Vector, a: Vector, Y: Matrix) -> Sequence[Step]:
+        self.inertial_parameters()
+        return ()
 
     def inertial_parameters(self) -> Matrix:
         raise self._structure.lacks(

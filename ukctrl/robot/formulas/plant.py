@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukctrl.core.algebra.differences import jacobian
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.formula import Formula
@@ -54,6 +55,11 @@ class Plant(abc.ABC):
     @abc.abstractmethod
     def coriolis(self, q: Vector, v: Vector, t: float) -> Matrix:
         r"""Return a $C$ that makes $\dot M - 2 C$ skew-symmetric, shape ``(n, n)``."""
+
+    def coriolis_steps(self, snapshot: Snapshot, own: int, C: Matrix) -> Sequence[Step]:
+        """Return what writes `coriolis`; see `steps`."""
+        s = snapshot
+        return (lambda: copy_into(self.coriolis(s.q[:own], s.v[:own], s.t), C),)
 
     @abc.abstractmethod
     def potential(self, q: Vector, t: float) -> float:
@@ -132,6 +138,10 @@ class Lagrangian(Plant):
         """Return it by the plant's own formulas; derived when first asked for."""
         C = self._coriolis(q.tolist(), v.tolist(), t)
         return np.array(C, dtype=np.float64).reshape(len(q), len(q))
+
+    def coriolis_steps(self, snapshot: Snapshot, own: int, C: Matrix) -> Sequence[Step]:
+        given = snapshot.q, snapshot.v, snapshot.clock
+        return (self._coriolis.step(given, C.reshape(-1)),)
 
     def potential(self, q: Vector, t: float) -> float:
         """Return the potential energy, less what the kinetic energy has at rest [J]."""
