@@ -14,7 +14,6 @@ from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.control.tick import Command
-from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
@@ -58,7 +57,8 @@ def point(d: Vector, heading: float, now: Matrix, R: Matrix) -> None:
     if length > 0.0:
         z /= length
     else:
-        copy_into(now[:, 2], z)
+        for i in range(3):
+            z[i] = now[i, 2]
     ahead = np.array([np.cos(heading), np.sin(heading), 0.0])
     y, x = np.empty(3), np.empty(3)
     cross(z, ahead, y)

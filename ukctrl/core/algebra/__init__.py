@@ -1,9 +1,10 @@
 """Small dense linear algebra, compiled, and when its answers count as right.
 
 In order: ``threads`` and ``differences``; ``factorisation`` and ``products`` (of matrices that may
-be almost empty); ``span`` (ranks whatever the units); ``row_space`` and ``row_gram`` (rows that lose rank, many independent ones), ``stabilisation``;
-``rank_policy`` (when rows count as dependent or missed) and ``answer_checks`` (the errors that name
-rows); ``grip`` (how firmly motors hold rows), ``least_input`` (what serves them) and
-``nearest_input`` (what comes near); ``priorities`` (rows in levels), ``multipliers`` (what rows
-transmit); ``kernels`` and ``constrained`` (the one equation).
+be almost empty); ``span`` (ranks whatever the units); ``row_space`` and ``row_gram`` (rows that
+lose rank, many independent ones), ``stabilisation``; ``rank_policy`` (when rows count as dependent
+or missed) and ``answer_checks`` (the errors that name rows); ``grip`` (how firmly motors hold
+rows), ``least_input`` (what serves them) and ``nearest_input`` (what comes near); ``priorities``
+(rows in levels), ``multipliers`` (what rows transmit); ``kernels`` and ``constrained`` (the one
+equation).
 """
