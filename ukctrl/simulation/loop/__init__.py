@@ -3,13 +3,13 @@
 In order:
 
 1. ``start_state``: where it begins. ``law_checks``: what a law must answer.
-   ``late_inputs``: those on their way to the robot.
+   ``late_inputs``: those on their way to the robot. ``spans``: from which moment to which nothing
+   happens.
 2. ``plants_over_time``: the true robot, as effects change it, and its integrator.
-3. ``rate_slopes``: their Jacobian. ``row_grip``, ``recorder``, ``joint_error``: what is kept
-   of a sample.
-4. ``closed_loop``: robots and law made ready, the right-hand side, when to stop.
-5. ``spans``: from which moment to which nothing happens.
-6. ``provenance``: what a result says of its making.
+3. ``rates``: from a state to its acceleration. ``rate_slopes``: their Jacobian.
+4. ``row_grip``, ``sample_kernels``, ``recorder``, ``joint_error``: what is kept of a sample.
+5. ``closed_loop``: robots and law made ready, and all that happens as tables.
+6. ``around``: many spans by machine code. ``provenance``: what a result says of its making.
 """
 
 from ukctrl.simulation.loop.closed_loop import Loop
