@@ -98,8 +98,19 @@ def test_steps_of_python_run_between_kernels_in_their_order():
     steps()
     steps()
     assert seen == [2, "end", 5, "end"]
-    assert len(steps.python) == 2
+    assert steps.python == ("function", "function")
     assert Steps([]).python == ()
+
+
+def test_a_step_of_python_tells_whose_it_is():
+    class _Own:
+        def inside(self):
+            return lambda: self.method()
+
+        def method(self):
+            pass
+
+    assert Steps([_Own().inside(), _Own().method]).python == ("Own", "Own")
 
 
 def test_python_may_do_what_a_kernel_could_not():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +89,8 @@ def simulate(
         scenario=scenario.to_table(),
         provenance=provenance(
             loop, samples, time.perf_counter() - began, (loop.ticks, loop.tick_us())
-        ),
+        )
+        | {"loop": loop.compiled()},
     )
 
 
@@ -178,6 +180,19 @@ class Simulation(Loop):
                 t, q, v = self._reached(), self.recorder.last("q"), self.recorder.last("v")
         reason = explain(self.truth, self.recorder.servo, error.rows, t, q, v)
         return f" {reason}" if reason else ""
+
+    def compiled(self) -> dict[str, Any]:
+        """Return whether machine code ran from sample to sample, and which parts were Python's.
+
+        At samples alone, signals may be Python's all the same.
+        """
+        around = self._around()
+        python = {*self._plants.integrator.system.steps.python, *around.tick.python}
+        if self.law.switches:
+            python.add(f"the guard of {type(self.law).__name__.lstrip('_')}")
+        if around.stepping is None:
+            python.add(f"what follows every step of {self.scenario.integrator.method}")
+        return {"compiled": not python, "python": sorted(python)}
 
     @property
     def ticks(self) -> int:

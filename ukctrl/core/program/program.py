@@ -103,6 +103,15 @@ def as_step(function: Callable[..., Any], *arguments: Any, fault: Fault) -> Step
     return ask
 
 
+def _part(function: Callable[[], object]) -> str:
+    """Return whose a function of Python is: the class of the object that made it."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    cells = getattr(function, "__closure__", None) or ()
+    inside = {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
+    owner = getattr(function, "__self__", inside.get("self", function))
+    return type(owner).__name__.lstrip("_")
+
+
 _LIVE: WeakValueDictionary[int, Steps] = WeakValueDictionary()
 _NUMBERS = itertools.count(LINES, LINES)
 
@@ -122,14 +131,14 @@ class Steps:
 
     Attributes:
         every: The steps.
-        python: Those that are functions of Python.
+        python: Which parts those belong to that are functions of Python, by their classes.
         lines: The table, shape ``(n + 1, 3)``.
         fault: What a run that failed met first; whoever looks at it takes it away.
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.every = tuple(steps)
-        self.python = tuple(step for step in self.every if not isinstance(step, Call))
+        self.python = tuple(_part(step) for step in self.every if not isinstance(step, Call))
         self.lines: Indices = np.zeros((1 + len(self.every), 3), dtype=np.int64)
         number = next(_NUMBERS)
         self.lines[0, :ANSWER] = COME_BACK, number
