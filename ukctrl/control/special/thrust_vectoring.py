@@ -14,7 +14,6 @@ from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.controller import Controller, Law
 from ukctrl.control.task import Signal, Task
 from ukctrl.control.tick import Tick, served
-from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.algebra.kernels import acceleration
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -61,7 +60,8 @@ def point(d: Vector, heading: Vector, now: Matrix, R: Matrix) -> None:
     if length > 0.0:
         z /= length
     else:
-        copy_into(now[:, 2], z)
+        for i in range(3):
+            z[i] = now[i, 2]
     ahead = np.array([np.cos(heading[0]), np.sin(heading[0]), 0.0])
     y, x = np.empty(3), np.empty(3)
     cross(z, ahead, y)
