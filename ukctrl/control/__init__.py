@@ -22,8 +22,9 @@ from pydantic import Field
 from ukctrl.control.allocation import AnyAllocation
 from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.bounded import Bounded
+from ukctrl.control.allocation.chen import Chen
 from ukctrl.control.allocation.internal_force import InternalForce
-from ukctrl.control.allocation.least_norm import Chen, LeastNorm
+from ukctrl.control.allocation.least_norm import LeastNorm
 from ukctrl.control.allocation.levels import Damped, Prioritized
 from ukctrl.control.allocation.null_space import Damping, Posture, SelfMotion
 from ukctrl.control.baselines.joint_space import ComputedTorque, JointPid, PdGravity
@@ -42,15 +43,8 @@ from ukctrl.control.feedback.feedback import Ask, BoundFeedback, Feedback, Model
 from ukctrl.control.feedback.linear import Baumgarte, Exact, FirstOrder, Pid
 from ukctrl.control.feedback.lyapunov import Lyapunov
 from ukctrl.control.feedback.model_error import ModelError, RowMismatch
-from ukctrl.control.feedback.sliding import (
-    Arctan,
-    BoundSliding,
-    OddFunction,
-    Power,
-    Sinh,
-    Sliding,
-    Tanh,
-)
+from ukctrl.control.feedback.odd_functions import Arctan, OddFunction, Power, Sinh, Tanh
+from ukctrl.control.feedback.sliding import BoundSliding, Sliding
 from ukctrl.control.feedback.surface import Decay
 from ukctrl.control.planned.inversion import AnyInversion
 from ukctrl.control.planned.inversion.flat import Flat

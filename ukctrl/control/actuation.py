@@ -7,14 +7,25 @@ from typing import final
 import numpy as np
 
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import copy_into, multiplied
+from ukctrl.core.algebra.factorisation import multiplied
+from ukctrl.core.algebra.nearest_input import FORCE, PUSH, nearest_input
 from ukctrl.core.algebra.span import Span, independent, span
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
+
+
+@compiled
+def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
+    """Write ``y = X' x``."""
+    for k in range(len(y)):
+        y[k] = 0.0
+        for i in range(len(x)):
+            y[k] += X[i, k] * x[i]
 
 
 @final
@@ -40,9 +51,14 @@ class InverseActuation:
 
     def step(self, snapshot: Snapshot, force: Vector, u: Vector) -> Step:
         """Return what writes `input` of the force that is there then into ``u``."""
-        if self._constant is None:
-            return lambda: copy_into(self.input(snapshot, force), u)
-        return Call(multiplied, self._constant, force, u)
+        if self._constant is not None:
+            return Call(multiplied, self._constant, force, u)
+
+        def care(code: int) -> None:
+            u[:] = self.input(snapshot, force)
+
+        robot = snapshot.M, snapshot.B, snapshot.B, snapshot.v
+        return Call(nearest_input, FORCE, *robot, force, float(self._lost), u, fault=care)
 
     def _span(self, snapshot: Snapshot) -> Span:
         """Return what motors span: as many directions as the free robot feels."""
@@ -87,4 +103,10 @@ class FullActuation:
         """Return what writes `input` of the force that is there then into ``u``."""
         if not len(dynamics.passive):
             return self._inverse.step(dynamics.snapshot, force, u)
-        return lambda: copy_into(dynamics.least_push(force), u)
+
+        def care(code: int) -> None:
+            u[:] = dynamics.least_push(force)
+
+        robot = dynamics.snapshot.M, dynamics.snapshot.B, dynamics.G, dynamics.a_free
+        lost = float(dynamics.rank.servo)
+        return Call(nearest_input, PUSH, *robot, force, lost, u, fault=care)

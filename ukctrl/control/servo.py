@@ -16,7 +16,6 @@ from ukctrl.control.feedback import AnyFeedback
 from ukctrl.control.feedback.feedback import Asked, Feedback
 from ukctrl.control.task import Signal, Task
 from ukctrl.control.tick import Tick, served
-from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.fields import Instance, spec
@@ -87,21 +86,18 @@ class _ServoLaw(Law):
             asked = asked._replace(rows=others, demand=np.zeros(len(self._names)))
         yield from feedback.steps(rows, own, dynamics, asked)
         if len(last):
-            yield lambda: allocator.look_back(last)
+            yield from allocator.look_back_steps(last)
+        free = np.zeros(len(tick.u))
+        if feedback.asks_otherwise:
+            nothing = Rows.zeros(*asked.rows.A.shape)
+            yield from allocator.steps(nothing, nothing.b, dynamics, free)
         yield from allocator.steps(asked.rows, asked.demand, dynamics, tick.u)
         if feedback.asks_otherwise:
-
-            def fade(code: int) -> None:
-                nothing = Rows.zeros(*asked.rows.A.shape)
-                free = allocator.input(nothing, nothing.b, dynamics)
-                tick.u[:] = free + asked.share * (tick.u - free)
-
-            yield Call(is_whole, asked.share, fault=fade)
+            yield Call(fade, asked.share, free, tick.u)
             brought = rows.A, dynamics.a_free, dynamics.G, tick.u
             yield Call(served, *brought, tick.demand)
         if len(last):
-            later = tick.memory_rate[self._own :]
-            yield lambda: copy_into(allocator.memory_rate(tick.u, last), later)
+            yield from allocator.memory_steps(tick.u, last, tick.memory_rate[self._own :])
         tick.asks[0] = 1.0
 
     def signals(self, dynamics: Dynamics, memory: Vector) -> Mapping[str, Signal]:
@@ -112,6 +108,8 @@ class _ServoLaw(Law):
 
 
 @compiled
-def is_whole(share: Vector) -> bool:
-    """Return whether all of a demand is asked for."""
-    return not share[0] < 1.0
+def fade(share: Vector, free: Vector, u: Vector) -> None:
+    """Let an input go a share of the way from the one that asks for nothing."""
+    if share[0] < 1.0:
+        for k in range(len(u)):
+            u[k] = free[k] + share[0] * (u[k] - free[k])

@@ -10,12 +10,12 @@ import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import Call, Step
-from ukctrl.robot.force_kernels import NUMBERS, Swept, bias_force, coriolis_force, regressor
+from ukctrl.robot.force_kernels import NUMBERS, Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
 from ukctrl.robot.tree import places, room_for
 from ukctrl.robot.tree_kernels import Room, Tree, mass_and_bias, rigid_terms
-from ukctrl.robot.whole_kernels import as_one_mass
+from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 
 @final
@@ -45,7 +45,7 @@ class RigidSnapshot(Snapshot):
         return (Call(mass_and_bias, tree, self._room, self.q, self.v, self.M, self.nle),)
 
     def gravity_steps(self, out: Vector) -> Sequence[Step]:
-        return (Call(bias_force, *self._apart(), self.q, np.zeros(len(out)), out),)
+        return (Call(gravity_load, self.robot.structure.tree, self._room, self.rotations, out),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         data, size = self._scratch(), self.M.shape

@@ -184,7 +184,7 @@ class Snapshot(abc.ABC):
         return force
 
     def gravity_steps(self, out: Vector) -> Sequence[Step]:
-        """Return what writes `gravity`."""
+        """Return what writes `gravity`, after ``steps``."""
         rest, place = self.at_rest()
         return *place, *rest.terms(), Call(copy_into, rest.nle, out)
 

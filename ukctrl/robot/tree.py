@@ -28,7 +28,7 @@ from ukctrl.robot.tree_kernels import (
     Tree,
     rigid_terms,
 )
-from ukctrl.robot.whole_kernels import as_one_mass
+from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 KINDS = {
     "RUB": CIRCLE, "RevoluteUnb": CIRCLE, "R": SCREW, "H": SCREW,
@@ -161,12 +161,13 @@ def _compare(model: Any, tree: Tree) -> None:
     data, room = model.createData(), room_for(tree, np.array(model.gravity.linear))
     nv = model.nv
     terms = np.zeros((nv, nv)), np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 6)), *places(tree)
-    whole = np.zeros(3), np.zeros((3, nv)), np.zeros(3), np.zeros(3), np.zeros(1)
+    whole = np.zeros(3), np.zeros((3, nv)), np.zeros(3), np.zeros(3), np.zeros(1), np.zeros(nv)
     for _ in range(STATES):
         q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
         v = rng.standard_normal(nv)
         rigid_terms(tree, room, q, v, *terms)
-        as_one_mass(tree, room, *terms[-2:], v, *whole)
+        as_one_mass(tree, room, *terms[-2:], v, *whole[:-1])
+        gravity_load(tree, room, terms[-2], whole[-1])
         compared = (*_joints(model, data, q, v, terms), *_whole(model, data, q, v, whole))
         for name, ours, theirs, size, joints in compared:
             off = np.abs(ours - np.asarray(theirs)).reshape(len(ours), -1).max(axis=1, initial=0.0)
@@ -209,8 +210,8 @@ def _joints(
 def _whole(
     model: Any, data: Any, q: Vector, v: Vector, terms: tuple[Array, ...]
 ) -> Iterator[Compared]:
-    """Yield what `as_one_mass` wrote; of bodies without mass, the energy alone."""
-    position, J, velocity, drift, potential = terms
+    """Yield what `as_one_mass` wrote, of bodies without mass the energy alone; and the load."""
+    position, J, velocity, drift, potential, load = terms
     of_velocities, three = _velocities(model), [0] * 3
     pin.centerOfMass(model, data, q, v, np.zeros(model.nv), False)
     weight, mass = max_abs(model.gravity.linear), data.mass[0]
@@ -218,6 +219,8 @@ def _whole(
     reach += max_abs(np.array([body.lever for body in model.inertias]))
     energy = pin.computePotentialEnergy(model, data, q)
     yield Compared("potential energy", potential, [energy], mass * weight * reach, [0])
+    theirs = pin.computeGeneralizedGravity(model, data, q).copy()
+    yield Compared("gravity load", load, theirs, mass * weight * reach, of_velocities)
     if mass > 0.0:
         fast = max_abs(v) ** 2 * reach + weight  # what its acceleration may cancel from
         yield Compared("centre of mass", position, data.com[0].copy(), reach, three)

@@ -1,4 +1,4 @@
-"""A tree of joints and bodies as one mass, compiled: its centre, and its energy under gravity."""
+"""A tree of joints and bodies under gravity, compiled: as one mass, and what its joints carry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.robot.tree_kernels import IV, NV, PARENT, Room, Tree, momentum
+from ukctrl.robot.tree_kernels import IV, NV, PARENT, Room, Tree, along, momentum
 
 
 @compiled
@@ -71,3 +71,20 @@ def as_one_mass(
         for c in range(len(v)):
             J[i, c] /= mass
             velocity[i] += J[i, c] * v[c]
+
+
+@compiled
+def gravity_load(tree: Tree, room: Room, rotations: NDArray[np.float64], load: Vector) -> None:
+    """Write the force that holds all joints at rest, after `rigid_terms`.
+
+    Each carries what is beyond it, as if that were accelerated upwards.
+    """
+    up, force = room.vectors[0], room.vectors[1]
+    for j in range(1, len(tree.joints)):
+        for i in range(3):
+            up[i] = up[3 + i] = 0.0
+            for k in range(3):
+                up[i] += rotations[j, k, i] * room.acceleration[0, k]
+        momentum(room.composite[j], up, force)
+        for c in range(tree.joints[j, IV], tree.joints[j, IV] + tree.joints[j, NV]):
+            load[c] = along(tree.subspace[c], force)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ukctrl.control.task import NO_MEMORY, Signal, Task
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, NotFinite, UkctrlError, quoted
 from ukctrl.core.extremes import max_abs
@@ -103,9 +104,17 @@ class Allocator:
     def look_back(self, memory: Vector) -> None:
         """Take the memory as it is now, for the next `input`."""
 
+    def look_back_steps(self, memory: Vector) -> Sequence[Step]:
+        """Return what takes the memory as it is then."""
+        return (lambda: self.look_back(memory),)
+
     def memory_rate(self, u: Vector, memory: Vector) -> Vector:
         """Return the time derivative of the memory, where ``u`` is applied; none by itself."""
         return np.zeros(len(memory))
+
+    def memory_steps(self, u: Vector, memory: Vector, rate: Vector) -> Sequence[Step]:
+        """Return what writes the time derivative of the memory, where ``u`` is applied."""
+        return (lambda: copy_into(self.memory_rate(u, memory), rate),)
 
     def signals(self) -> Mapping[str, Signal]:
         """Return what is worth recording of the last `input`."""

@@ -11,11 +11,13 @@ outnumber the freedoms it can be met beside them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, Self, final
 
 import numpy as np
 from pydantic import model_validator
 
+from ukctrl.control.allocation.reaction_kernels import Moving, squeezed
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
@@ -24,6 +26,8 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError, InputError, quoted, unknown_name
 from ukctrl.core.extremes import first_largest, max_abs
 from ukctrl.core.fields import Components, spec
+from ukctrl.core.program import Call, Step
+from ukctrl.mechanics.constraints.constraint import path_of_size
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
 
@@ -129,8 +133,7 @@ class BoundInternalForce:
                 raise unknown_name("passive row (in null_space.rows)", name, passive)
         self._at = np.array([passive.index(name) for name in spec.names])
         self._names = tuple(f"internal force {name}" for name in spec.names)
-        self._path = spec.reference.compile()
-        self._size = len(self._at)
+        self._path = path_of_size(spec.reference, len(self._at), "path of the internal force")
         dynamics.move(task.start, task.q, task.v)
         self._refuse_shared(dynamics)
 
@@ -144,17 +147,27 @@ class BoundInternalForce:
                 'type = "planar_point" in a planar mechanism.'
             )
 
-    def added(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
-        """Return ``u`` plus the least ``s`` with ``H s = 0`` that gives the reactions.
+    def steps(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+        """Yield what adds to ``u`` the least ``s`` with ``H s = 0`` that gives the reactions.
 
-        Raises:
-            InfeasibleConstraint: No such addition exists: what the motors have left does not
-                reach the reaction.
+        They raise `InfeasibleConstraint` where no such addition exists: what the motors have left
+        does not reach the reaction.
         """
+        s, d, rtol = dynamics.snapshot, dynamics, float(dynamics.rank.servo)
+        passive, value = d.passive.rows.A, self._path.now[: len(self._at)]
+        moving = Moving(d.L, s.B, d.G, d.a_free, s.f, d.nonideal, s.nle, passive, d.ranks)
+
+        def care(code: int) -> None:
+            u[:] = self._added(u, A, R, d)
+
+        yield self._path.step(s.clock)
+        yield Call(squeezed, moving, self._at, value, A, R, rtol, u, fault=care)
+
+    def _added(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
+        """Return the sum that `steps` write, decided with care."""
         answer = reaction_answer(dynamics)
         Lam = answer.Lam[self._at]
-        value = np.array(self._path(dynamics.snapshot.t)[: self._size])
-        gap = value - answer.lam_free[self._at] - Lam @ u
+        gap = self._path.now[: len(self._at)] - answer.lam_free[self._at] - Lam @ u
         free = _null_space(dynamics.servo_matrix(A), dynamics.rank.servo)
         metric = free.T @ R @ free if R.size else R
         share: Vector = np.empty(free.shape[1])

@@ -1,4 +1,4 @@
-r"""Inputs that meet the rows exactly: of least norm in a metric, and Chen's on a closed chain.
+r"""Inputs that meet the rows exactly, of least norm in a metric.
 
 All inputs that meet the rows differ by null-space motion; the metric $R$ and the null-space
 input $u_0$ choose among them, $\min (u - u_0)^\top R (u - u_0)$. On a closed chain the reaction
@@ -15,16 +15,13 @@ from typing import Literal, NamedTuple, Self, final
 import numpy as np
 from pydantic import model_validator
 
-from ukctrl import uk
 from ukctrl.control.allocation.allocation import Allocation, Allocator
-from ukctrl.control.allocation.internal_force import InternalForce
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input
 from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.factorisation import combined, copy_into
-from ukctrl.core.algebra.grip import drop_lost
+from ukctrl.core.algebra.factorisation import combined
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -50,16 +47,6 @@ class Equation(NamedTuple):
     b: Vector
     a_free: Vector
     G: Matrix
-
-
-def free_response(dynamics: Dynamics) -> Matrix:
-    """Return ``M^-1 B``, the acceleration per unit input if no reaction answered it."""
-    if not len(dynamics.passive):
-        return dynamics.G
-    B = dynamics.snapshot.B
-    answer: Matrix = np.empty(B.shape)
-    kernels.free_response(dynamics.L, B, answer)
-    return answer
 
 
 def equation(
@@ -144,7 +131,6 @@ class LeastNorm(Allocation):
 class _LeastNorm(Allocator):
     def __init__(self, spec: LeastNorm, task: Task, rows: tuple[str, ...]) -> None:
         self._null_space = bind(spec.null_space, task)
-        self._adjusts = isinstance(spec.null_space, InternalForce)
         self._rank = task.rank
         self._coupling = spec.coupling
         self._names = rows
@@ -167,8 +153,7 @@ class _LeastNorm(Allocator):
             preferred, u0 = u0, np.zeros(len(u0))
             yield from self._feedback_input(rows, demand, own, dynamics, preferred, u0)
         yield self._least(needed, R, u0, dynamics, u)
-        if self._adjusts:
-            yield lambda: copy_into(self._null_space.adjust(u, rows.A, R, dynamics), u)
+        yield from self._null_space.adjust(u, rows.A, R, dynamics)
 
     def _least(
         self, needed: Equation, R: Matrix, u0: Vector, dynamics: Dynamics, u: Vector
@@ -216,72 +201,3 @@ class _LeastNorm(Allocator):
         yield Call(combined, demand, -1.0, rows.b, share)
         yield Call(least_input.quick_input, *given, fault=care)
         yield Call(combined, u0, 1.0, u, total)
-
-
-OTHERWISE = (
-    "The motors do reach them, but not within the row space of A M^-1 B, where this allocation "
-    'looks; use allocation.kind = "least_norm".'
-)
-"""What to do where only the restriction stands in the way."""
-
-
-@spec
-class Chen(Allocation):
-    r"""The input in the row space of $C \bar B = A M^{-1} B$ that meets the rows exactly.
-
-    Chen's $u = (C \bar B)^+ \bar b$ lies in that row space. On an open chain it is the input of
-    least norm. On a closed chain the reaction moves with the input, so that $\bar b$ contains
-    $u$, and the equation is solved for the multiplier:
-
-    $$ u = u_0 + N \mu, \qquad N = (A M^{-1} B)^\top, \qquad H N \mu = d - H u_0 . $$
-
-    The rows and the closure hold exactly; the norm is not the least. It is also the limit that
-    the formula reaches when it is fed, again and again, the reaction of its own last input.
-
-    References:
-        Chen, J. Vib. Control 15(3), 2009; Liu et al. 2015, eqs (35), (71) and Figures 9-14.
-    """
-
-    kind: Literal["chen"] = "chen"
-    null_space: AnyNullSpace | None = None
-    """What the motors do where the task leaves them free; absent: nothing."""
-
-    def attach(self, task: Task, rows: tuple[str, ...]) -> Allocator:
-        return _Chen(self, task, rows)
-
-
-@final
-class _Chen(Allocator):
-    def __init__(self, spec: Chen, task: Task, rows: tuple[str, ...]) -> None:
-        self._null_space = bind(spec.null_space, task)
-        self._rank, self._names = task.rank, rows
-        self._mu, self._miss = np.empty(len(rows)), np.empty(len(rows))
-        self._still = np.zeros(len(rows))
-
-    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        N = rows.A @ free_response(dynamics)
-        drop_lost(N, dynamics.lengths(rows.A), self._rank.servo)
-        N = np.ascontiguousarray(N.T)
-        u0 = self._null_space.preference(dynamics)
-        a_free = dynamics.acceleration(u0)
-        H = dynamics.servo_matrix(rows.A)
-        d = demand - rows.A @ a_free
-        rest, one, still, rtol = 0.0 * u0, np.eye(len(u0)), self._still, self._rank.servo
-        mu, miss = self._mu, self._miss
-        rank_or_failure = least_input.servo_input(
-            H, d, rest, N, one, np.linalg.norm(N, axis=0), uk.NO_METRIC, still, rtol, mu, miss
-        )
-        if rank_or_failure < len(demand):
-            raise_if_missed(
-                rows.A,
-                demand,
-                a_free,
-                miss,
-                rank_or_failure,
-                self._rank,
-                self._names,
-                advice=OTHERWISE if uk.rank_report(H).rank > rank_or_failure else None,
-                closest=CLOSEST,
-            )
-        u: Vector = u0 + N @ mu
-        return self._null_space.adjust(u, rows.A, uk.NO_METRIC, dynamics)

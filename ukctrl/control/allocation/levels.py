@@ -1,9 +1,9 @@
-"""Rows in levels: their order, their lengths, and an input that serves one after the other."""
+"""Rows in levels, and an input that serves one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple, final
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,85 +19,87 @@ from ukctrl.control.allocation.allocation import (
 from ukctrl.control.allocation.least_norm import CLOSEST, LeastNorm
 from ukctrl.control.allocation.metric import AnyMetric, InputMetric
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
+from ukctrl.control.allocation.row_order import Order, Ordered, row_scale
 from ukctrl.control.task import Signal, Task
-from ukctrl.core.algebra.answer_checks import raise_if_missed
-from ukctrl.core.algebra.priorities import hierarchy_input, row_lengths
+from ukctrl.core.algebra.answer_checks import allowed_miss, raise_if_missed
+from ukctrl.core.algebra.factorisation import copy_into, dot
+from ukctrl.core.algebra.grip import drop_lost, lengths
+from ukctrl.core.algebra.priorities import hierarchy_input
+from ukctrl.core.algebra.products import times
 from ukctrl.core.algebra.rank_policy import Threshold
-from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.extremes import max_abs
-from ukctrl.core.fields import Fraction, Listed, Positive, Text, spec
+from ukctrl.core.fields import Fraction, Positive, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
-Order = Annotated[tuple[Text | tuple[Text, ...], ...], Listed()]
-"""Blocks of servo rows, highest priority first; a list inside it is one level of several."""
 
+class InOrder(NamedTuple):
+    """The rows, highest priority first."""
 
-@final
-class Ordered:
-    """The servo rows of a task, level by level; without an order, block by block.
-
-    Raises:
-        GainError: A block has no place in the order, or two.
-        UnknownName: The task has no such block.
-    """
-
-    def __init__(self, order: Order | None, stack: Stack) -> None:
-        known = tuple(dict.fromkeys(stack.blocks))
-        given = known if order is None else order
-        levels = [(entry,) if isinstance(entry, str) else entry for entry in given]
-        if () in levels:
-            raise GainError("order must not have empty levels; remove the empty list.")
-        named = [block for level in levels for block in level]
-        for block in named:
-            if block not in known:
-                raise unknown_name("block of servo rows (in order)", block, known)
-            if named.count(block) > 1:
-                raise GainError(f"order must name every block once; '{block}' comes twice.")
-        missing = [block for block in known if block not in named]
-        if missing:
-            raise GainError(f"order must name every block; '{missing[0]}' is missing.")
-        blocks = np.array(stack.blocks)
-        parts = [np.flatnonzero(np.isin(blocks, level)) for level in levels]
-        self.names: tuple[str, ...] = tuple("+".join(level) for level in levels)
-        """Name of every level."""
-        self.rows: NDArray[np.intp] = np.concatenate(parts)
-        """The rows, highest priority first."""
-        self.ends: NDArray[np.int64] = np.cumsum([len(part) for part in parts])
-        """One past the last row of every level."""
-
-
-def row_scale(stack: Stack, metric: InputMetric, task: Task) -> Vector:
-    """Return the length of every servo row at the start of the task, shape ``(m,)``.
-
-    The length is that of ``H_i`` in the input metric, of the longest row of the same block and
-    unit: a singular pose shortens rows, and one that starts there must not hide it. So a singular
-    value of rows divided by it does not depend on units, nor on how strong the motors are.
-    """
-    dynamics = Dynamics(task.robot, task.rank, task.gains)
-    dynamics.move(task.start, task.q, task.v)
-    H = dynamics.servo_matrix(stack.write(dynamics.snapshot).A)
-    lengths = np.empty(len(stack))
-    row_lengths(H, metric.freedoms(dynamics), lengths)
-    groups = list(zip(stack.blocks, stack.units, strict=True))
-    longest = dict.fromkeys(groups, 0.0)
-    for group, length in zip(groups, lengths.tolist(), strict=True):
-        longest[group] = max(longest[group], length)
-    scale = np.array([longest[group] for group in groups])
-    scale[scale == 0.0] = max_abs(scale) or 1.0
-    return scale
-
-
-class Served(NamedTuple):
-    """What an input does to the rows, level by level."""
-
-    u: Vector
-    """Input, shape ``(nu,)``."""
+    A: Matrix
+    """Shape ``(m, nv)``."""
+    demand: Vector
+    """Shape ``(m,)``."""
     H: Matrix
-    """Rows per unit input, highest priority first, shape ``(m, nu)``."""
-    miss: Vector
-    """``H u - d``, shape ``(m,)``."""
+    """Rows per unit input, zero where the grip is lost, shape ``(m, nu)``."""
+    d: Vector
+    """What inputs shall give of the demand, shape ``(m,)``."""
+
+
+@compiled
+def by_levels(
+    A: Matrix,
+    demand: Vector,
+    a_free: Vector,
+    G: Matrix,
+    L: Matrix,
+    B: Matrix,
+    order: Indices,
+    ends: NDArray[np.int64],
+    scale: Vector,
+    S: Matrix,
+    near: Vector,
+    damping: float,
+    rtol: float,
+    u0: Vector,
+    asked: InOrder,
+    u: Vector,
+    sigma: Vector,
+    bound: Vector,
+) -> None:
+    """Put rows in their order, and write the input of `hierarchy_input` for them."""
+    for i in range(len(order)):
+        asked.demand[i] = asked.d[i] = demand[order[i]]
+        for c in range(len(a_free)):
+            asked.A[i, c] = A[order[i], c]
+            asked.d[i] -= asked.A[i, c] * a_free[c]
+    copy_into(times(asked.A, G), asked.H)
+    drop_lost(asked.H, lengths(L, asked.A, B), rtol)
+    copy_into(u0, u)
+    hierarchy_input(asked.H, asked.d, ends, scale, S, near, damping, rtol, u, sigma, bound)
+
+
+@compiled
+def misses(
+    asked: InOrder,
+    a_free: Vector,
+    order: Indices,
+    u: Vector,
+    strict: int,
+    reach: float,
+    miss: Vector,
+) -> bool:
+    """Write what an input leaves of all rows; return whether the first ``strict`` are met."""
+    met = True
+    for i in range(len(order)):
+        left = dot(asked.H[i], u) - asked.d[i]
+        miss[order[i]] = left
+        if i < strict:  # NaN is over too
+            met = met and abs(left) <= allowed_miss(asked.A[i], asked.demand[i], a_free, reach)
+    return met
 
 
 class LevelAllocator(Allocator):
@@ -111,6 +113,9 @@ class LevelAllocator(Allocator):
         near: Singular value at which each level is damped; zero: not at all.
     """
 
+    _strict = 0
+    """How many rows must be met, or the run stops."""
+
     def __init__(
         self, spec: Damped | Prioritized, task: Task, stack: Stack, levels: Ordered, near: Vector
     ) -> None:
@@ -123,29 +128,43 @@ class LevelAllocator(Allocator):
         self._sigma, self._bound = np.zeros(len(near)), np.zeros(len(near))
         self._miss = np.zeros(len(stack))
 
-    def _serve(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Served:
-        at = self._levels.rows
-        A = rows.A[at]
-        H = dynamics.servo_matrix(A)
-        d = demand[at] - A @ dynamics.a_free
-        u: Vector = self._null_space.preference(dynamics).copy()
-        hierarchy_input(
-            H,
-            d,
-            self._levels.ends,
-            self._scale,
-            self._metric.freedoms(dynamics),
-            self._near,
-            self._damping,
-            self._rank.servo,
-            u,
-            self._sigma,
-            self._bound,
+    def steps(self, rows: Rows, demand: Vector, dynamics: Dynamics, u: Vector) -> Iterator[Step]:
+        u0, steps = self._null_space.steps(dynamics)
+        yield from steps
+        S, steps = self._metric.freedom_steps(dynamics)
+        yield from steps
+        n, d, m = dynamics.robot.nv, dynamics, len(demand)
+        asked = InOrder(np.zeros((m, n)), np.zeros(m), np.zeros((m, len(u))), np.zeros(m))
+        servo = rows.A, demand, d.a_free, d.G, d.L, d.snapshot.B, self._levels.rows
+        numbers = float(self._damping), float(self._rank.servo)
+        order = self._levels.ends, self._scale, S, self._near, *numbers
+        yield Call(by_levels, *servo, *order, u0, asked, u, self._sigma, self._bound)
+        R, _ = self._metric.steps(dynamics)
+        yield from self._null_space.adjust(u, rows.A, R, dynamics)
+        first, reach = self._strict, float(self._rank.reach)
+        given = asked, d.a_free, self._levels.rows, u, first, reach, self._miss
+
+        def missed(code: int) -> None:
+            self._refuse(asked, dynamics.a_free)
+
+        yield Call(misses, *given, fault=missed)
+
+    def _refuse(self, asked: InOrder, a_free: Vector) -> None:
+        """Raise `InfeasibleConstraint`: rows of the first level are missed."""
+        n = self._strict
+        at = self._levels.rows[:n]
+        H = np.ascontiguousarray(asked.H[:n])
+        rank = uk.rank_report(H, rtol=self._rank.servo).rank if not self._sigma[0] else n
+        raise_if_missed(
+            asked.A[:n],
+            asked.demand[:n],
+            a_free,
+            self._miss[at],
+            int(rank),
+            self._rank,
+            tuple(self._names[i] for i in at),
+            closest=CLOSEST,
         )
-        u = self._null_space.adjust(u, rows.A, self._metric.at(dynamics), dynamics)
-        miss = H @ u - d
-        self._miss[at] = miss
-        return Served(u, H, miss)
 
 
 @spec
@@ -198,9 +217,6 @@ class _Damped(LevelAllocator):
         stack = own_stack(task, rows, "damped")
         together = Ordered((tuple(dict.fromkeys(stack.blocks)),), stack)
         super().__init__(spec, task, stack, together, np.array([spec.near]))
-
-    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        return self._serve(rows, demand, dynamics).u
 
     def signals(self) -> Mapping[str, Signal]:
         """Return the smallest singular value, how much it lets the rows be missed, and the miss."""
@@ -262,24 +278,7 @@ class _Prioritized(LevelAllocator):
         levels = Ordered(spec.order, stack)
         near = np.where(np.arange(len(levels.names)) > 0, spec.near, 0.0)
         super().__init__(spec, task, stack, levels, near)
-        self._first = tuple(stack.names[i] for i in levels.rows[: levels.ends[0]])
-
-    def input(self, rows: Rows, demand: Vector, dynamics: Dynamics) -> Vector:
-        u, H, miss = self._serve(rows, demand, dynamics)
-        n = self._levels.ends[0]
-        at = self._levels.rows[:n]
-        rank = uk.rank_report(H[:n], rtol=self._rank.servo).rank if not self._sigma[0] else n
-        raise_if_missed(
-            rows.A[at],
-            demand[at],
-            dynamics.a_free,
-            miss[:n],
-            int(rank),
-            self._rank,
-            self._first,
-            closest=CLOSEST,
-        )
-        return u
+        self._strict = int(levels.ends[0])
 
     def signals(self) -> Mapping[str, Signal]:
         """Return by how much rows and levels are missed."""

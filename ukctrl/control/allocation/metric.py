@@ -73,6 +73,7 @@ class InputMetric:
         elif given != "effort":
             self._constant = _constant(given, robot)
         self._bound: Kept[Dynamics, tuple[Matrix, Steps]] = Kept(self._of_robot)
+        self._freedoms: Kept[Dynamics, tuple[Matrix, Steps]] = Kept(self._free_of_robot)
 
     def at(self, dynamics: Dynamics) -> Matrix:
         """Return ``R``, shape ``(nu, nu)``, or ``(0, 0)`` for the identity.
@@ -98,12 +99,24 @@ class InputMetric:
         return R, Steps((call,))
 
     def freedoms(self, dynamics: Dynamics) -> Matrix:
-        """Return ``S`` with ``S S' = R^-1``, shape ``(nu, nu)``."""
-        nu = dynamics.robot.nu
-        S: Matrix = np.empty((nu, nu))
-        if not freedoms(self.at(dynamics), S):
-            raise GainError(SINGULAR)
+        """Return ``S`` with ``S S' = R^-1``, shape ``(nu, nu)``; an array of the metric's own."""
+        S, steps = self._freedoms(dynamics)
+        steps()
         return S
+
+    def freedom_steps(self, dynamics: Dynamics) -> tuple[Matrix, Sequence[Step]]:
+        """Return where ``S`` is, and what writes it at the state that ``dynamics`` has then."""
+        S, steps = self._freedoms(dynamics)
+        if self._power:
+            return S, steps.every
+        steps()  # once and for all
+        return S, ()
+
+    def _free_of_robot(self, dynamics: Dynamics) -> tuple[Matrix, Steps]:
+        S: Matrix = np.zeros((dynamics.robot.nu,) * 2)
+        R, steps = self.steps(dynamics)
+        last = Call(freedoms, R, S, fault=lambda code: GainError(SINGULAR))
+        return S, Steps((*steps, last))
 
 
 def _constant(given: AnyMetric, robot: Robot) -> Matrix:

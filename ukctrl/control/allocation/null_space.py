@@ -11,7 +11,7 @@ from pydantic import Field
 from ukctrl.control.actuation import InverseActuation
 from ukctrl.control.allocation.internal_force import BoundInternalForce, InternalForce
 from ukctrl.control.task import Task
-from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.algebra.nearest_input import ACCELERATION, nearest_input
 from ukctrl.core.algebra.span import independent, span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -106,8 +106,8 @@ class NullSpace:
         """Yield what writes the preference into ``u0``."""
         yield from ()
 
-    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
-        """Return the input with something added that leaves the rows ``A`` alone.
+    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+        """Yield what adds something to the input ``u`` that leaves the rows ``A`` alone.
 
         Args:
             u: Input that serves the task, shape ``(nu,)``.
@@ -115,7 +115,7 @@ class NullSpace:
             R: Input metric, shape ``(nu, nu)``, or ``(0, 0)`` for the identity.
             dynamics: The believed robot.
         """
-        return u
+        yield from ()
 
 
 @compiled
@@ -179,7 +179,13 @@ class _SelfMotion(NullSpace):
             yield Call(moved_by, s.M, s.nle, s.f, a, force)
             yield self._motors.step(s, force, u0)
         else:
-            yield lambda: copy_into(_nearest(dynamics, a), u0)
+
+            def care(code: int) -> None:
+                u0[:] = _nearest(dynamics, a)
+
+            robot = s.M, s.B, dynamics.G, dynamics.a_free
+            lost = float(dynamics.rank.servo)
+            yield Call(nearest_input, ACCELERATION, *robot, a, lost, u0, fault=care)
 
 
 def _nearest(dynamics: Dynamics, a: Vector) -> Vector:
@@ -191,8 +197,8 @@ def _nearest(dynamics: Dynamics, a: Vector) -> Vector:
 
 def _towards(dynamics: Dynamics, posture: Vector, away: Vector) -> Step:
     """Return what writes how far a posture is from the state, along the tangent."""
-    s, blocks = dynamics.snapshot, dynamics.robot.structure.configurations
-    return Call(difference, blocks, s.q, np.array(posture), away)
+    blocks = dynamics.robot.structure.configurations
+    return Call(difference, blocks, dynamics.snapshot.q, np.array(posture), away)
 
 
 def _posture(given: tuple[float, ...] | None, task: Task) -> Vector:
@@ -213,8 +219,8 @@ class _Squeezing(NullSpace):
         super().__init__(task)
         self._force = BoundInternalForce(spec, task)
 
-    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Vector:
-        return self._force.added(u, A, R, dynamics)
+    def adjust(self, u: Vector, A: Matrix, R: Matrix, dynamics: Dynamics) -> Iterator[Step]:
+        return self._force.steps(u, A, R, dynamics)
 
 
 def bind(spec: Damping | Posture | SelfMotion | InternalForce | None, task: Task) -> NullSpace:

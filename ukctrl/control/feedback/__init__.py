@@ -17,8 +17,9 @@ In order:
 1. ``feedback``: the base class, bound to rows; what it asks, remembers and promises.
 2. ``linear``: exact, Baumgarte, PID, first order.
 3. ``surface``: the error of velocity level, and how it decays.
-4. ``sliding``: a box for errors. ``chen_robust``: a bound that is known, or learnt.
-5. ``lyapunov``: one row for all. ``model_error``: how wrong a model is, for their bounds.
+4. ``odd_functions``, ``sliding``: a box for errors.
+5. ``chen_robust``: a bound that is known, or learnt. ``lyapunov``: one row for all.
+6. ``model_error``: how wrong a model is, for their bounds.
 """
 
 from __future__ import annotations

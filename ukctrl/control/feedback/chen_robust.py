@@ -2,13 +2,19 @@ r"""Chen's robust law, $u = p_1 + p_2 + p_3$: the uncertainty has a known bound,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, final
 
 import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow, Promise
+from ukctrl.control.feedback.feedback import (
+    Asked,
+    Feedback,
+    ModelFeedback,
+    PositivePerRow,
+    Promise,
+)
 from ukctrl.control.feedback.surface import (
     Decay,
     Surface,
@@ -21,6 +27,7 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, Listed, NonNegative, Positive, Rate, is_number, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -100,55 +107,63 @@ class ChenRobust(Feedback):
 
 @final
 class _ChenRobust(SurfaceFeedback):
+    asks_otherwise = False
+
     def __init__(self, spec: ChenRobust, stack: Stack) -> None:
         super().__init__(Surface(stack, spec.rate, spec.weight), spec.promised(), stack.names)
-        self._kappa, self._epsilon, self._rho = spec.kappa, spec.epsilon, spec.rho
-        self._grip = 1.0 - spec.mismatch
+        self._spec = spec
 
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
-        rho = growth(self._rho, dynamics.snapshot.v) / self._grip
-        demand, _ = robust_demand(rows, self._surface, self._kappa, rho, self._epsilon)
-        return Ask(rows, demand, self._still)
-
-
-def growth(coefficients: tuple[float, float, float], v: Vector) -> float:
-    """Return ``r0 + r1 |v| + r2 |v|^2``."""
-    constant, linear, quadratic = coefficients
-    if linear == quadratic == 0.0:
-        return constant
-    squared = float(v @ v)
-    return constant + linear * float(np.sqrt(squared)) + quadratic * squared
-
-
-def robust_demand(
-    rows: Rows, surface: Surface, kappa: float, rho: float, epsilon: float
-) -> tuple[Vector, float]:
-    r"""Return the row acceleration of a robust law, and $|z|$."""
-    demand: Vector = np.empty(len(rows.b))
-    size = _demand(
-        rows.b, rows.beta, rows.phi, surface.rate, surface.scale, kappa, rho, epsilon, demand
-    )
-    return demand, size
+    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+        law, v, surface = self._spec, dynamics.snapshot.v, self._surface
+        known, estimate = np.array(law.rho, np.float64), np.ones(1)
+        numbers = float(law.kappa), float(law.epsilon), 1.0 - float(law.mismatch)
+        given = rows, surface.rate, surface.scale, v, known, estimate, *numbers
+        yield Call(robust_demand, *given, np.zeros(0), asked.demand, asked.memory_rate)
 
 
 @compiled
-def _demand(
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
+def robust_demand(
+    rows: Rows,
     rate: Vector,
     scale: Vector,
+    v: Vector,
+    profile: Vector,
+    estimate: Vector,
     kappa: float,
-    rho: float,
     epsilon: float,
+    grip: float,
+    learning: Vector,
     demand: Vector,
-) -> float:
-    z = np.empty(b.shape[0])
-    size = weighed_error(beta, phi, rate, scale, z)
+    estimate_rate: Vector,
+) -> None:
+    r"""Write the row acceleration of a robust law, and the rate of its estimate where it learns.
+
+    Args:
+        rows: The rows of the task.
+        rate: Decay of each, shape ``(m,)``.
+        scale: Root of the weight of each, shape ``(m,)``.
+        v: Velocity.
+        profile: How the uncertainty grows with it, shape ``(3,)``.
+        estimate: By what that is multiplied, in its first entry.
+        kappa: Decay of the error.
+        epsilon: Boundary layer.
+        grip: By what the bound of the uncertainty is divided.
+        learning: How fast the estimate grows and forgets, or empty.
+        demand: Receives the demand, shape ``(m,)``.
+        estimate_rate: Receives the rate in its first entry.
+    """
+    z = np.empty(len(demand))
+    size = weighed_error(rows.beta, rows.phi, rate, scale, z)
+    squared = 0.0
+    for i in range(len(v)):
+        squared += v[i] * v[i]
+    grown = profile[0] + profile[1] * np.sqrt(squared) + profile[2] * squared
+    rho = estimate[0] * grown / grip
     gain = kappa + rho * rho / max(rho * size, epsilon)
-    for i in range(b.shape[0]):
-        demand[i] = b[i] - rate[i] * beta[i] - gain * z[i] / scale[i]
-    return size
+    for i in range(len(demand)):
+        demand[i] = rows.b[i] - rate[i] * rows.beta[i] - gain * z[i] / scale[i]
+    if len(learning) > 0:
+        estimate_rate[0] = learning[0] * grown * size - learning[1] * estimate[0]
 
 
 @spec
@@ -225,6 +240,8 @@ class AdaptiveRobust(Feedback):
 class _AdaptiveRobust(ModelFeedback):
     """Its memory is the estimate, and the start as constants: time, ``|z|``, weighed ``|phi|``."""
 
+    asks_otherwise = False
+
     def __init__(self, spec: AdaptiveRobust, stack: Stack) -> None:
         self._spec = spec
         self._surface = Surface(stack, spec.rate, spec.weight)
@@ -233,13 +250,13 @@ class _AdaptiveRobust(ModelFeedback):
     def begin(self, t: float, rows: Rows) -> Vector:
         return np.array([self._spec.initial, t, *self._surface.sizes(rows)])
 
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
-        law, alpha = self._spec, memory[0]
-        profile = growth(law.profile, dynamics.snapshot.v)
-        rho = alpha * profile
-        demand, size = robust_demand(rows, self._surface, law.kappa, rho, law.epsilon)
-        rate = law.growth * profile * size - law.leak * alpha
-        return Ask(rows, demand, np.array([rate, 0.0, 0.0, 0.0]))
+    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+        law, v, surface = self._spec, dynamics.snapshot.v, self._surface
+        profile, learning = np.array(law.profile, np.float64), np.ones(2)
+        learning[:] = law.growth, law.leak
+        numbers = float(law.kappa), float(law.epsilon), 1.0
+        given = rows, surface.rate, surface.scale, v, profile, memory, *numbers
+        yield Call(robust_demand, *given, learning, asked.demand, asked.memory_rate)
 
     def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
         law, (_, start, surface, phi) = self._spec, memory.tolist()

@@ -13,7 +13,7 @@ from ukctrl.control.task import NO_MEMORY, Signal
 from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import GainError, ShapeError, unknown_name
 from ukctrl.core.fields import Each, Quantity, spec
-from ukctrl.core.program import Step
+from ukctrl.core.program import Kept, Step, Steps
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -71,24 +71,50 @@ class Promise(NamedTuple):
     position_bound: float
 
 
-class Asking(abc.ABC):
-    """What all feedbacks are that are bound to rows."""
+class Asking:
+    """What all feedbacks are that are bound to rows: they offer `ask`, or the `steps` of it."""
 
     names: tuple[str, ...] = ()
     """The rows that it asks for; none: those of the task."""
     asks_otherwise: bool = True
     """Whether it may ask for other rows than those of the task, or for a share of a demand."""
+    _by_robot: Kept[Dynamics, _Answer] | None = None
 
-    @abc.abstractmethod
     def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
         """Return what to ask for, at the state of ``dynamics`` where ``rows`` were written."""
+        if self._by_robot is None:
+            m, k = len(rows.b), len(memory)
+            self._by_robot = Kept(lambda robot: _Answer(self, m, k, robot))
+        return self._by_robot(dynamics)(rows, memory)
 
     def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
         """Return what writes what `ask` returns, at the state that ``dynamics`` has then."""
+        if type(self).ask is Asking.ask:
+            raise NotImplementedError(f"{type(self).__name__} must have a method ask.")
         return (lambda: asked.take(self.ask(rows, memory, dynamics)),)
 
 
-class BoundFeedback(Asking):
+class _Answer:
+    """The steps of a feedback, and what they read and write."""
+
+    def __init__(self, feedback: Asking, m: int, k: int, dynamics: Dynamics) -> None:
+        n = dynamics.robot.nv
+        self._rows, self._memory = Rows.zeros(m, n), np.zeros(k)
+        rows = Rows.zeros(len(feedback.names), n) if feedback.asks_otherwise else self._rows
+        self._asked = Asked(rows, np.zeros(len(rows.b)), np.zeros(k), np.ones(1))
+        self._steps = Steps(feedback.steps(self._rows, self._memory, dynamics, self._asked))
+
+    def __call__(self, rows: Rows, memory: Vector) -> Ask:
+        for array, given in zip((*self._rows, self._memory), (*rows, memory), strict=True):
+            array[:] = given
+        self._steps()
+        own, demand, rate, share = self._asked
+        if own is not self._rows:
+            rows = Rows(*(array.copy() for array in own))
+        return Ask(rows, demand.copy(), rate.copy(), float(share[0]))
+
+
+class BoundFeedback(Asking, abc.ABC):
     """A feedback bound to the rows of a task, which are all that it looks at."""
 
     asks_otherwise = False
@@ -130,7 +156,7 @@ class BoundFeedback(Asking):
         return measured_polynomials(stack, self.memory, self.demand, self.memory_rate)
 
 
-class ModelFeedback(Asking):
+class ModelFeedback(Asking, abc.ABC):
     """A feedback bound to rows that also needs the believed robot, and promises a bound.
 
     What it knows of the start of the run stands in its memory.

@@ -2,18 +2,20 @@ r"""The decrease of a Lyapunov function, demanded as one scalar row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from ukctrl.control.feedback.feedback import Ask, Feedback, ModelFeedback, PositivePerRow
-from ukctrl.control.feedback.surface import Decay, Surface, SurfaceFeedback
+from ukctrl.control.feedback.feedback import Asked, Feedback, ModelFeedback, PositivePerRow
+from ukctrl.control.feedback.surface import Decay, Surface, SurfaceFeedback, weighed_error
 from ukctrl.control.task import Signal
 from ukctrl.core.algebra.rank_policy import Threshold
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.core.fields import NonNegative, Positive, Rate, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 
@@ -76,35 +78,72 @@ class _Lyapunov(SurfaceFeedback):
         super().__init__(Surface(stack, spec.rate, spec.weight), spec.promised(), ("V",))
         self._spec, self._rows = spec, stack.names
 
-    def _row(self, rows: Rows) -> tuple[Rows, float]:
-        """Return the one row, with ``b`` of a motion that leaves the surface alone, and |z|."""
-        z = self._surface.error(rows)
-        size = float(np.linalg.norm(z))
-        n = self._surface.scale * z / size if size > 0.0 else np.zeros(len(z))
-        b = n @ (rows.b - self._surface.rate * rows.beta)
-        return Rows((n @ rows.A)[None, :], np.array([b]), np.array([size]), _NO_PHI), size
+    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+        law, surface, row = self._spec, self._surface, asked.rows
 
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
-        law = self._spec
-        row, size = self._row(rows)
-        inside = min(size / law.tube, 1.0)
-        share = inside**2 * (3.0 - 2.0 * inside)
-        if share > 0.0 and _grip(row, dynamics) < law.least_grip:
-            miss = abs(float(row.b[0] - row.A[0] @ dynamics.a_free) - law.kappa * size)
-            raise InfeasibleConstraint(self._rows, [miss], 0, 1, VANISHED)
-        return Ask(row, row.b - law.kappa * size, self._still, share)
+        def vanished(code: int) -> Exception:
+            miss = abs(float(asked.demand[0] - row.A[0] @ dynamics.a_free))
+            return InfeasibleConstraint(self._rows, [miss], 0, 1, VANISHED)
+
+        numbers = float(law.kappa), float(law.tube), float(law.least_grip)
+        given = rows, surface.rate, surface.scale, dynamics.G, *numbers
+        yield Call(decreasing, *given, row, asked.demand, asked.share, fault=vanished)
 
     def signals(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Mapping[str, Signal]:
-        row, size = self._row(rows)
-        grip = _grip(row, dynamics) if size > 0.0 else np.nan
+        row, surface = Rows.zeros(1, len(dynamics.a_free)), self._surface
+        grip = along_error(rows, surface.rate, surface.scale, dynamics.G, row)
+        grip = grip if row.beta[0] > 0.0 else np.nan
         signal = Signal(grip, "1", "grip of the inputs on the row of V' = -w")
         return {"grip": signal, **super().signals(rows, memory, dynamics)}
 
 
-_NO_PHI: Vector = np.full(1, np.nan)
+@compiled
+def along_error(rows: Rows, rate: Vector, scale: Vector, G: Matrix, row: Rows) -> float:
+    r"""Write the one row $n^\top A\, a = n^\top (b - \lambda\beta)$ and $|z|$ as its ``beta``.
+
+    Returns the grip, ``|n' A G|`` as a fraction of ``|n' A| |G|``, which it could be at most.
+    """
+    z = np.empty(len(rows.b))
+    size = weighed_error(rows.beta, rows.phi, rate, scale, z)
+    row.b[0], row.beta[0], row.phi[0] = 0.0, size, np.nan
+    n, nu = G.shape
+    for c in range(n):
+        row.A[0, c] = 0.0
+    for i in range(len(z)):
+        along = scale[i] * z[i] / size if size > 0.0 else 0.0
+        row.b[0] += along * (rows.b[i] - rate[i] * rows.beta[i])
+        for c in range(n):
+            row.A[0, c] += along * rows.A[i, c]
+    pushed, long, wide = 0.0, 0.0, 0.0
+    for c in range(n):
+        long += row.A[0, c] * row.A[0, c]
+    for k in range(nu):
+        share = 0.0
+        for c in range(n):
+            share += row.A[0, c] * G[c, k]
+            wide += G[c, k] * G[c, k]
+        pushed += share * share
+    could = np.sqrt(long) * np.sqrt(wide)
+    return float(np.sqrt(pushed) / could) if could > 0.0 else 0.0
 
 
-def _grip(row: Rows, dynamics: Dynamics) -> float:
-    """Return ``|n' A G|`` as a fraction of ``|n' A| |G|``, which it could be at most."""
-    could = float(np.linalg.norm(row.A)) * float(np.linalg.norm(dynamics.G))
-    return float(np.linalg.norm(row.A @ dynamics.G)) / could if could > 0.0 else 0.0
+@compiled
+def decreasing(
+    rows: Rows,
+    rate: Vector,
+    scale: Vector,
+    G: Matrix,
+    kappa: float,
+    tube: float,
+    least_grip: float,
+    row: Rows,
+    demand: Vector,
+    share: Vector,
+) -> bool:
+    """Write the one row, its demand and its share; return whether it can be met at all."""
+    grip = along_error(rows, rate, scale, G, row)
+    size = row.beta[0]
+    inside = min(size / tube, 1.0)
+    share[0] = inside * inside * (3.0 - 2.0 * inside)
+    demand[0] = row.b[0] - kappa * size
+    return not (share[0] > 0.0 and grip < least_grip)

@@ -1,21 +1,14 @@
-r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box.
-
-In place of a sign, which would chatter, it pushes with an odd function. Each is increasing, has
-$f(-x) = -f(x)$, and is scaled so that $f(1) = 1$: 1 is the edge of the error box. They differ in
-how hard they push inside it and how hard outside.
-"""
+r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box."""
 
 from __future__ import annotations
 
-import abc
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import Field
 
 from ukctrl.control.feedback.feedback import (
-    Ask,
+    Asked,
     Feedback,
     ModelFeedback,
     NonNegativePerRow,
@@ -25,79 +18,16 @@ from ukctrl.control.feedback.feedback import (
     StiffnessGain,
     spread,
 )
+from ukctrl.control.feedback.odd_functions import AnyOddFunction, OddFunction, Tanh
 from ukctrl.control.feedback.surface import require_grip
-from ukctrl.core.arrays import Vector
+from ukctrl.core.arrays import Flags, Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError
 from ukctrl.core.extremes import first_largest, max_abs
-from ukctrl.core.fields import Fraction, Instance, Positive, Quantity, Rate, spec
+from ukctrl.core.fields import Fraction, Instance, Rate, spec
+from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows, Stack
 from ukctrl.mechanics.dynamics import Dynamics
-
-
-@spec
-class OddFunction(abc.ABC):
-    """A smooth increasing odd function with ``f(1) = 1``."""
-
-    @abc.abstractmethod
-    def __call__(self, x: Vector) -> Vector:
-        """Return the values, entry by entry."""
-
-
-@spec
-class Tanh(OddFunction):
-    r"""$f(x) = \tanh(x/w) / \tanh(1/w)$: bounded, so the push never exceeds the gain by much."""
-
-    kind: Literal["tanh"] = "tanh"
-    width: Positive = 0.3
-    """Where it turns, as a fraction of the box."""
-
-    def __call__(self, x: Vector) -> Vector:
-        y: Vector = np.tanh(x / self.width) / np.tanh(1.0 / self.width)
-        return y
-
-
-@spec
-class Arctan(OddFunction):
-    r"""$f(x) = \arctan(x/w) / \arctan(1/w)$: bounded, and still rising outside the box."""
-
-    kind: Literal["arctan"] = "arctan"
-    width: Positive = 0.3
-    """Where it turns, as a fraction of the box."""
-
-    def __call__(self, x: Vector) -> Vector:
-        y: Vector = np.arctan(x / self.width) / np.arctan(1.0 / self.width)
-        return y
-
-
-@spec
-class Power(OddFunction):
-    r"""$f(x) = x\,|x|^{p-1}$: gentle inside the box, ever harder outside; never saturates."""
-
-    kind: Literal["power"] = "power"
-    exponent: Annotated[float, Quantity("1", minimum=1.0)] = 3.0
-    """$p$; 1 is a plain linear feedback, 3 a cubic one."""
-
-    def __call__(self, x: Vector) -> Vector:
-        y: Vector = np.sign(x) * np.abs(x) ** self.exponent
-        return y
-
-
-@spec
-class Sinh(OddFunction):
-    r"""$f(x) = \sinh(x/w) / \sinh(1/w)$: linear inside, exponential outside; never saturates."""
-
-    kind: Literal["sinh"] = "sinh"
-    width: Annotated[float, Quantity("1", minimum=0.01)] = 0.5
-    """Where it turns, as a fraction of the box."""
-
-    def __call__(self, x: Vector) -> Vector:
-        far = 700.0 * self.width  # beyond this the exponential is no number any more
-        y: Vector = np.sinh(np.clip(x, -far, far) / self.width) / np.sinh(1.0 / self.width)
-        return y
-
-
-AnyOddFunction = Annotated[Tanh | Arctan | Power | Sinh, Field(discriminator="kind")]
-"""Any odd function of the catalogue."""
 
 
 class Error(NamedTuple):
@@ -117,27 +47,46 @@ class NominalError:
     $\beta = 0$ and $\psi = \dot\phi$.
     """
 
-    def __init__(self, alpha: Vector, beta: Vector, holonomic: NDArray[np.bool_]) -> None:
-        self._alpha, self._beta = alpha, np.where(holonomic, beta, 0.0)
-        self._holonomic = holonomic
-        root = np.sqrt(np.asarray(alpha**2 / 4.0 - self._beta, dtype=np.complex128))
-        self._slow, self._apart = -alpha / 2.0 - root, 2.0 * root
+    def __init__(self, alpha: Vector, beta: Vector, holonomic: Flags) -> None:
+        self.equation = np.array([alpha, np.where(holonomic, beta, 0.0)])
+        """Damping and stiffness, shape ``(2, m)``."""
+        self.holonomic = holonomic
 
     def at(self, t: float, phi: Vector, beta: Vector) -> Error:
         """Return the error ``t`` seconds after it was ``phi`` with the velocity ``beta``."""
-        if not (phi.any() or beta.any()):
-            return Error(phi, phi, phi)
-        # The solutions that start as (0, 1) and (1, 0); S stays accurate where the roots meet.
-        first = np.exp(self._slow * t)
-        near = np.abs(self._apart) * t < 1e-8
-        apart = np.where(near, 1.0, self._apart)
-        S = first * np.where(near, t, np.expm1(apart * t) / apart)
-        C = first - self._slow * S
-        S_rate = self._slow * S + first * np.exp(self._apart * t)
-        now: Vector = (phi * C + beta * S).real
-        moving: Vector = (beta * S_rate - phi * self._beta * S).real
-        rate = -self._alpha * moving - self._beta * now
-        return Error(np.where(self._holonomic, now, 0.0), moving, rate)
+        error = Error(*np.zeros((3, len(phi))))
+        start = np.concatenate(([0.0], phi, beta))
+        nominal_error(self.equation, self.holonomic, t, start, error)
+        return error
+
+
+@compiled
+def nominal_error(
+    equation: Matrix, holonomic: Flags, t: float, start: Vector, error: Error
+) -> None:
+    """Write the nominal error at a time, after a start: its time, ``phi`` and ``beta``."""
+    t -= start[0]
+    m = len(holonomic)
+    for i in range(m):
+        half, stiffness = 0.5 * equation[0, i], equation[1, i]
+        phi, beta = start[1 + i], start[1 + m + i]
+        # S and C start as (0, 1) and (1, 0); S stays accurate where the roots meet.
+        square = half * half - stiffness
+        apart = np.sqrt(abs(square))
+        if square >= 0.0:
+            fast = half + apart
+            slow = stiffness / fast if fast > 0.0 else 0.0
+            left = np.exp(-slow * t)
+            S = left * (t if apart * t < 1e-8 else -np.expm1(-2.0 * apart * t) / (2.0 * apart))
+            C, S_rate = left + slow * S, np.exp(-fast * t) - slow * S
+        else:
+            left = np.exp(-half * t)
+            S = left * (t if apart * t < 1e-8 else np.sin(apart * t) / apart)
+            C, S_rate = left * np.cos(apart * t) + half * S, left * np.cos(apart * t) - half * S
+        now, moving = phi * C + beta * S, beta * S_rate - phi * stiffness * S
+        error.phi[i] = now if holonomic[i] else 0.0
+        error.beta[i] = moving
+        error.rate[i] = -equation[0, i] * moving - stiffness * now
 
 
 NEARLY = 1e-9
@@ -205,6 +154,8 @@ class BoundSliding(ModelFeedback):
         promised: Fraction of the box that errors stay within.
     """
 
+    asks_otherwise = False
+
     def __init__(self, spec: Sliding, stack: Stack) -> None:
         require_grip(spec.mismatch)
         if stack.holonomic.any() and spec.rate == 0.0:
@@ -218,7 +169,7 @@ class BoundSliding(ModelFeedback):
         self._sigma: Vector = np.where(stack.holonomic, spec.rate * box, box)
         self._function = spec.function
         alpha, beta = spread(spec.alpha, stack, "alpha"), spread(spec.beta, stack, "beta")
-        self._nominal = NominalError(alpha, beta, stack.holonomic)
+        self._equation = NominalError(alpha, beta, stack.holonomic).equation
         drive = spread(spec.uncertainty, stack, "uncertainty") / self._sigma
         worst = first_largest(drive)
         self._drive, self._mismatch = float(drive.max()), spec.mismatch
@@ -232,7 +183,6 @@ class BoundSliding(ModelFeedback):
                 f"{self.gain:g} 1/s. Raise the gain, widen the box, or leave the gain out."
             )
         self.promised = self._fraction()
-        self._still = np.zeros(1 + 2 * len(stack))
         self.names, self.units = stack.names, ("1", "1")
 
     def _fraction(self) -> float:
@@ -250,23 +200,69 @@ class BoundSliding(ModelFeedback):
     def begin(self, t: float, rows: Rows) -> Vector:
         return np.concatenate(([t], np.where(self._holonomic, rows.phi, 0.0), rows.beta))
 
-    def _errors(self, t: float, rows: Rows, memory: Vector) -> tuple[Error, Vector, Vector]:
-        """Return the nominal error, the error about it, and its rate; both of the latter (m,)."""
-        m = len(self._box)
-        nominal = self._nominal.at(t - memory[0], memory[1 : 1 + m], memory[1 + m :])
-        position = np.where(self._holonomic, rows.phi - nominal.phi, 0.0)
-        return nominal, position, rows.beta - nominal.beta
+    def steps(self, rows: Rows, memory: Vector, dynamics: Dynamics, asked: Asked) -> Iterable[Step]:
+        nominal, off, push = *self._room(), np.zeros(len(self._box))
+        yield Call(off_nominal, *self._given(rows, memory), dynamics.snapshot.clock, nominal, off)
+        yield self._function.step(off.z, push)
+        given = rows.b, nominal.rate, self._rate, off.beta, self.gain * self._sigma, push
+        yield Call(pushed_back, *given, asked.demand)
 
-    def ask(self, rows: Rows, memory: Vector, dynamics: Dynamics) -> Ask:
-        nominal, e, e_dot = self._errors(dynamics.snapshot.t, rows, memory)
-        z = (e_dot + self._rate * e) / self._sigma
-        push = self.gain * self._sigma * self._function(z)
-        demand = rows.b + nominal.rate - self._rate * e_dot - push
-        return Ask(rows, demand, self._still)
+    def _room(self) -> tuple[Error, Off]:
+        room = np.zeros((6, len(self._box)))
+        return Error(*room[:3]), Off(*room[3:])
+
+    def _given(
+        self, rows: Rows, memory: Vector
+    ) -> tuple[Matrix, Flags, Vector, Vector, Rows, Vector]:
+        return self._equation, self._holonomic, self._rate, self._sigma, rows, memory
 
     def promise(self, t: float, rows: Rows, memory: Vector) -> Promise:
         """Return the worst row's errors as fractions of its box."""
-        _, e, e_dot = self._errors(t, rows, memory)
-        surface = max_abs((e_dot + self._rate * e) / self._sigma)
-        position = max_abs(e / self._box)
-        return Promise(surface, self.promised, position, self.promised)
+        nominal, off = self._room()
+        off_nominal(*self._given(rows, memory), np.array([t]), nominal, off)
+        return Promise(max_abs(off.z), self.promised, max_abs(off.phi / self._box), self.promised)
+
+
+class Off(NamedTuple):
+    """How far the rows are from their nominal error."""
+
+    phi: Vector
+    """Zero of a nonholonomic row."""
+    beta: Vector
+    z: Vector
+    """Error on the surface, as a fraction of the box."""
+
+
+@compiled
+def off_nominal(
+    equation: Matrix,
+    holonomic: Flags,
+    rate: Vector,
+    sigma: Vector,
+    rows: Rows,
+    start: Vector,
+    clock: Vector,
+    nominal: Error,
+    off: Off,
+) -> None:
+    """Write the nominal error and the error about it; see `Sliding`."""
+    nominal_error(equation, holonomic, clock[0], start, nominal)
+    for i in range(len(rate)):
+        off.phi[i] = rows.phi[i] - nominal.phi[i] if holonomic[i] else 0.0
+        off.beta[i] = rows.beta[i] - nominal.beta[i]
+        off.z[i] = (off.beta[i] + rate[i] * off.phi[i]) / sigma[i]
+
+
+@compiled
+def pushed_back(
+    b: Vector,
+    bend: Vector,
+    rate: Vector,
+    e_dot: Vector,
+    strength: Vector,
+    push: Vector,
+    demand: Vector,
+) -> None:
+    """Write ``b + bend - rate e_dot - strength push``."""
+    for i in range(len(demand)):
+        demand[i] = b[i] + bend[i] - rate[i] * e_dot[i] - strength[i] * push[i]

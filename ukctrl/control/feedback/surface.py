@@ -63,7 +63,7 @@ class SurfaceFeedback(ModelFeedback):
     """
 
     def __init__(self, surface: Surface, promised: Decay, names: tuple[str, ...]) -> None:
-        self._surface, self._promised, self._still = surface, promised, np.zeros(3)
+        self._surface, self._promised = surface, promised
         self.names, self.units = names, surface.units
 
     def begin(self, t: float, rows: Rows) -> Vector:

@@ -206,6 +206,15 @@ def allowed_miss(row: Vector, b: float, a_free: Vector, reach: float) -> float:
     return reach * allowed
 
 
+@compiled
+def all_met(A: Matrix, b: Vector, a_free: Vector, miss: Vector, reach: float) -> bool:
+    """Return whether no servo row, of those that have a miss, is missed by more than allowed."""
+    met = True
+    for i in range(len(miss)):  # NaN is over too
+        met = met and abs(miss[i]) <= allowed_miss(A[i], b[i], a_free, reach)
+    return met
+
+
 def _allowed(A: Matrix, b: Vector, size: Vector, rank: RankPolicy) -> Vector:
     """Return how far each row may be missed: relative to its own terms, so that units cancel."""
     return rank.reach * (np.abs(b) + np.abs(A) @ (size + SMALL_ACCELERATION))

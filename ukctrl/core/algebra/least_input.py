@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.answer_checks import allowed_miss
+from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import (
     LONG,
     cholesky,
@@ -172,12 +172,7 @@ def checked_input(
     rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
     if rank < 0 or rank == len(b):
         return rank
-    if reach > 0.0:
-        for i in range(len(b)):
-            if not abs(miss[i]) <= allowed_miss(A[i], b[i], a_free, reach):  # NaN is over too
-                return LOST - rank
-        return rank
-    return LOST - rank
+    return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
 @compiled

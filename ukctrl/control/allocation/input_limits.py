@@ -1,0 +1,124 @@
+"""The limits of inputs at every moment: the motors' own, the user's, and those of rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, final
+
+import numpy as np
+
+from ukctrl.control.actuation import multiplied_across
+from ukctrl.control.task import Task
+from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.errors import GainError, unknown_name
+from ukctrl.core.fields import ByName
+from ukctrl.core.program import Call, Step
+from ukctrl.robot import Robot, Snapshot
+from ukctrl.robot.motor import LIMIT_SCHEMA, Pair, read_limit
+
+Limits = Annotated[float | Pair | dict[str, float | Pair], ByName(read_limit, LIMIT_SCHEMA)]
+"""A limit of all motors, or a table of them by motor; each a number or a lower and an upper one."""
+
+
+@final
+class InputLimits:
+    """The lowest and the highest input at every moment.
+
+    Raises:
+        GainError: Limits contradict each other, or there are none.
+        UnknownName: The robot has no such motor.
+    """
+
+    def __init__(self, own: float | Pair | dict[str, float | Pair] | None, task: Task) -> None:
+        robot = task.robot
+        self._robot, self._period = robot, task.period
+        self._low, self._high = np.full((2, robot.nu), [[-np.inf], [np.inf]])
+        self._narrow(own, robot)
+        bounds = robot.actuation.bounds
+        low, high = (np.clip(own, bounds.lower, bounds.upper) for own in (self._low, self._high))
+        if not (np.isfinite(low) | np.isfinite(high)).any():
+            raise GainError(
+                f"bounded needs the limit of some motor; robot '{robot.name}' has none. Write them "
+                "into its robot.toml, or give the allocation a limit."
+            )
+        self._rate = robot.input_rate_limit
+
+    def _narrow(self, own: float | Pair | dict[str, float | Pair] | None, robot: Robot) -> None:
+        """Take the user's limits, which must leave some of the motor's range."""
+        given = own if isinstance(own, dict) else dict.fromkeys(robot.actuators, own)
+        bounds = robot.actuation.bounds
+        for name, limit in given.items():
+            if name not in robot.actuators:
+                raise unknown_name("motor (in limit)", name, robot.actuators)
+            if limit is None:
+                continue
+            k = robot.actuators.index(name)
+            low, high = limit if isinstance(limit, tuple) else (-limit, limit)
+            if low > bounds.upper[k] or high < bounds.lower[k]:
+                raise GainError(
+                    f"limit of motor '{name}' must leave it some input; {low:g} to {high:g} has "
+                    f"nothing in common with the motor's own {bounds.lower[k]:g} to "
+                    f"{bounds.upper[k]:g}."
+                )
+            self._low[k], self._high[k] = low, high
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the motors."""
+        return self._robot.actuators
+
+    @property
+    def slow(self) -> tuple[str, ...]:
+        """Names of the motors with a rate limit."""
+        names = self._robot.actuators
+        return tuple(names[i] for i in np.flatnonzero(np.isfinite(self._rate)))
+
+    def steps(self, s: Snapshot, last: Vector, low: Vector, high: Vector) -> Iterator[Step]:
+        """Yield what writes the lowest and the highest input at the state of then, ``(nu,)``.
+
+        The motors' own come first: where a speed leaves a motor less than the user's lower limit,
+        that is its limit. One control period after a last input torque limits still come first:
+        where they move faster than the motor may, it follows them.
+
+        Args:
+            s: The robot.
+            last: The last input and whether there was one, shape ``(nu + 1,)``; empty where rates
+                are not limited.
+            low: Receives the lowest input.
+            high: Receives the highest input.
+        """
+        rate, room = np.zeros(len(low)), self._rate * (self._period or np.inf)
+        yield Call(multiplied_across, s.v, s.B, rate)
+        yield self._robot.actuation.bounds.step(rate, low, high)
+
+        def unknown(code: int) -> Exception:
+            return GainError(
+                "a rate limit needs the input of the last tick; a law of one's own must call "
+                "allocator.look_back(memory) before every input, or say "
+                'allocation.rate_limits = "ignore".'
+            )
+
+        yield Call(narrowed, self._low, self._high, last, room, low, high, fault=unknown)
+
+
+@compiled
+def narrowed(
+    own_low: Vector, own_high: Vector, last: Vector, step: Vector, low: Vector, high: Vector
+) -> bool:
+    """Narrow limits to the user's and to what is near the last input; return if that is known."""
+    for k in range(len(low)):
+        lowest, highest = low[k], high[k]
+        low[k] = min(max(own_low[k], lowest), highest)
+        high[k] = min(max(own_high[k], lowest), highest)
+    if len(last) == 0 or last[-1] < FIRST:
+        return True
+    for k in range(len(low)):
+        lowest, highest = low[k], high[k]
+        low[k] = min(max(last[k] - step[k], lowest), highest)
+        high[k] = min(max(last[k] + step[k], lowest), highest)
+    return not np.isnan(last[-1])
+
+
+FIRST = 0.5
+"""Below this, the last entry of the memory says that there was no input yet."""

@@ -1,0 +1,128 @@
+r"""Odd functions, by which a sliding law pushes in place of a sign, which would chatter.
+
+Each is increasing, has $f(-x) = -f(x)$, and is scaled so that $f(1) = 1$: 1 is the edge of the
+error box. They differ in how hard they push inside it and how hard outside.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ukctrl.core.arrays import Vector
+from ukctrl.core.compiled import compiled
+from ukctrl.core.fields import Positive, Quantity, spec
+from ukctrl.core.program import Call, Step
+
+TANH, ARCTAN, POWER, SINH = range(4)
+"""What `odd_function` knows."""
+
+
+@compiled
+def odd_function(kind: int, shape: float, x: Vector, y: Vector) -> None:
+    """Write the values of an odd function of the catalogue, with its width or exponent."""
+    far = 700.0 * shape  # beyond this the exponential is no number any more
+    for i in range(len(x)):
+        if kind == TANH:
+            y[i] = np.tanh(x[i] / shape) / np.tanh(1.0 / shape)
+        elif kind == ARCTAN:
+            y[i] = np.arctan(x[i] / shape) / np.arctan(1.0 / shape)
+        elif kind == POWER:
+            y[i] = np.sign(x[i]) * np.abs(x[i]) ** shape
+        else:
+            y[i] = np.sinh(min(max(x[i], -far), far) / shape) / np.sinh(1.0 / shape)
+
+
+@spec
+class OddFunction(abc.ABC):
+    """A smooth increasing odd function with ``f(1) = 1``."""
+
+    @abc.abstractmethod
+    def __call__(self, x: Vector) -> Vector:
+        """Return the values, entry by entry."""
+
+    def step(self, x: Vector, y: Vector) -> Step:
+        """Return what writes the values at the ``x`` of then into ``y``."""
+
+        def ask() -> None:
+            y[:] = self(x)
+
+        return ask
+
+
+class _Compiled(OddFunction):
+    """An odd function of the catalogue."""
+
+    _code: ClassVar[int]
+
+    @property
+    @abc.abstractmethod
+    def _shape(self) -> float:
+        """Width or exponent."""
+
+    def __call__(self, x: Vector) -> Vector:
+        flat = np.array(x, dtype=np.float64).ravel()
+        odd_function(self._code, float(self._shape), flat, flat)
+        return flat.reshape(np.shape(x))
+
+    def step(self, x: Vector, y: Vector) -> Step:
+        return Call(odd_function, self._code, float(self._shape), x, y)
+
+
+class _OfWidth(_Compiled):
+    width: float
+
+    @property
+    def _shape(self) -> float:
+        return self.width
+
+
+@spec
+class Tanh(_OfWidth):
+    r"""$f(x) = \tanh(x/w) / \tanh(1/w)$: bounded, so the push never exceeds the gain by much."""
+
+    kind: Literal["tanh"] = "tanh"
+    _code: ClassVar[int] = TANH
+    width: Positive = 0.3
+    """Where it turns, as a fraction of the box."""
+
+
+@spec
+class Arctan(_OfWidth):
+    r"""$f(x) = \arctan(x/w) / \arctan(1/w)$: bounded, and still rising outside the box."""
+
+    kind: Literal["arctan"] = "arctan"
+    _code: ClassVar[int] = ARCTAN
+    width: Positive = 0.3
+    """Where it turns, as a fraction of the box."""
+
+
+@spec
+class Power(_Compiled):
+    r"""$f(x) = x\,|x|^{p-1}$: gentle inside the box, ever harder outside; never saturates."""
+
+    kind: Literal["power"] = "power"
+    _code: ClassVar[int] = POWER
+    exponent: Annotated[float, Quantity("1", minimum=1.0)] = 3.0
+    """$p$; 1 is a plain linear feedback, 3 a cubic one."""
+
+    @property
+    def _shape(self) -> float:
+        return self.exponent
+
+
+@spec
+class Sinh(_OfWidth):
+    r"""$f(x) = \sinh(x/w) / \sinh(1/w)$: linear inside, exponential outside; never saturates."""
+
+    kind: Literal["sinh"] = "sinh"
+    _code: ClassVar[int] = SINH
+    width: Annotated[float, Quantity("1", minimum=0.01)] = 0.5
+    """Where it turns, as a fraction of the box."""
+
+
+AnyOddFunction = Annotated[Tanh | Arctan | Power | Sinh, Field(discriminator="kind")]
+"""Any odd function of the catalogue."""
