@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ukctrl.control.actuation import multiplied_across
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import kernels
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
@@ -26,15 +27,6 @@ def copy_common(source: Vector, target: Vector) -> None:
     """Copy the first entries of an array, as many as both have."""
     for i in range(min(len(source), len(target))):
         target[i] = source[i]
-
-
-@compiled
-def actuator_rates(v: Vector, B: Matrix, rate: Vector) -> None:
-    """Write the rates of the actuators, ``B' v``."""
-    for k in range(len(rate)):
-        rate[k] = 0.0
-        for i in range(len(v)):
-            rate[k] += B[i, k] * v[i]
 
 
 @compiled
@@ -97,7 +89,7 @@ def _driven(way: Callable[[Vector, Vector, Vector], Driven], s: Snapshot, u: Vec
     made = way(s.clock, u, rate)
     if not made.steps:
         return made
-    return made._replace(steps=(Call(actuator_rates, s.v, s.B, rate), *made.steps))
+    return made._replace(steps=(Call(multiplied_across, s.v, s.B, rate), *made.steps))
 
 
 def asked(tick: Tick, s: Snapshot, answers: Answers) -> Iterator[Step]:
