@@ -127,11 +127,12 @@ def thrust_on(
     G: Matrix,
     u: Vector,
     a: Vector,
+    ahead: float,
     later: Vector,
     moved_q: Vector,
     moved_v: Vector,
 ) -> bool:
-    """Write the state after a step of Euler's, with the share of ``d`` along the body.
+    """Write the state a step of Euler's ahead [s], with the share of ``d`` along the body.
 
     Returns whether the input ``u`` that gives it is finite.
     """
@@ -147,17 +148,19 @@ def thrust_on(
     for k in range(len(u)):
         u[k] *= share / size
     finite = bool(acceleration(a_free, G, u, a))
-    later[0] = clock[0] + AHEAD
+    later[0] = clock[0] + ahead
     step = np.empty(len(v))
     for c in range(len(v)):
-        step[c] = AHEAD * v[c]
-        moved_v[c] = v[c] + AHEAD * a[c]
+        step[c] = ahead * v[c]
+        moved_v[c] = v[c] + ahead * a[c]
     integrate(blocks, q, step, moved_q)
     return finite
 
 
 @compiled
-def turning_rates(turns: Matrix, whole: bool, rate: Vector, acceleration: Vector) -> None:
+def turning_rates(
+    turns: Matrix, ahead: float, whole: bool, rate: Vector, acceleration: Vector
+) -> None:
     """Write at which rate and acceleration an orientation turns; none where it has jumped."""
     first, both = 0.0, 0.0
     for i in range(3):
@@ -165,8 +168,8 @@ def turning_rates(turns: Matrix, whole: bool, rate: Vector, acceleration: Vector
         both += turns[1, i] * turns[1, i]
     jumped = both > JUMP**2 or first > JUMP**2
     for i in range(3):
-        bend = (turns[1, i] - 2.0 * turns[0, i]) / AHEAD**2
-        rate[i] = 0.0 if jumped else turns[0, i] / AHEAD - 0.5 * AHEAD * bend
+        bend = (turns[1, i] - 2.0 * turns[0, i]) / ahead**2
+        rate[i] = 0.0 if jumped else turns[0, i] / ahead - 0.5 * ahead * bend
         acceleration[i] = bend if whole and not jumped else 0.0
 
 
@@ -361,7 +364,7 @@ class _ThrustLaw(Law):
             s = here.snapshot
             state = s.clock, s.q, s.v, dynamics.robot.structure.configurations
             pushed = rows.A, now.R, wish, here.a_free, here.G, u, a
-            yield Call(thrust_on, *state, *pushed, *moved, fault=unusable)
+            yield Call(thrust_on, *state, *pushed, AHEAD, *moved, fault=unusable)
             here, rows, now, wish = ahead, to.rows, body, d_ahead
             yield from ahead.steps.every
             yield from to.steps(there).every
@@ -376,7 +379,7 @@ class _ThrustLaw(Law):
         body, rate, acceleration = self._body, np.zeros(3), np.zeros(3)
         whole = self._spec.feedforward == "acceleration"
         moving = body.R, body.J, body.velocity[3:], body.drift[3:]
-        yield Call(turning_rates, self._turns, whole, rate, acceleration)
+        yield Call(turning_rates, self._turns, AHEAD, whole, rate, acceleration)
         rows = (part[:3] for part in self._turn)
         yield Call(orientation_rows, *moving, self._wanted[0], rate, acceleration, *rows)
 
