@@ -181,3 +181,28 @@ def test_what_a_kernel_cannot_take_is_refused(value):
 def test_a_call_is_never_copied_for_it_knows_addresses(move):
     with pytest.raises(TypeError, match="addresses of this process"):
         move(Call(raises, np.zeros(1)))
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_table_runs_where_a_number_says_so_and_its_faults_are_those_of_the_whole(mode):
+    chosen, cells = np.array([float(mode)]), np.zeros((3, 1), dtype=np.int64)
+
+    def fail():
+        raise ValueError("the third is for nobody")
+
+    every = [Steps([Call(count, cells[0], 9)]), Steps([Call(count, cells[1], 9)]), Steps([fail])]
+    whole = Steps(steps.where(chosen, k) for k, steps in enumerate(every))
+    assert whole.python == (fail,)
+    if mode == 2:
+        with pytest.raises(ValueError, match="for nobody"):
+            whole()
+    else:
+        whole()
+    np.testing.assert_array_equal(cells[:, 0], [mode == 0, mode == 1, False])
+
+
+def test_steps_tell_whether_they_run_all_of_others():
+    cell = np.zeros(1, dtype=np.int64)
+    first, second = Call(count, cell, 9), Call(count, cell, 9)
+    assert Steps([first, second]).run_all_of(Steps([second]))
+    assert not Steps([first]).run_all_of(Steps([first, second]))

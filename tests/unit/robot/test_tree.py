@@ -9,7 +9,7 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
-from ukctrl.robot import tree, whole_kernels
+from ukctrl.robot import force_kernels, tree, whole_kernels
 from ukctrl.robot.rigid import RigidStructure
 from ukctrl.robot.tree import compare_with_pinocchio, tree_of
 
@@ -23,7 +23,10 @@ JOINTS = (
 )  # fmt: skip
 
 
-def drawn(seed):
+ONE_FREEDOM = JOINTS[:7]
+
+
+def drawn(seed, kinds=JOINTS):
     """Return a random tree of up to eight joints, each below one of those that carry the last."""
     rng = np.random.default_rng(seed)
     pin.seed(seed)
@@ -34,7 +37,7 @@ def drawn(seed):
             carriers.append(at)
             at = model.parents[at]
         axis = rng.standard_normal(3)
-        kind = JOINTS[int(rng.integers(len(JOINTS)))](axis / np.linalg.norm(axis))
+        kind = kinds[int(rng.integers(len(kinds)))](axis / np.linalg.norm(axis))
         joint = model.addJoint(int(rng.choice(carriers)), kind, pin.SE3.Random(), f"j{k}")
         model.appendBodyToJoint(joint, pin.Inertia.Random(), pin.SE3.Random())
     model.armature[:] = rng.random(model.nv)
@@ -45,6 +48,35 @@ def drawn(seed):
 def test_a_random_tree_of_every_kind_of_joint_has_the_terms_of_pinocchio(seed):
     model = drawn(seed)
     compare_with_pinocchio(model, tree_of(model))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_gravity_christoffels_force_and_the_regressor_are_those_of_pinocchio(seed):
+    model, rng = drawn(seed, ONE_FREEDOM), np.random.default_rng(seed)
+    robot_tree, data, nv = tree_of(model), model.createData(), model.nv
+    room = tree.room_for(robot_tree, np.array(model.gravity.linear))
+    q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
+    v, w, a, still = *rng.standard_normal((3, nv)), np.zeros(nv)
+    size = 1e-12 * (1.0 + np.abs(pin.crba(model, data, q)).max()) * (10.0 + v @ v + w @ w)
+    close = {"rtol": 0.0, "atol": size}
+    gravity, turned = np.zeros((2, nv))
+    force_kernels.bias_force(robot_tree, room, q, still, gravity)
+    np.testing.assert_allclose(gravity, pin.computeGeneralizedGravity(model, data, q), **close)
+    C = np.reshape(pin.computeCoriolisMatrix(model, data, q, v), (nv, nv))
+    force_kernels.coriolis_force(robot_tree, room, q, v, w, np.zeros((2, nv)), turned)
+    np.testing.assert_allclose(turned, C @ w, **close)
+    Y = np.zeros((nv, 10 * (model.njoints - 1)))
+    swept = force_kernels.Swept.of(robot_tree)
+    force_kernels.regressor(robot_tree, room, q, v, w, a, swept, Y)
+    half = np.triu(np.reshape(pin.crba(model, data, q), (nv, nv)))
+    M = half + np.triu(half, 1).T - np.diag(model.armature)
+    np.testing.assert_allclose(
+        Y @ robot_tree.inertias[1:].ravel(), M @ a + C @ w + gravity, **close
+    )
+    theirs = pin.computeJointTorqueRegressor(model, data, q, v, a)
+    Y[:] = 0.0
+    force_kernels.regressor(robot_tree, room, q, v, v, a, swept, Y)
+    np.testing.assert_allclose(Y, np.reshape(theirs, Y.shape), **close)
 
 
 @pytest.mark.parametrize("name", catalog.names("robots"))

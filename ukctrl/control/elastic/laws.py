@@ -328,7 +328,7 @@ def beside_rows(
             d[i] -= A_bend[i, c] * bent.e[c]
             d[i] -= A_rate[i, c] * (2.0 * bent.e_dot[c] + alpha * bent.e[c])
     units, right = H.copy(), d.copy()
-    unit_rows(units, right, np.zeros(len(right)))
+    unit_rows(units, right, np.empty(m))
     factor = factor_rows(units, rtol)
     sure = bool(factor.rank == m)
     for i in range(factor.rank):

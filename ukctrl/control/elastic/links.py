@@ -130,7 +130,7 @@ class Links:
         """Yield what begins a motion with an acceleration, and writes `wanted` at its start."""
         yield Call(set_out, s.clock, s.q, s.v, a, memory, motion)
         place = self._place(self._whole, self.wanted.all)
-        yield Call(evaluated_at, motion, place, 0.0, fault=lambda _: self._whole.forget())
+        yield Call(evaluated_at, motion, place, 0.0, inside=self._whole)
         yield Call(copy_into, self.wanted.all, centre)
         yield Call(copy_into, self.wanted.memory_rate, motion.memory_rate)
 
@@ -148,12 +148,12 @@ class Links:
         """Return what writes the derivatives of `wanted` along a motion; see the kernel."""
         place = self._place(self._whole, self.wanted.all)
         given = motion, place, h, centre, rates
-        return Call(differentiated, *given, fault=lambda _: self._whole.forget())
+        return Call(differentiated, *given, inside=self._whole)
 
     def load_rate(self, motion: Motion, h: float, centre: Vector, rates: Matrix) -> Step:
         """Return what writes the derivatives of the load alone, shape ``(2, k)``."""
         given = motion, self._place(self._loads, self.wanted.load), h, centre, rates
-        return Call(differentiated, *given, fault=lambda _: self._loads.forget())
+        return Call(differentiated, *given, inside=self._loads)
 
     def _place(self, steps: Steps, values: Vector) -> Place:
         s, blocks = self.dynamics.snapshot, self.robot.structure.configurations

@@ -156,11 +156,11 @@ def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, 
             wanted[i] -= gains[k, i] * reached.drift[k, i]
         for k in range(nu):
             H[i, k] = E[i, k] * push[k]
-    sure = firmly_independent(H, wanted)
+    sure = firmly_independent(H)
     for i in range(m):
         for k in range(nu):
             H[i, k] = E[i, k]
-    unit_rows(H, wanted, np.zeros(len(wanted)))
+    unit_rows(H, wanted, np.empty(m))
     factor = factor_rows(H, SURE)
     step = least_norm(factor, wanted)
     total = 0.0
@@ -171,10 +171,10 @@ def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, 
 
 
 @compiled
-def firmly_independent(H: Matrix, d: Vector) -> bool:
+def firmly_independent(H: Matrix) -> bool:
     """Return whether rows are independent, far from any doubt."""
-    units, unused = H.copy(), d.copy()
-    unit_rows(units, unused, np.zeros(len(unused)))
+    units = H.copy()
+    unit_rows(units, np.zeros(len(H)), np.empty(len(H)))
     return bool(factor_rows(units, SURE).rank == len(H))
 
 

@@ -132,7 +132,7 @@ def thrust_on(
     moved_q: Vector,
     moved_v: Vector,
 ) -> bool:
-    """Write the state after a step ``ahead`` of Euler's, with the share of ``d`` along the body.
+    """Write the state a step of Euler's ahead [s], with the share of ``d`` along the body.
 
     Returns whether the input ``u`` that gives it is finite.
     """

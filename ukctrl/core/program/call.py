@@ -111,12 +111,17 @@ class Call:
 
     Attributes:
         fault: Answers a negative number that the kernel returned.
+        inside: The `Steps` that the kernel runs itself, and whose faults are its own; or None.
         entrance: Address of what takes the block apart.
         block: Address of the kernel's address and its arguments.
     """
 
-    def __init__(self, kernel: Kernel, *arguments: Any, fault: Fault | None = None) -> None:
-        self.kernel, self.arguments, self.fault = kernel, arguments, fault
+    def __init__(
+        self, kernel: Kernel, *arguments: Any, fault: Fault | None = None, inside: Any = None
+    ) -> None:
+        self.kernel, self.arguments, self.fault, self.inside = kernel, arguments, fault, inside
+        if inside is not None:
+            self.fault = lambda code: inside.forget()
         self.entrance = self.block = 0
         if config.DISABLE_JIT:
             return

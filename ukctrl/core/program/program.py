@@ -131,14 +131,20 @@ class Steps:
 
     Attributes:
         every: The steps.
-        python: Which parts those belong to that are functions of Python, by their classes.
+        python: Which parts those belong to that are functions of Python, by their classes; here or
+            inside of kernels that run steps.
         lines: The table, shape ``(n + 1, 3)``.
         fault: What a run that failed met first; whoever looks at it takes it away.
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.every = tuple(steps)
-        self.python = tuple(_part(step) for step in self.every if not isinstance(step, Call))
+        self.python: tuple[str, ...] = ()
+        for step in self.every:
+            if not isinstance(step, Call):
+                self.python += (_part(step),)
+            elif step.inside is not None:
+                self.python += step.inside.python
         self.lines: Indices = np.zeros((1 + len(self.every), 3), dtype=np.int64)
         number = next(_NUMBERS)
         self.lines[0, :ANSWER] = COME_BACK, number
@@ -153,9 +159,13 @@ class Steps:
         if run(self.lines) < 0:
             self.complain()
 
+    def run_all_of(self, other: Steps) -> bool:
+        """Return whether all steps of another are among these."""
+        return {id(step) for step in other.every} <= {id(step) for step in self.every}
+
     def where(self, chosen: Vector, number: int) -> Call:
         """Return what runs them where the first entry of an array is a number."""
-        return Call(run_where, chosen, float(number), self.lines, fault=lambda _: self.forget())
+        return Call(run_where, chosen, float(number), self.lines, inside=self)
 
     def complain(self) -> None:
         """Raise what a run met that failed; do nothing where none has."""

@@ -2,6 +2,6 @@
 
 In order: ``system`` (a closed loop as integrators see it: a table from a state to its rates);
 ``fixed_kernels`` and ``explicit_kernels`` (a step, compiled) with their ``tableaux``;
-``held_kernels`` (span after span, compiled); ``explicit`` (one step at a time); ``integrator`` (what
-all methods are); ``fixed_step``, ``step_over`` (past singular positions) and ``adaptive``.
+``held_kernels`` (span after span, compiled); ``explicit`` (one step at a time); ``integrator``
+(what all methods are); ``fixed_step``, ``step_over`` (past singular positions) and ``adaptive``.
 """

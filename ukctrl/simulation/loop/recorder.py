@@ -99,7 +99,7 @@ class Recorder:
         robot = truth.robot
         self._belief, self._tick = belief, law.tick(belief)
         self.truth, self.law = truth, law
-        # Where the law enforces these very rows on this very robot, they are written already.
+        # Where the law has these very rows on this very robot, it may have written them already.
         same = law.stack.constraints is servo.constraints and law.stack.robot is robot
         self._shared = same and not conditions.senses
         self.servo = law.stack if self._shared else servo
@@ -203,9 +203,10 @@ class Recorder:
             Drifted: The sample is kept, and beyond a limit of the monitor.
         """
         now, tick, truth, rows = self._of_now, self._tick, taken.truth, self.servo.rows
-        s, a, u, mine = truth.snapshot, taken.a, taken.u, self._shared and not tick.steps.python
-        if not (mine and taken.asked_at is s.clock):
-            yield from self.servo.steps(s).every
+        s, a, u, of_rows = truth.snapshot, taken.a, taken.u, self.servo.steps(truth.snapshot)
+        written = tick.steps.run_all_of(of_rows) and not tick.steps.python
+        if not (written and taken.asked_at is s.clock):
+            yield from of_rows.every
         potential = np.zeros(1)
         yield from s.potential_steps(potential)
         plain = Plain(*(now(name) for name in PLAIN))
