@@ -248,7 +248,9 @@ class Simulation(Loop):
                 elif around.stepping is None or self.law.switches:
                     state = self._one_by_one(span, state)
                 else:
-                    state = run_span(span, system, around, state, self._pause)
+                    state, left = run_span(span, system, around, state, self._pause)
+                    if left is not None:
+                        state = self._one_by_one(left, state)
 
     def _schedule(self, near: float, ticks: Sequence[float]) -> Schedule:
         """Return the spans of the run."""
@@ -333,11 +335,14 @@ class Simulation(Loop):
         plant = self.truth
         if plant not in self._arounds:
             integrator, sampled = self._plants.integrator, self._sampled
+            stepping = integrator.stepping
+            if sampled and stepping is not None and len(stepping.chosen.recent.steps):
+                stepping = None  # between ticks nobody looks out for singular positions yet
             self._arounds[plant] = Around(
                 self.sampling(plant, integrator.system, tells=self._tells),
                 self.ticking(plant) if sampled else Steps(()),
                 Steps((self.arrive,)),
-                integrator.stepping,
+                stepping,
             )
         return self._arounds[plant]
 

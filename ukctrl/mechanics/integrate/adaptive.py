@@ -16,7 +16,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.mechanics.integrate.explicit import Explicit, chosen
 from ukctrl.mechanics.integrate.explicit_kernels import H_ABS
 from ukctrl.mechanics.integrate.fixed_step import no_fixed
-from ukctrl.mechanics.integrate.held_kernels import Stepping
+from ukctrl.mechanics.integrate.held_kernels import TAKEN, Stepping
 from ukctrl.mechanics.integrate.integrator import (
     Correction,
     Guard,
@@ -25,7 +25,7 @@ from ukctrl.mechanics.integrate.integrator import (
     check_bounded,
     crossing,
 )
-from ukctrl.mechanics.integrate.step_over import Begin, StepOver
+from ukctrl.mechanics.integrate.step_over import Begin, StepOver, Taken
 from ukctrl.mechanics.integrate.system import State, System
 from ukctrl.mechanics.integrate.tableaux import METHODS
 from ukctrl.robot import Robot
@@ -69,12 +69,13 @@ class Adaptive(Integrator):
 
     @property
     def stepping(self) -> Stepping | None:
-        if not self._explicit or self._onto is not None or self.correction is not None:
+        if not self._explicit or self.correction is not None:
             return None
         if self._stepping is None:
             limits = float(self._rtol), float(self._atol), float(self._max_step)
             n = self._end + len(self.system.port.memory)
-            method = chosen(self._method, n, *limits)
+            remembers = self._onto is not None
+            method = chosen(self._method, n, *limits, remembers=remembers)
             self._stepping = Stepping(no_fixed(), method, adapts=True)
         return self._stepping
 
@@ -92,15 +93,25 @@ class Adaptive(Integrator):
         over = None
         if self._onto is not None and guard is None:
             over = StepOver(
-                self._across(stop), self._projected, self.robot.coordinates, stop, self._max_step
+                self._across(stop),
+                self._projected,
+                self.robot.coordinates,
+                stop,
+                self._max_step,
+                self._taken(),
             )
         self._solver = solver
         times = np.asarray(outputs)
         done = 0
-        while solver.status == "running":
-            solver.step()
-            crossed_over = False
-            if over is not None:
+        beyond = None if over is None else over.at_once(t)
+        while solver.status == "running" or beyond is not None:
+            crossed_over = beyond is not None
+            if crossed_over:
+                self._solver = solver = beyond
+                beyond = None
+            else:
+                solver.step()
+            if over is not None and not crossed_over:
                 fault = failed.fault
                 solver, crossed_over = over.watch(solver)
                 self._solver, failed.fault = solver, fault
@@ -150,6 +161,17 @@ class Adaptive(Integrator):
         if self._explicit:
             return Explicit(self.system, self._method, t, y, stop, **steps)
         return Implicit(self.system, self._method, t, y, stop, self._slopes, **steps)
+
+    def _taken(self) -> list[Taken]:
+        """Return the steps that machine code has taken last."""
+        if self._stepping is None:
+            return []
+        steps, states, counts = self._stepping.chosen.recent
+        count, size = int(counts[TAKEN]), len(steps)
+        every = (k % size for k in range(max(count - size, 0), count))
+        taken = [Taken(float(steps[k, 0]), states[k].copy(), float(steps[k, 1])) for k in every]
+        counts[:] = 0
+        return taken
 
     def _across(self, stop: float) -> Begin:
         """Return what makes solvers for one step of a given length."""

@@ -10,7 +10,7 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program.program import FAULT, STOP
 from ukctrl.mechanics.integrate import explicit_kernels as kernels
 from ukctrl.mechanics.integrate.explicit_kernels import H_ABS, T_OLD, TOO_SMALL, Method, T, Trial
-from ukctrl.mechanics.integrate.held_kernels import FIRST_STEP, Chosen
+from ukctrl.mechanics.integrate.held_kernels import FIRST_STEP, RECENT, Chosen, Recent
 from ukctrl.mechanics.integrate.system import System, rates
 from ukctrl.mechanics.integrate.tableaux import METHODS
 
@@ -22,10 +22,13 @@ def room(method: Method, n: int) -> tuple[Trial, Matrix]:
     return trial, np.zeros((7 if method.nested else 4, n))
 
 
-def chosen(name: str, n: int, rtol: float, atol: float, longest: float) -> Chosen:
+def chosen(
+    name: str, n: int, rtol: float, atol: float, longest: float, *, remembers: bool = False
+) -> Chosen:
     """Return a method for `ukctrl.mechanics.integrate.held_kernels`."""
-    method = METHODS[name]
-    return Chosen(method, *room(method, n), np.zeros((1, n)), rtol, atol, longest)
+    method, size = METHODS[name], RECENT if remembers else 0
+    recent = Recent(np.zeros((size, 2)), np.zeros((size, n)), np.zeros(2, dtype=np.int64))
+    return Chosen(method, *room(method, n), np.zeros((1, n)), recent, rtol, atol, longest)
 
 
 @final

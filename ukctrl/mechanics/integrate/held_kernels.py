@@ -35,9 +35,17 @@ TICKS, ARRIVALS, FIRST, BEYOND = range(4)
 the first of its outputs and that behind the last one."""
 FINE, IN_RATES, IN_TICK, IN_ARRIVAL, IN_SAMPLE, GREW, STUCK = range(7)
 """How it ended: well, where a table failed, because the motion grew or no step was small enough."""
+RECENT = 400
+"""Steps that are remembered where singular positions are looked out for."""
+SHORT_STEPS = 12
+"""So many steps in a row that are short make a crawl."""
+SHORT = 1e-3
+"""A step is short below this fraction of the longest remembered."""
+TAKEN, SHORTS = range(2)
+"""Places in `Recent.counts`."""
 SPANS, HOW, OUTPUTS = range(3)
 """Places in `Moving.done`: spans behind, how it ended, and outputs of the span behind."""
-PAUSED = 1
+PAUSED, CRAWLS = 1, 2
 NEVER = -1
 """So many steps until a pause."""
 FIRST_STEP = 1e-6
@@ -77,6 +85,17 @@ class Fixed(NamedTuple):
     memory: Vector
 
 
+class Recent(NamedTuple):
+    """The steps that were taken last, a ring; without room nothing is looked out for."""
+
+    steps: Matrix
+    """When each began, and how long it was, shape ``(RECENT, 2)`` [s]."""
+    states: Matrix
+    """Where it began, shape ``(RECENT, n)``."""
+    counts: Indices
+    """Steps so far, and how many of the last ones are short, shape ``(2,)``."""
+
+
 class Chosen(NamedTuple):
     """A method with error control; see `ukctrl.mechanics.integrate.explicit_kernels`."""
 
@@ -85,6 +104,7 @@ class Chosen(NamedTuple):
     F: Matrix
     states: Matrix
     """Room for one state, shape ``(1, n)``."""
+    recent: Recent
     rtol: float
     atol: float
     longest: float
@@ -245,7 +265,8 @@ def go_on(
 ) -> int:
     """Go on in a span that has begun, by so many steps at most.
 
-    Returns 0 at its end, `PAUSED` before, or what `hold` does.
+    Returns 0 at its end, `PAUSED` before, `CRAWLS` where steps hardly go on near what may be a
+    singular position, or what `hold` does.
     """
     method, trial, y = chosen.method, chosen.trial, moving.y
     nq, nv, code = len(port.q), len(port.v), 0
@@ -254,6 +275,10 @@ def go_on(
             return PAUSED
         steps -= 1
         code = step(port, method, trial, stop, chosen.longest, chosen.rtol, chosen.atol)
+        if code == TOO_SMALL and chosen.recent.counts[TAKEN] > 0:
+            copy_into(trial.y, y)
+            normalize(port.blocks, y, y)
+            return CRAWLS
         if code != ACCEPTED:
             moving.done[HOW], moving.t[0] = STUCK if code == TOO_SMALL else IN_RATES, trial.times[T]
             return FAULT if code == TOO_SMALL else code
@@ -266,9 +291,29 @@ def go_on(
         if code < 0:
             return code
         moving.t[0] = end
+        if crawls(chosen.recent, trial):
+            copy_into(trial.y, y)
+            normalize(port.blocks, y, y)
+            return CRAWLS
     copy_into(trial.y, y)
     normalize(port.blocks, y, y)
     return 0
+
+
+@compiled
+def crawls(recent: Recent, trial: Trial) -> bool:
+    """Remember the step that was taken last; return whether it is the last of a crawl."""
+    if len(recent.steps) == 0:
+        return False
+    counts, h, longest = recent.counts, trial.times[T] - trial.times[T_OLD], 0.0
+    k = counts[TAKEN] % len(recent.steps)
+    recent.steps[k, 0], recent.steps[k, 1] = trial.times[T_OLD], h
+    copy_into(trial.y_old, recent.states[k])
+    counts[TAKEN] += 1
+    for i in range(min(counts[TAKEN], len(recent.steps))):
+        longest = max(longest, recent.steps[i, 1])
+    counts[SHORTS] = counts[SHORTS] + 1 if h < SHORT * longest else 0
+    return bool(counts[SHORTS] >= SHORT_STEPS)
 
 
 @compiled

@@ -16,14 +16,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ukctrl.core.arrays import Vector
+from ukctrl.mechanics.integrate.held_kernels import RECENT, SHORT, SHORT_STEPS
 from ukctrl.mechanics.integrate.integrator import IntegrationFailed
 
-RECENT = 400
-"""Steps that are remembered."""
-SHORT_STEPS = 12
-"""So many steps in a row that are short make a crawl."""
-SHORT = 1e-3
-"""A step is short below this fraction of the longest remembered."""
 LONG = 0.3
 """It is worth going back to above this fraction."""
 LENGTHS = tuple(np.geomspace(0.2, 2.0, 12).tolist())
@@ -61,6 +56,7 @@ class StepOver:
         coordinates: Names of the first entries of a state.
         stop: The end of the span [s].
         longest: The longest step [s].
+        taken: The steps before.
     """
 
     def __init__(
@@ -70,13 +66,28 @@ class StepOver:
         coordinates: Sequence[str],
         stop: float,
         longest: float,
+        taken: Sequence[Taken] = (),
     ) -> None:
         self._begin, self._onto, self._stop, self._longest = begin, onto, stop, longest
         self._coordinates = coordinates
-        self._taken: deque[Taken] = deque(maxlen=RECENT)
-        self._longest_taken = 0.0
+        self._taken = deque(taken, maxlen=RECENT)
+        self._longest_taken = max((each.h for each in taken), default=0.0)
         self._short = self._stuck = 0
         self._tried = False
+
+    def at_once(self, t: float) -> Any:
+        """Return a solver beyond the position where the steps before were a crawl, else None."""
+        if not self._taken:
+            return None
+        self._tried = True
+        beyond = self._across(t)
+        if beyond is not None:
+            self._forget()
+        return beyond
+
+    def _forget(self) -> None:
+        self._taken.clear()
+        self._longest_taken, self._short, self._stuck, self._tried = 0.0, 0, 0, False
 
     def watch(self, solver: Any) -> tuple[Any, bool]:
         """Return the solver to go on with after a step, and whether it has stepped across.
@@ -96,12 +107,8 @@ class StepOver:
             self._tried = self._tried and self._short > 0
             self._stuck = self._stuck + 1 if h < STUCK * self._longest else 0
         if (failed or self._short == SHORT_STEPS) and not self._tried and self._taken:
-            self._tried = True
-            beyond = self._across(solver.t)
+            beyond = self.at_once(solver.t)
             if beyond is not None:
-                self._taken.clear()
-                self._longest_taken = 0.0
-                self._short = self._stuck = 0
                 return beyond, True
         if self._stuck >= MOST_STUCK:
             raise IntegrationFailed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,12 +11,14 @@ import numpy as np
 
 from ukctrl.core.program import Steps
 from ukctrl.mechanics.integrate.held_kernels import (
+    CRAWLS,
     GREW,
     HOW,
     IN_ARRIVAL,
     IN_RATES,
     IN_SAMPLE,
     IN_TICK,
+    OUTPUTS,
     PAUSED,
     START,
     STUCK,
@@ -68,8 +71,11 @@ def run_together(part: Part, system: System, around: Around, state: State) -> St
 
 def run_span(
     span: Span, system: System, around: Around, state: State, pause: Callable[[float], None]
-) -> State:
+) -> tuple[State, Span | None]:
     """Run one span with steps that the error allows; ``pause`` is called now and then.
+
+    Returns the state reached, and what is left of the span where the steps hardly go on near what
+    may be a singular position: it takes another method to pass.
 
     Raises:
         IntegrationFailed: The motion cannot be continued.
@@ -84,7 +90,7 @@ def run_span(
     code = code or begin(system.port, chosen, stop, moving)
     reached = _reached(code, moving, system, around, state)
     given = system.port, around.tables, chosen, stop, outputs, SPEED_LIMIT, moving
-    code, steps = code or PAUSED, 1
+    code, steps, left = code or PAUSED, 1, None
     while code == PAUSED:
         began = time.perf_counter()
         code = go_on(*given, steps)
@@ -92,7 +98,10 @@ def run_span(
         pause(float(moving.t[0]))
         if time.perf_counter() - began < 0.5 * PAUSE:
             steps *= 2
-    return reached
+    if code == CRAWLS:
+        rest = array("d", outputs[int(moving.done[OUTPUTS]) :].tobytes())
+        left = span._replace(start=float(moving.t[0]), outputs=rest)
+    return reached, left
 
 
 def _moving(t: float, state: State) -> Moving:
