@@ -30,6 +30,7 @@ from ukctrl.control.controller import Law
 from ukctrl.control.feedback.feedback import _by_name
 from ukctrl.control.feedback.surface import require_grip
 from ukctrl.control.regulators.pole_placement import placed
+from ukctrl.core.program import Steps
 from ukctrl.mechanics.constraints import Expression, Stack
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import Constant
@@ -204,7 +205,7 @@ def test_an_allocation_that_looks_too_narrowly_names_the_one_that_does_not():
     "allocation", [LeastNorm(), Bounded(limit=9.0), Prioritized(order=("a",))], ids=str
 )
 def test_a_metric_that_fails_at_a_state_is_refused(allocation, monkeypatch):
-    monkeypatch.setattr(InputMetric, "at", lambda self, dynamics: -np.eye(2))
+    monkeypatch.setattr(InputMetric, "_of_robot", lambda *_: (-np.eye(2), Steps(())))
     assert refused(lambda: asked(allocation, masses())) == (
         'metric must be positive definite on the inputs; it is not. Use metric = "effort".'
     )

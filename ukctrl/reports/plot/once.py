@@ -98,6 +98,12 @@ class _Both(RendererBase):
     def draw_image(self, *image: Any, **more: Any) -> None:
         raise Unlike
 
+    def draw_quad_mesh(self, *mesh: Any, **more: Any) -> None:
+        raise Unlike
+
+    def draw_gouraud_triangles(self, *triangles: Any, **more: Any) -> None:
+        raise Unlike
+
     def start_rasterizing(self) -> None:
         raise Unlike
 

@@ -53,6 +53,8 @@ REACTIONS = (
     "passive_sigma_dropped", "reaction", "reaction_residual", "reaction_power",
 )  # fmt: skip
 """The names of `Reactions`."""
+OF_A_BLOCK = ("answer", "asked", "grip", "held")
+"""What is kept of samples until their block is full, for `of_the_rows`."""
 OWN = "signal "
 """Before the names of signals among the arrays of the store."""
 
@@ -175,7 +177,8 @@ class Recorder:
         self._shapes |= {"supplied_energy": ()} if supplied else {}
         sizes = {name: int(np.prod(shape)) for name, shape in self._shapes.items()}
         width = sum(sizes.values())
-        self.store = SampleStore(self._capacity, width + len(OF_THE_ROWS))
+        kept = width - sum(sizes[name] for name in OF_A_BLOCK)
+        self.store = SampleStore(self._capacity, kept + len(OF_THE_ROWS))
         self._size = min(self._capacity, self.store.step, max(1, BATCH // width))
         self._block: Matrix = np.zeros((self._size, width))
         self._now = np.zeros(width)
@@ -315,7 +318,7 @@ class Recorder:
         """Give the block's samples to the store, with what the rows' grip says."""
         size = self.count - self._first
         block = {name: array[:size].copy() for name, array in self.arrays.items()}
-        H, d, grips, held = (block.pop(name) for name in ("answer", "asked", "grip", "held"))
+        H, d, grips, held = (block.pop(name) for name in OF_A_BLOCK)
         if self._gripped and size:
             quantities = of_the_rows(H, d, grips, held.astype(np.intp), self.truth.rank)
             block |= quantities
