@@ -173,7 +173,8 @@ def _assemble(
     model = without_composites(built.model, _composite_parts(source))
     if model.nv == 0:
         raise ModelError(f"{source.label}: must have at least one joint that moves.")
-    _refuse_what_does_not_fit(model.nv, largest_tree(model), source.label)
+    together = model.nv if options.passive else largest_tree(model)
+    _refuse_what_does_not_fit(model.nv, together, source.label)
     if options.gravity is not None:
         model.gravity.linear = np.array(options.gravity)
     with blaming(source.label):
@@ -278,7 +279,8 @@ def _refuse_what_does_not_fit(nv: int, alone: int, label: str) -> None:
 
     Args:
         nv: Its freedoms.
-        alone: Those of the largest tree of joints that stands on the world.
+        alone: Those of the largest tree of joints that stands on the world, or of what passive
+            constraints tie together: their tables are smaller, but take as long as they grow.
         label: What to call it.
 
     Raises:
