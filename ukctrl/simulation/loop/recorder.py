@@ -289,7 +289,9 @@ class Recorder:
         s, own = taken.truth.snapshot, self.law.signals(self._belief, self._tick.memory)
         effects = self.trail.keep(self.count - self._first, self.arrays, s, taken.met)
         for name, signal in (*own.items(), *effects):
-            self._signals.setdefault(name, []).append(signal.value)
+            # A law may lend arrays that its next step overwrites.
+            value = signal.value.copy() if isinstance(signal.value, np.ndarray) else signal.value
+            self._signals.setdefault(name, []).append(value)
             self._texts[name] = signal[1:]
 
     def _keep_grip(self, truth: Dynamics, u: Vector) -> None:
