@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.compiled import compiled, config
-from ukctrl.core.program import Call, Steps, as_step, run
+from ukctrl.core.program import Call, Steps, run
 from ukctrl.core.program.call import RAISED
 from ukctrl.core.program.program import FAULT, STOP
 
@@ -152,19 +152,6 @@ def test_an_interruption_ends_more_than_a_fault():
     assert run(steps.lines) == STOP
     with pytest.raises(KeyboardInterrupt):
         steps.complain()
-
-
-def test_a_function_that_is_not_compiled_is_a_step_of_python():
-    def check(value):
-        return -5 if value[0] > 1.0 else 0
-
-    cell = np.zeros(1)
-    step = as_step(check, cell, fault=lambda code: ValueError(str(code)))
-    assert not isinstance(step, Call)
-    step()
-    cell[0] = 2.0
-    with pytest.raises(ValueError, match="-5"):
-        step()
 
 
 @pytest.mark.parametrize(

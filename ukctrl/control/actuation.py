@@ -11,21 +11,11 @@ from ukctrl.core.algebra.factorisation import multiplied
 from ukctrl.core.algebra.nearest_input import FORCE, PUSH, nearest_input
 from ukctrl.core.algebra.span import Span, independent, span
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.relative_degree import ELASTIC_KINDS
 from ukctrl.robot import Snapshot
-
-
-@compiled
-def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
-    """Write ``y = X' x``."""
-    for k in range(len(y)):
-        y[k] = 0.0
-        for i in range(len(x)):
-            y[k] += X[i, k] * x[i]
 
 
 @final

@@ -21,7 +21,7 @@ from ukctrl.mechanics.integrate.system import State
 from ukctrl.mechanics.relative_degree import explain
 from ukctrl.robot import Robot
 from ukctrl.simulation.loop.around import Around, run_span, run_together
-from ukctrl.simulation.loop.closed_loop import Loop, grid
+from ukctrl.simulation.loop.closed_loop import Loop
 from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.rates import asked
@@ -141,7 +141,7 @@ class Simulation(Loop):
             self._answers.signalled(signals)
             effects = (*self.recorder.trail.shapes, *self._told_by_effects())
             self._tells = bool(signals or self.tick.steps.python or effects)
-            self._run(self.scenario.timing.control)
+            self._run()
         except KeyboardInterrupt:
             return "interrupted", f"{STOPPED} at t = {self._reached():.6g} s.{self._crawling()}"
         except InfeasibleConstraint as error:
@@ -190,7 +190,7 @@ class Simulation(Loop):
         python = {*self._plants.integrator.system.steps.python, *around.tick.python}
         if self.law.switches:
             python.add(f"the guard of {type(self.law).__name__.lstrip('_')}")
-        if around.stepping is None:
+        if around.stepping is None or self._plants.integrator.stepping is None:
             python.add(f"what follows every step of {self.scenario.integrator.method}")
         return {"compiled": not python, "python": sorted(python)}
 
@@ -218,7 +218,7 @@ class Simulation(Loop):
     def _reached(self) -> float:
         return float(self.recorder.last("time")) if self.recorder.count else self.t0
 
-    def _run(self, period: float | None) -> None:
+    def _run(self) -> None:
         """Run to the end.
 
         Under a hold the law's memory advances at the ticks. Between them there is none to
@@ -226,15 +226,12 @@ class Simulation(Loop):
         integrated from the samples. Under continuous control that energy, where it is wanted,
         stands behind the memory.
         """
-        (q, v, memory), met = self.state, self.conditions
-        if period is None:
-            state = State(q, v, np.append(memory, 0.0) if self._metered else memory)
-            schedule = self._schedule(SAME * self.scenario.timing.sample, ())
-        else:
-            near = SAME * period
-            ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
-            state, schedule = State(q, v, np.zeros(1)), self._schedule(near, ticks)
-        for part in schedule.parts():
+        q, v, memory = self.state
+        fed = np.zeros(1 if self._metered or self._sampled else 0)
+        state = State(q, v, fed if self._sampled else np.append(memory, fed))
+        timing = self.scenario.timing
+        near = SAME * (timing.sample if timing.control is None else timing.control)
+        for part in self._schedule(near, self.due).parts():
             if part.changes:
                 state = self._changed(float(part.times[0, 0]), state)
             around, system = self._around(), self._plants.integrator.system

@@ -7,8 +7,8 @@ from typing import Annotated, final
 
 import numpy as np
 
-from ukctrl.control.actuation import multiplied_across
 from ukctrl.control.task import Task
+from ukctrl.core.algebra.factorisation import multiplied_across
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import GainError, unknown_name

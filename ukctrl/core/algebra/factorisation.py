@@ -65,6 +65,15 @@ def multiplied(X: Matrix, x: Vector, y: Vector) -> None:
 
 
 @compiled
+def multiplied_across(x: Vector, X: Matrix, y: Vector) -> None:
+    """Write ``y = X' x``."""
+    for k in range(len(y)):
+        y[k] = 0.0
+        for i in range(len(x)):
+            y[k] += X[i, k] * x[i]
+
+
+@compiled
 def combined(x: Vector, scale: float, y: Vector, total: Vector) -> None:
     """Write ``x + scale y``."""
     for i in range(x.shape[0]):

@@ -6,6 +6,6 @@ In order: ``call`` (a kernel with its arguments), ``program`` (one after the oth
 
 from ukctrl.core.program.call import Call
 from ukctrl.core.program.kept import Kept
-from ukctrl.core.program.program import Step, Steps, as_step, run
+from ukctrl.core.program.program import Step, Steps, run
 
-__all__ = ["Call", "Kept", "Step", "Steps", "as_step", "run"]
+__all__ = ["Call", "Kept", "Step", "Steps", "run"]

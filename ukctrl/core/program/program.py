@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled, config
-from ukctrl.core.program.call import Call, Fault
+from ukctrl.core.program.call import Call
 
 ENTRANCE, BLOCK, ANSWER = range(3)
 """Columns of a table's lines: two addresses, and what the kernel returned last. The first line has
@@ -87,20 +87,6 @@ run: Callable[[Indices], int] = _run_in_python if config.DISABLE_JIT else compil
 def run_where(chosen: Vector, number: float, lines: Indices) -> int:
     """Run a table where the first entry of an array is a number; return what `run` does."""
     return run(lines) if chosen[0] == number else 0
-
-
-def as_step(function: Callable[..., Any], *arguments: Any, fault: Fault) -> Step:
-    """Return a function with its arguments as a step; of Python where it is not compiled."""
-    if hasattr(function, "signatures"):
-        return Call(function, *arguments, fault=fault)
-
-    def ask() -> None:
-        code = function(*arguments)
-        error = fault(code) if code < 0 else None
-        if error is not None:
-            raise error
-
-    return ask
 
 
 def _part(function: Callable[[], object]) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -224,14 +225,19 @@ class Loop:
         last = self._late.send(u) if met.delay else Call(copy_common, u, self.held)
         return Steps((*steps, *drives, last))
 
+    @cached_property
+    def due(self) -> Sequence[float]:
+        """When the law ticks, as effects on the clock have it; never under continuous control."""
+        period = self.scenario.timing.control
+        if period is None:
+            return ()
+        planned = grid(self.t0, self.t1, period)[:-1]
+        return self.conditions.ticks(planned, self.t1 - SAME * period)
+
     def _late_inputs(self) -> LateInputs:
         """Return room for the inputs that a delay keeps back."""
-        met, period = self.conditions, self.scenario.timing.control
-        if period is None or not met.delay:
-            return LateInputs(0.0, 0.0, (), self.robot.nu)
-        near = SAME * period
-        ticks = met.ticks(grid(self.t0, self.t1, period)[:-1], self.t1 - near)
-        return LateInputs(met.delay, near, ticks, self.robot.nu)
+        delay, period = self.conditions.delay, self.scenario.timing.control or 0.0
+        return LateInputs(delay, SAME * period, self.due if delay else (), self.robot.nu)
 
     def _settle(self) -> None:
         """Let the law switch where it must, at a tick."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ukctrl.control.actuation import multiplied_across
 from ukctrl.control.tick import Tick
 from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra.factorisation import multiplied_across
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
 from ukctrl.core.program import Call, Step, Steps
