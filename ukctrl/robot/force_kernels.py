@@ -12,19 +12,21 @@ import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
-from ukctrl.robot.tree_kernels import (
-    IV,
-    NV,
-    PARENT,
-    Room,
-    Tree,
-    add_force_cross,
-    along,
-    momentum,
-    outwards,
-    seen_inside,
-    seen_outside,
+from ukctrl.robot.spatial_kernels import (
+    both_rotated,
+    both_rotated_back,
+    force_from,
+    force_of,
+    motion_at,
+    power,
+    six,
+    three,
+    turn_at,
+    unit_body,
+    write_six,
 )
+from ukctrl.robot.tree_kernels import IV, NV, PARENT, Room, Tree, hand_on_force, outwards
+from ukctrl.robot.twist_kernels import Twist, twist_sum
 
 NUMBERS = 10
 """Inertial parameters of a body."""
@@ -35,13 +37,7 @@ def bias_force(tree: Tree, room: Room, q: Vector, v: Vector, force: Vector) -> N
     """Write the Coriolis, centrifugal and gravity force."""
     outwards(tree, room, q, v)
     for j in range(len(tree.joints) - 1, 0, -1):
-        parent, iv, nv = tree.joints[j, PARENT], tree.joints[j, IV], tree.joints[j, NV]
-        for c in range(iv, iv + nv):
-            force[c] = along(tree.subspace[c], room.force[j])
-        if parent > 0:
-            seen_outside(room.rotations[j], room.translations[j], room.force[j])
-            for i in range(6):
-                room.force[parent, i] += room.force[j, i]
+        hand_on_force(tree, room, j, force)
 
 
 @compiled
@@ -60,16 +56,12 @@ def coriolis_force(
 
 
 class Swept(NamedTuple):
-    """What `regressor` writes on its way, of each joint in its own frame."""
+    """What `regressor` writes on its way, as `Room` does."""
 
     faster: Matrix
     """Velocity at ``v + w``, shape ``(n, 6)``."""
     motion: Matrix
     """What the force is linear in, beside products of velocities, shape ``(n, 6)``."""
-    unit: Vector
-    """Inertial parameters of a body, of which one is not zero, shape ``(10,)``."""
-    vectors: Matrix
-    """Scratch, shape ``(4, 6)``."""
     velocity: Vector
     """Scratch, shape ``(nv,)``."""
 
@@ -77,8 +69,7 @@ class Swept(NamedTuple):
     def of(tree: Tree) -> Swept:
         """Return one to write into."""
         n, nv = len(tree.joints), len(tree.armature)
-        every = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(NUMBERS), np.zeros((4, 6))
-        return Swept(*every, np.zeros(nv))
+        return Swept(np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(nv))
 
 
 @compiled
@@ -99,16 +90,22 @@ def sweep(tree: Tree, room: Room, q: Vector, v: Vector, w: Vector, a: Vector, s:
                     s.motion[j, i] = 0.25 * room.acceleration[j, i]
                 else:
                     s.motion[j, i] -= 0.25 * room.acceleration[j, i]
-    for i in range(6):  # of each joint what a does there, and of the world's rise
-        room.force[0, i] = room.acceleration[0, i]
+    write_six(six(room.acceleration, 0), room.force, 0)  # what a does, and the world's rise
     for j in range(1, len(tree.joints)):
-        parent, iv, nv = tree.joints[j, PARENT], tree.joints[j, IV], tree.joints[j, NV]
-        by_joints = room.force[j]
-        seen_inside(room.rotations[j], room.translations[j], room.force[parent], by_joints)
-        for i in range(6):
-            for c in range(iv, iv + nv):
-                by_joints[i] += tree.subspace[c, i] * a[c]
-            s.motion[j, i] += by_joints[i]
+        iv = tree.joints[j, IV]
+        by_a = motion_at(six(room.force, tree.joints[j, PARENT]), three(room.arms, j))
+        for c in range(iv, iv + tree.joints[j, NV]):
+            by_a = twist_sum(by_a, a[c], six(room.axes, c))
+        write_six(by_a, room.force, j)
+        write_six(twist_sum(six(s.motion, j), 1.0, by_a), s.motion, j)
+
+
+@compiled
+def share_of(number: int, motion: Twist, slow: Twist, fast: Twist) -> Twist:
+    """Return the force that one inertial parameter takes, in the axes of its joint."""
+    unit, still = unit_body(number), ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    force = twist_sum(force_of(unit, motion, still), 0.25, force_of(unit, still, fast))
+    return twist_sum(force, -0.25, force_of(unit, still, slow))
 
 
 @compiled
@@ -131,24 +128,18 @@ def regressor(
         Y: Receives it.
     """
     sweep(tree, room, q, v, w, a, s)
-    force, slow, fast = s.vectors[0], s.vectors[1], s.vectors[2]
     for j in range(1, len(tree.joints)):
+        R = turn_at(room.rotations, j)
+        motion = both_rotated_back(R, six(s.motion, j))
+        slow, fast = (
+            both_rotated_back(R, six(room.velocity, j)),
+            both_rotated_back(R, six(s.faster, j)),
+        )
         for k in range(NUMBERS):
-            for i in range(NUMBERS):
-                s.unit[i] = 1.0 if i == k else 0.0
-            momentum(s.unit, s.motion[j], force)
-            for i in range(6):
-                slow[i] = fast[i] = 0.0
-            momentum(s.unit, room.velocity[j], s.vectors[3])
-            add_force_cross(room.velocity[j], s.vectors[3], slow)
-            momentum(s.unit, s.faster[j], s.vectors[3])
-            add_force_cross(s.faster[j], s.vectors[3], fast)
-            for i in range(6):
-                force[i] += 0.25 * (fast[i] - slow[i])
-            b = j
+            force, b = both_rotated(R, share_of(k, motion, slow, fast)), j
             while b > 0:
                 first = tree.joints[b, IV]
                 for c in range(first, first + tree.joints[b, NV]):
-                    Y[c, NUMBERS * (j - 1) + k] = along(tree.subspace[c], force)
-                seen_outside(room.rotations[b], room.translations[b], force)
+                    Y[c, NUMBERS * (j - 1) + k] = power(six(room.axes, c), force)
+                force = force_from(force, three(room.arms, b))
                 b = tree.joints[b, PARENT]

@@ -13,7 +13,7 @@ from ukctrl.core.program import Call, Step
 from ukctrl.robot.force_kernels import NUMBERS, Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
-from ukctrl.robot.tree import places, room_for
+from ukctrl.robot.tree import room_for
 from ukctrl.robot.tree_kernels import Room, Tree, mass_and_bias, rigid_terms
 from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
@@ -29,13 +29,12 @@ class RigidSnapshot(Snapshot):
         self._model, self._aux = robot.structure.model, None
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
-        self.rotations, self.translations = places(tree)
         self._room = room_for(tree, robot.structure.gravity)
+        self.rotations, self.translations = self._room.rotations, self._room.translations
         super().__init__(robot, q, v, t)
 
     def terms(self) -> Sequence[Step]:
-        terms = self.M, self.nle, self.Jt, self.dJt, self.rotations, self.translations
-        tree = self.robot.structure.tree
+        tree, terms = self.robot.structure.tree, (self.M, self.nle, self.Jt, self.dJt)
         return (Call(rigid_terms, tree, self._room, self.q, self.v, *terms),)
 
     def inertia_steps(self) -> Sequence[Step]:
@@ -45,7 +44,7 @@ class RigidSnapshot(Snapshot):
         return (Call(mass_and_bias, tree, self._room, self.q, self.v, self.M, self.nle),)
 
     def gravity_steps(self, out: Vector) -> Sequence[Step]:
-        return (Call(gravity_load, self.robot.structure.tree, self._room, self.rotations, out),)
+        return (Call(gravity_load, self.robot.structure.tree, self._room, out),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
         data, size = self._scratch(), self.M.shape
@@ -76,8 +75,8 @@ class RigidSnapshot(Snapshot):
         return self._as_one_mass(PointMotion.zeros(len(self.v)), potential)
 
     def _as_one_mass(self, com: PointMotion, potential: Vector) -> Sequence[Step]:
-        given = self.robot.structure.tree, self._room, self.rotations, self.translations, self.v
-        return (Call(as_one_mass, *given, *com, potential),)
+        tree = self.robot.structure.tree
+        return (Call(as_one_mass, tree, self._room, self.v, *com, potential),)
 
     def _apart(self) -> tuple[Tree, Room]:
         """Return the tree and a room of its own, so that rare questions leave ours as it is."""

@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import max_abs
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
-    END,
     FREE,
     IQ,
     IV,
@@ -46,19 +44,15 @@ CLOSE = 1e-12
 def tree_of(model: Any) -> Tree:
     """Return the arrays of a ``pinocchio.Model`` whose joints `ukctrl.robot.layout` knows."""
     neutral = pin.neutral(model)
-    joints = np.zeros((model.njoints, 6), dtype=np.int64)
+    joints = np.zeros((model.njoints, 5), dtype=np.int64)
     subspace: Matrix = np.zeros((model.nv, 6))
     for j in range(1, model.njoints):
         joint = model.joints[j]
-        end = joint.idx_v + joint.nv
-        joints[j] = model.parents[j], _kind(joint), joint.idx_q, joint.idx_v, joint.nv, end
+        joints[j] = model.parents[j], _kind(joint), joint.idx_q, joint.idx_v, joint.nv
         part = slice(joint.idx_v, joint.idx_v + joint.nv)
         own = joint.createData()
         joint.calc(own, neutral)
         subspace[part] = np.reshape(own.S, (6, -1)).T
-    for j in range(model.njoints - 1, 0, -1):
-        parent = joints[j, PARENT]
-        joints[parent, END] = max(joints[parent, END], joints[j, END])
     places = list(model.jointPlacements)
     return Tree(
         joints,
@@ -80,16 +74,11 @@ def room_for(tree: Tree, gravity: Vector) -> Room:
     n, nv = len(tree.joints), len(tree.subspace)
     acceleration = np.zeros((n, 6))
     acceleration[0, :3] = -gravity
+    rotations = np.tile(np.eye(3), (n, 1, 1))
     return Room(
-        np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 6)), acceleration, np.zeros((n, 6)),
-        np.zeros((n, 10)), np.zeros((6, nv)), np.zeros((3, 3)), np.zeros((4, 6)),
+        rotations, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((nv, 6)), np.zeros((n, 6)),
+        acceleration, np.zeros((n, 6)), np.zeros((n, 10)),
     )  # fmt: skip
-
-
-def places(tree: Tree) -> tuple[NDArray[np.float64], Matrix]:
-    """Return room for where joints are in the world, ``(n, 3, 3)`` and ``(n, 3)``."""
-    n = len(tree.joints)
-    return np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
 
 
 class Compared(NamedTuple):
@@ -150,7 +139,6 @@ def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
         own = tree.joints[joints]
         own[:, PARENT] = place[own[:, PARENT]]
         for k in range(1, part.njoints):
-            own[k, END] += part.joints[k].idx_v - own[k, IV]
             own[k, IQ], own[k, IV] = part.joints[k].idx_q, part.joints[k].idx_v
         bodies = tree.rotations[joints], tree.translations[joints], tree.inertias[joints]
         yield part, Tree(own, tree.subspace[velocities], *bodies, tree.armature[velocities])
@@ -160,14 +148,15 @@ def _compare(model: Any, tree: Tree) -> None:
     rng = np.random.default_rng(0)
     data, room = model.createData(), room_for(tree, np.array(model.gravity.linear))
     nv = model.nv
-    terms = np.zeros((nv, nv)), np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 6)), *places(tree)
+    written = np.zeros((nv, nv)), np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 6))
+    terms = *written, room.rotations, room.translations
     whole = np.zeros(3), np.zeros((3, nv)), np.zeros(3), np.zeros(3), np.zeros(1), np.zeros(nv)
     for _ in range(STATES):
         q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
         v = rng.standard_normal(nv)
-        rigid_terms(tree, room, q, v, *terms)
-        as_one_mass(tree, room, *terms[-2:], v, *whole[:-1])
-        gravity_load(tree, room, terms[-2], whole[-1])
+        rigid_terms(tree, room, q, v, *written)
+        as_one_mass(tree, room, v, *whole[:-1])
+        gravity_load(tree, room, whole[-1])
         compared = (*_joints(model, data, q, v, terms), *_whole(model, data, q, v, whole))
         for name, ours, theirs, size, joints in compared:
             off = np.abs(ours - np.asarray(theirs)).reshape(len(ours), -1).max(axis=1, initial=0.0)

@@ -111,7 +111,7 @@ def test_the_centre_of_mass_moves_alike_far_from_the_origin():
 def test_a_centre_of_mass_that_is_not_pinocchios_is_an_error(monkeypatch):
     def shifted(*arguments):
         whole_kernels.as_one_mass(*arguments)
-        arguments[5][0] += 1e-9
+        arguments[3][0] += 1e-9
 
     model = drawn(0)
     monkeypatch.setattr(tree, "as_one_mass", shifted)
