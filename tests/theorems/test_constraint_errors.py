@@ -430,7 +430,8 @@ def test_what_does_not_fit_a_robot_is_refused_whole(case):
 @pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), [0.6, -0.8, 0.0], [-0.5, 0.5, 0.5**0.5]])
 def test_a_rotation_has_a_unit_quaternion_with_no_negative_real_part(axis, angle):
     E = Rotation.from_rotvec(angle * np.asarray(axis)).as_matrix()
-    eta, e = quaternion(E)
+    eta, e = quaternion(tuple(map(tuple, E)))
+    e = np.array(e)
     assert eta >= 0.0
     np.testing.assert_allclose(eta**2 + e @ e, 1.0, rtol=1e-13)
     np.testing.assert_allclose(Rotation.from_quat([*e, eta]).as_matrix(), E, rtol=0.0, atol=1e-13)
@@ -438,5 +439,5 @@ def test_a_rotation_has_a_unit_quaternion_with_no_negative_real_part(axis, angle
 
 def test_a_half_turn_about_an_axis_is_that_axis():
     for axis in np.eye(3):
-        eta, e = quaternion(2.0 * np.outer(axis, axis) - np.eye(3))
+        eta, e = quaternion(tuple(map(tuple, 2.0 * np.outer(axis, axis) - np.eye(3))))
         np.testing.assert_array_equal([eta, *e], [0.0, *axis])

@@ -56,6 +56,18 @@ def turn_at(R: NDArray[np.float64], k: int) -> Turn:
 
 
 @compiled
+def turn_in(R: Matrix) -> Turn:
+    """Return the rotation of a matrix."""
+    return (R[0, 0], R[0, 1], R[0, 2]), (R[1, 0], R[1, 1], R[1, 2]), (R[2, 0], R[2, 1], R[2, 2])
+
+
+@compiled
+def transposed(R: Turn) -> Turn:
+    """Return ``R'``."""
+    return (R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2])
+
+
+@compiled
 def write_turn(T: Turn, R: NDArray[np.float64], k: int) -> None:
     """Write one rotation of several."""
     R[k, 0, 0], R[k, 0, 1], R[k, 0, 2] = T[0][0], T[0][1], T[0][2]

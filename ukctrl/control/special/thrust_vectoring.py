@@ -26,6 +26,7 @@ from ukctrl.mechanics.constraints.kinematics import cross, orientation_rows, qua
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.reference import AnyReference, Constant
 from ukctrl.robot.configuration_kernels import integrate
+from ukctrl.robot.spatial_kernels import composed, transposed, turn_in
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
@@ -83,12 +84,7 @@ def point(d: Vector, heading: Vector, now: Matrix, R: Matrix) -> None:
 @compiled
 def turned(start: Matrix, end: Matrix, phi: Vector) -> None:
     r"""Write the turn between two orientations in world axes, $4 \tan(\theta/4)$ about its axis."""
-    E = np.zeros((3, 3))
-    for i in range(3):
-        for k in range(3):
-            for c in range(3):
-                E[i, k] += end[i, c] * start[k, c]
-    eta, epsilon = quaternion(E)
+    eta, epsilon = quaternion(composed(turn_in(end), transposed(turn_in(start))))
     for i in range(3):
         phi[i] = 4.0 * epsilon[i] / (1.0 + eta)
 

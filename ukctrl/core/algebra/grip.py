@@ -117,24 +117,31 @@ def beside(L: Matrix, A: Matrix, motors: Vector) -> Lengths:
 @compiled
 def row_grips(H: Matrix, length: Lengths) -> Vector:
     """Return the grip of every row of ``H = A G`` alone, shape ``(m,)``."""
-    grips = np.zeros(H.shape[0])
+    grips = np.empty(H.shape[0])
     for i in range(H.shape[0]):
-        for k in range(H.shape[1]):
-            could = length.rows[i] * length.motors[k]
-            if could > 0.0 and H[i, k] != 0.0:
-                share = H[i, k] / could
-                grips[i] += share * share
-        grips[i] = np.sqrt(grips[i])
+        grips[i] = row_grip(H, length, i)
     return grips
+
+
+@compiled
+def row_grip(H: Matrix, length: Lengths, i: int) -> float:
+    """Return the grip of one row of ``H = A G`` alone."""
+    total = 0.0
+    for k in range(H.shape[1]):
+        could = length.rows[i] * length.motors[k]
+        if could > 0.0 and H[i, k] != 0.0:
+            share = H[i, k] / could
+            total += share * share
+    return float(np.sqrt(total))
 
 
 @compiled
 def drop_lost(H: Matrix, length: Lengths, rtol: float) -> None:
     """Set the rows of ``H`` to zero whose grip is not above ``rtol``: they are rounding."""
-    grips = row_grips(H, length)
     for i in range(H.shape[0]):
-        if grips[i] <= rtol:
-            H[i, :] = 0.0
+        if row_grip(H, length, i) <= rtol:
+            for k in range(H.shape[1]):
+                H[i, k] = 0.0
 
 
 @compiled

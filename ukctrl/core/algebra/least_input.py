@@ -181,15 +181,18 @@ def motor_stretch(motors: Vector, L: Matrix) -> float:
 
     A bound, and for an empty ``L`` that of the identity.
     """
-    total = 0.0
+    total, column = 0.0, np.empty(len(L))
     for k in range(len(motors)):
-        if L.shape[0] == 0:
-            total += motors[k] * motors[k]
-        else:
-            unit = np.zeros(len(motors))
-            unit[k] = motors[k]
-            solve_lower(L, unit)
-            total += dot(unit, unit)
+        square = 1.0
+        if len(L) > 0:
+            square = 0.0
+            for i in range(k, len(L)):
+                rest = 1.0 if i == k else 0.0
+                for c in range(k, i):
+                    rest -= L[i, c] * column[c]
+                column[i] = rest / L[i, i]
+                square += column[i] * column[i]
+        total += motors[k] * motors[k] * square
     return float(np.sqrt(total))
 
 

@@ -80,7 +80,6 @@ def pose_rows(
     local_rotation: Matrix,
     local: Vector,
     columns: Indices,
-    axes: Indices,
     path: Vector,
     orientation: Vector,
     J: Matrix,
@@ -91,10 +90,16 @@ def pose_rows(
     phi: Vector,
 ) -> None:
     """Write the rows of a pose, position then orientation, and where the frame is."""
+    R, velocity, drift = np.empty((3, 3)), np.empty(6), np.empty(6)
     joints = Jt, dJt, v, rotations, translations
-    top, rest = (A[:3], b[:3], beta[:3], phi[:3]), (A[3:], b[3:], beta[3:], phi[3:])
-    point_rows(*joints, joint, local, columns, axes, path, p, *top)
-    turned_rows(*joints, joint, local_rotation, local, columns, orientation, J, *rest)
+    frame_motion(*joints, joint, local_rotation, local, columns, R, p, J, velocity, drift)
+    place_rows(p, velocity, drift, path, b[:3], beta[:3], phi[:3])
+    for i in range(3):
+        for c in columns:
+            A[i, c] = J[i, c]
+    wanted = orientation[:9].reshape((3, 3)), orientation[9:12], orientation[12:]
+    rest = A[3:], b[3:], beta[3:], phi[3:]
+    orientation_rows(R, J, velocity[3:], drift[3:], *wanted, *rest)
 
 
 @compiled
@@ -250,7 +255,7 @@ class PoseFollows(Constraint):
 class _Pose(Attached):
     def __init__(self, spec: PoseFollows, robot: Robot) -> None:
         self.name_rows(spec.name or spec.frame, PLACES | TURNS)
-        self._frame, self._place = spec.frame, (*robot.site(spec.frame).place, np.arange(3))
+        self._frame, self._place = spec.frame, robot.site(spec.frame).place
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = Followed(spec.orientation.compile(), 15)
         self._J = np.zeros((6, robot.nv))

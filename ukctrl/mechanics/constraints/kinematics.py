@@ -13,6 +13,21 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import compiled
+from ukctrl.robot.spatial_kernels import (
+    Turn,
+    composed,
+    dot,
+    motion_at,
+    rotated,
+    rotated_back,
+    six,
+    three,
+    transposed,
+    turn_at,
+    turn_in,
+)
+from ukctrl.robot.twist_kernels import Three, Twist, plus, twist_sum
+from ukctrl.robot.twist_kernels import cross as cross_of
 
 
 @compiled
@@ -21,6 +36,32 @@ def cross(a: Vector, b: Vector, out: Vector) -> None:
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@compiled
+def point_at(
+    rotations: NDArray[np.float64], translations: Matrix, joint: int, local: Vector
+) -> Three:
+    """Return where a point that is fixed on a joint is in the world."""
+    arm = rotated(turn_at(rotations, joint), (local[0], local[1], local[2]))
+    return plus(three(translations, joint), 1.0, arm)
+
+
+@compiled
+def motion_of(
+    Jt: Matrix, dJt: Matrix, v: Vector, columns: Indices, p: Three
+) -> tuple[Twist, Twist]:
+    r"""Return the motion of a frame about its origin ``p``, and its classical drift.
+
+    Of twists at the world's origin: $\dot p = v_O + \omega \times p$, and at $a = 0$
+    $\ddot p = a_O + \dot\omega \times p + \omega \times \dot p$.
+    """
+    velocity = drift = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    for c in columns:
+        velocity = twist_sum(velocity, v[c], six(Jt, c))
+        drift = twist_sum(drift, v[c], six(dJt, c))
+    velocity, drift = motion_at(velocity, p), motion_at(drift, p)
+    return velocity, (plus(drift[0], 1.0, cross_of(velocity[1], velocity[0])), drift[1])
 
 
 @compiled
@@ -41,36 +82,19 @@ def point_rows(
     beta: Vector,
     phi: Vector,
 ) -> None:
-    """Write the rows ``p(q) - r(t) = 0`` of a body-fixed point, for the chosen world axes, and p.
-
-    With world-origin twists the point moves with ``p_dot = lin + ang x p`` and, at ``a = 0``,
-    with ``p_ddot = lin0 + ang0 x p + ang x p_dot``.
-    """
-    for i in range(3):
-        p[i] = translations[joint, i]
-        for k in range(3):
-            p[i] += rotations[joint, i, k] * local[k]
-    twist = np.zeros(6)
-    drift = np.zeros(6)
+    """Write the rows ``p(q) - r(t) = 0`` of a point on a body, for the chosen world axes, and p."""
+    place, count = point_at(rotations, translations, joint, local), len(axes)
+    velocity, drift = motion_of(Jt, dJt, v, columns, place)
     for c in columns:
-        for i in range(6):
-            twist[i] += Jt[c, i] * v[c]
-            drift[i] += dJt[c, i] * v[c]
-    count = axes.shape[0]
-    p_dot = np.empty(3)
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        p_dot[i] = twist[i] + twist[3 + j] * p[k] - twist[3 + k] * p[j]
+        column = motion_at(six(Jt, c), place)[0]
+        for row in range(count):
+            A[row, c] = column[axes[row]]
     for row in range(count):
         i = axes[row]
-        j, k = (i + 1) % 3, (i + 2) % 3
-        for c in columns:
-            A[row, c] = Jt[c, i] + Jt[c, 3 + j] * p[k] - Jt[c, 3 + k] * p[j]
-        p_ddot = drift[i] + drift[3 + j] * p[k] - drift[3 + k] * p[j]
-        p_ddot += twist[3 + j] * p_dot[k] - twist[3 + k] * p_dot[j]
-        phi[row] = p[i] - reference[row]
-        beta[row] = p_dot[i] - reference[count + row]
-        b[row] = reference[2 * count + row] - p_ddot
+        phi[row] = place[i] - reference[row]
+        beta[row] = velocity[0][i] - reference[count + row]
+        b[row] = reference[2 * count + row] - drift[0][i]
+    p[0], p[1], p[2] = place[0], place[1], place[2]
 
 
 @compiled
@@ -94,28 +118,17 @@ def frame_motion(
 
     ``J`` has shape ``(6, nv)``; columns of joints that do not move the frame are left alone.
     """
-    for i in range(3):
-        p[i] = translations[joint, i]
-        for k in range(3):
-            p[i] += rotations[joint, i, k] * local[k]
-            R[i, k] = 0.0
-            for j in range(3):
-                R[i, k] += rotations[joint, i, j] * local_rotation[j, k]
-    for i in range(6):
-        velocity[i] = 0.0
-        drift[i] = 0.0
+    place = point_at(rotations, translations, joint, local)
+    turn = composed(turn_at(rotations, joint), turn_in(local_rotation))
+    speed, change = motion_of(Jt, dJt, v, columns, place)
     for c in columns:
+        column = motion_at(six(Jt, c), place)
         for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            J[i, c] = Jt[c, i] + Jt[c, 3 + j] * p[k] - Jt[c, 3 + k] * p[j]
-            J[3 + i, c] = Jt[c, 3 + i]
-            drift[i] += (dJt[c, i] + dJt[c, 3 + j] * p[k] - dJt[c, 3 + k] * p[j]) * v[c]
-            drift[3 + i] += dJt[c, 3 + i] * v[c]
-        for i in range(6):
-            velocity[i] += J[i, c] * v[c]
+            J[i, c], J[3 + i, c] = column[0][i], column[1][i]
     for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        drift[i] += velocity[3 + j] * velocity[k] - velocity[3 + k] * velocity[j]
+        p[i], R[i, 0], R[i, 1], R[i, 2] = place[i], turn[i][0], turn[i][1], turn[i][2]
+        velocity[i], velocity[3 + i] = speed[0][i], speed[1][i]
+        drift[i], drift[3 + i] = change[0][i], change[1][i]
 
 
 @compiled
@@ -148,92 +161,63 @@ def orientation_rows(
     References:
         Shuster, "A survey of attitude representations", J. Astronaut. Sci. 41(4), 1993, sec. IV.
     """
-    E = np.empty((3, 3))
-    w = np.zeros(3)
-    body = np.zeros(3)
-    rate = np.zeros(3)
+    turn, zero = turn_in(R), (0.0, 0.0, 0.0)
+    spin = (omega[0], omega[1], omega[2])
+    faster = plus(spin, -1.0, (omega_d[0], omega_d[1], omega_d[2]))
+    change = (alpha[0] - alpha_d[0], alpha[1] - alpha_d[1], alpha[2] - alpha_d[2])
+    w, body = rotated_back(turn, faster), rotated_back(turn, spin)
+    rate = plus(rotated_back(turn, change), -1.0, cross_of(body, w))
+    eta, epsilon = quaternion(composed(transposed(turn_in(R_d)), turn))
+    sigma = plus(zero, 1.0 / (1.0 + eta), epsilon)
+    T = rodrigues_rate(sigma)
+    moved = rotated(T, w)
+    sigma_dot = plus(zero, 0.25, moved)
+    # T_dot w + T rate
+    drift = plus(cross_of(sigma_dot, w), -dot(sigma, sigma_dot), w)
+    drift = plus(plus(drift, dot(sigma, w), sigma_dot), dot(sigma_dot, w), sigma)
+    drift = plus(rotated(T, rate), 2.0, drift)
     for i in range(3):
-        for k in range(3):
-            E[i, k] = R_d[0, i] * R[0, k] + R_d[1, i] * R[1, k] + R_d[2, i] * R[2, k]
-            w[i] += R[k, i] * (omega[k] - omega_d[k])
-            body[i] += R[k, i] * omega[k]
-            rate[i] += R[k, i] * (alpha[k] - alpha_d[k])
-    eta, sigma = quaternion(E)
-    turn = np.empty(3)
-    cross(body, w, turn)
-    for i in range(3):
-        rate[i] -= turn[i]
-        sigma[i] /= 1.0 + eta
-    T = np.empty((3, 3))
-    rodrigues_rate(sigma, T)
-    sigma_dot = np.zeros(3)
-    for i in range(3):
-        for k in range(3):
-            sigma_dot[i] += 0.25 * T[i, k] * w[k]
-    along, growth, changed = 0.0, 0.0, 0.0
-    for i in range(3):
-        along += sigma[i] * w[i]
-        changed += sigma_dot[i] * w[i]
-        growth += sigma[i] * sigma_dot[i]
-    twist = np.empty(3)
-    cross(sigma_dot, w, twist)
-    for i in range(3):
-        phi[i] = 4.0 * sigma[i]
-        beta[i] = 4.0 * sigma_dot[i]
-        # T_dot w + T rate
-        drift = 2.0 * (twist[i] - growth * w[i] + sigma_dot[i] * along + sigma[i] * changed)
-        for k in range(3):
-            drift += T[i, k] * rate[k]
-        b[i] = -drift
-        for c in range(A.shape[1]):
-            total = 0.0
-            for k in range(3):
-                T_R = T[i, 0] * R[k, 0] + T[i, 1] * R[k, 1] + T[i, 2] * R[k, 2]
-                total += T_R * J[3 + k, c]
-            A[i, c] = total
+        phi[i], beta[i], b[i] = 4.0 * sigma[i], moved[i], -drift[i]
+    across = composed(T, transposed(turn))
+    for c in range(A.shape[1]):
+        column = rotated(across, (J[3, c], J[4, c], J[5, c]))
+        A[0, c], A[1, c], A[2, c] = column[0], column[1], column[2]
 
 
 @compiled
-def rodrigues_rate(sigma: Vector, T: Matrix) -> None:
-    """Write the matrix of ``4 sigma_dot = T w``, with the angular velocity in the turned axes."""
-    squared = sigma[0] * sigma[0] + sigma[1] * sigma[1] + sigma[2] * sigma[2]
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        for c in range(3):
-            T[i, c] = 2.0 * sigma[i] * sigma[c]
-        T[i, i] += 1.0 - squared
-        T[i, j] -= 2.0 * sigma[k]
-        T[i, k] += 2.0 * sigma[j]
+def rodrigues_rate(sigma: Three) -> Turn:
+    """Return the matrix of ``4 sigma_dot = T w``, with the angular velocity in the turned axes."""
+    x, y, z = sigma[0], sigma[1], sigma[2]
+    left = 1.0 - dot(sigma, sigma)
+    return (
+        (left + 2.0 * x * x, 2.0 * (x * y - z), 2.0 * (x * z + y)),
+        (2.0 * (y * x + z), left + 2.0 * y * y, 2.0 * (y * z - x)),
+        (2.0 * (z * x - y), 2.0 * (z * y + x), left + 2.0 * z * z),
+    )
 
 
 @compiled
-def quaternion(E: Matrix) -> tuple[float, Vector]:
-    """Return the unit quaternion of a rotation matrix, real part first and not negative.
+def quaternion(E: Turn) -> tuple[float, Three]:
+    """Return the unit quaternion of a rotation, real part first and not negative.
 
     The largest of the four squared components is computed first (Shepperd 1978), so no
     division by a small number occurs.
     """
-    e = np.empty(3)
-    trace = E[0, 0] + E[1, 1] + E[2, 2]
-    best, largest = -1, trace
-    for i in range(3):
-        if E[i, i] > largest:
-            best, largest = i, E[i, i]
-    if best < 0:
-        eta = 0.5 * np.sqrt(max(0.0, 1.0 + trace))
-        scale = 0.25 / eta
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            e[i] = (E[k, j] - E[j, k]) * scale
-        return eta, e
-    i = best
-    j, k = (i + 1) % 3, (i + 2) % 3
-    size = 0.5 * np.sqrt(max(0.0, 1.0 + E[i, i] - E[j, j] - E[k, k]))
-    e[i] = np.copysign(size, E[k, j] - E[j, k])  # of the sign that leaves the real part none
-    scale = 0.25 / e[i]
-    e[j] = (E[j, i] + E[i, j]) * scale
-    e[k] = (E[k, i] + E[i, k]) * scale
-    return (E[k, j] - E[j, k]) * scale, e
+    x, y, z = E[0][0], E[1][1], E[2][2]
+    odd = (E[2][1] - E[1][2], E[0][2] - E[2][0], E[1][0] - E[0][1])
+    even = (E[2][1] + E[1][2], E[0][2] + E[2][0], E[1][0] + E[0][1])
+    if x + y + z >= max(x, y, z):
+        eta = 0.5 * np.sqrt(max(0.0, 1.0 + x + y + z))
+        return eta, plus((0.0, 0.0, 0.0), 0.25 / eta, odd)
+    # The largest takes the sign that leaves the real part not negative.
+    if x >= y and x >= z:
+        e = np.copysign(0.5 * np.sqrt(max(0.0, 1.0 + x - y - z)), odd[0])
+        return odd[0] * 0.25 / e, (e, even[2] * 0.25 / e, even[1] * 0.25 / e)
+    if y >= z:
+        e = np.copysign(0.5 * np.sqrt(max(0.0, 1.0 + y - z - x)), odd[1])
+        return odd[1] * 0.25 / e, (even[2] * 0.25 / e, e, even[0] * 0.25 / e)
+    e = np.copysign(0.5 * np.sqrt(max(0.0, 1.0 + z - x - y)), odd[2])
+    return odd[2] * 0.25 / e, (even[1] * 0.25 / e, even[0] * 0.25 / e, e)
 
 
 @compiled
