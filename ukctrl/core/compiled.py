@@ -40,11 +40,20 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile for the loop: cached on disk, with IEEE arithmetic, so that runs repeat exactly.
 
-    Other threads go on meanwhile.
+    Other threads go on meanwhile. The function asks for no memory and returns no array, so that
+    none of its arrays has to be counted: that would take longer than short loops do.
     """
-    decorated: Callable[P, T] = compiled_with(
-        numba.njit(cache=True, error_model="numpy", nogil=True), function
-    )
+    return _njit(function, counts=False)
+
+
+def allocating(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile as `compiled` does a function that asks for memory, or returns arrays."""
+    return _njit(function, counts=True)
+
+
+def _njit(function: Callable[P, T], *, counts: bool) -> Callable[P, T]:
+    options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": counts}
+    decorated: Callable[P, T] = compiled_with(numba.njit(**options), function)
     return decorated
 
 
@@ -84,7 +93,7 @@ def cache_folder(chosen: str) -> Path:
     """Return the folder for machine code: inside ``chosen`` (``NUMBA_CACHE_DIR``) when the user
     gave one, else beside the sources, else in the user's cache.
     """
-    name = f"ukctrl-{source_hash(b'@compiled')[:16]}"
+    name = f"ukctrl-{source_hash(b'core.compiled')[:16]}"
     if chosen:
         return Path(chosen) / name
     for parent in (PACKAGE / "__pycache__", Path.home() / ".cache" / "ukctrl"):

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ellipj, ellipk, ellipkinc
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 
 LENGTH, MASS, INERTIA = 1.0, 1.0, 0.1
 """Of every link: length [m], mass [kg], moment of inertia about its centre [kg m^2]."""
@@ -70,7 +70,7 @@ def assembled(theta: float, rate: float = 0.0, loops: int = 2) -> tuple[Vector, 
     return np.concatenate([*q, middle]), np.concatenate([*v, np.append(across, 0.0)])
 
 
-@compiled
+@allocating
 def positions(q: Vector) -> Vector:
     r"""Return how far each joint is open, $\Psi(q)$, closed or not, shape ``(4 links,)`` [m]."""
     links = q.shape[0] // 3 - 1
@@ -86,7 +86,7 @@ def positions(q: Vector) -> Vector:
     return psi
 
 
-@compiled
+@allocating
 def rows(q: Vector, v: Vector) -> tuple[Matrix, Vector]:
     r"""Return $A = \Psi_q$, shape ``(4 links, 3 links + 3)``, and $b = \gamma = -\dot A v$."""
     links = q.shape[0] // 3 - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.robot.twist_kernels import (
     Quaternion,
     Twist,
@@ -206,7 +206,7 @@ def chart_rate(blocks: Indices, xi: Vector, v: Vector, out: Vector) -> None:
         write_twist(kind, iv, rate, out)
 
 
-@compiled
+@allocating
 def write_columns(blocks: Indices, x: Vector, brackets: bool, out: Matrix) -> None:
     r"""Write the matrix of $J_r(x)$ or that of the bracket $[x, \cdot]$ into zeros.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 ENERGY, POWER = range(2)
 """Places in `Snapshot.stored`."""
@@ -152,7 +152,7 @@ def pushed(Jt: Matrix, place: Vector, force: Vector, torque: Vector, c: int) -> 
     return total
 
 
-@compiled
+@allocating
 def pull_frames(
     Jt: Matrix,
     rotations: NDArray[np.float64],
@@ -198,7 +198,7 @@ def pull_frames(
         f[c] -= tension * gradient[c]
 
 
-@compiled
+@allocating
 def wrench_column(
     Jt: Matrix,
     rotations: NDArray[np.float64],
@@ -222,7 +222,7 @@ def wrench_column(
         B[c, at] = pushed(Jt, place, turned, twisted, c)
 
 
-@compiled
+@allocating
 def torque_column(
     Jt: Matrix,
     rotations: NDArray[np.float64],

@@ -18,7 +18,7 @@ from ukctrl.core.algebra.factorisation import copy_into, dot
 from ukctrl.core.algebra.grip import drop_lost, lengths
 from ukctrl.core.algebra.products import column_lengths, times
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 from ukctrl.core.fields import spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Rows
@@ -108,7 +108,7 @@ class Room(NamedTuple):
     """``H N mu`` without what is missing, shape ``(m,)``."""
 
 
-@compiled
+@allocating
 def in_row_space(
     A: Matrix,
     demand: Vector,

@@ -24,7 +24,7 @@ from ukctrl.core.algebra.nearest_input import least_singular
 from ukctrl.core.algebra.products import column_lengths, times
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 
 DEPENDS = 1e-9
 """Less than this is left of a unit row beside the others that it surely depends on."""
@@ -48,7 +48,7 @@ class Moving(NamedTuple):
     """Their rank, in the first entry."""
 
 
-@compiled
+@allocating
 def squeezed(
     moving: Moving, at: Indices, value: Vector, A: Matrix, R: Matrix, rtol: float, u: Vector
 ) -> bool:
@@ -86,7 +86,7 @@ def squeezed(
     return True
 
 
-@compiled
+@allocating
 def held_reactions(moving: Moving, at: Indices, rtol: float, lam_free: Vector, Lam: Matrix) -> bool:
     """Write the multipliers of some rows as an affine function of the input.
 
@@ -126,7 +126,7 @@ def held_reactions(moving: Moving, at: Indices, rtol: float, lam_free: Vector, L
     return True
 
 
-@compiled
+@allocating
 def sole_place(factor: RowFactor, row: int) -> int:
     """Return the place of a row among the independent ones; -1 if others share what it does."""
     L, _, order, rank = factor
@@ -146,7 +146,7 @@ def sole_place(factor: RowFactor, row: int) -> int:
     return place
 
 
-@compiled
+@allocating
 def pulled_back(factor: RowFactor, place: int, scale: float, row: Vector) -> None:
     """Write what a force in mass-weighted coordinates is multiplied by for one row's reaction."""
     L, Q, _, rank = factor
@@ -161,7 +161,7 @@ def pulled_back(factor: RowFactor, place: int, scale: float, row: Vector) -> Non
             row[c] += scale * part[k] * Q[k, c]
 
 
-@compiled
+@allocating
 def left_free(H: Matrix, rtol: float) -> Matrix:
     """Return orthonormal columns of all that independent rows do not feel, shape ``(nu, k)``.
 

@@ -25,7 +25,7 @@ from ukctrl.core.algebra.factorisation import (
     unit_rows,
 )
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.fields import NonNegative, Rate, RateSquared, Seconds, spec
 from ukctrl.core.program import Call, Step
 from ukctrl.mechanics.constraints import Stack
@@ -287,7 +287,7 @@ def linearised(
         push[i] = inertia[i] * (bent.a[i] + torque / stiffness[i]) - f[motors[i]]
 
 
-@compiled
+@allocating
 def beside_rows(
     alpha: float,
     own: Matrix,

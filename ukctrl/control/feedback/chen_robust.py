@@ -24,7 +24,7 @@ from ukctrl.control.feedback.surface import (
 )
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Fraction, Listed, NonNegative, Positive, Rate, is_number, spec
 from ukctrl.core.program import Call, Step
@@ -121,7 +121,7 @@ class _ChenRobust(SurfaceFeedback):
         yield Call(robust_demand, *given, np.zeros(0), asked.demand, asked.memory_rate)
 
 
-@compiled
+@allocating
 def robust_demand(
     rows: Rows,
     rate: Vector,

@@ -12,7 +12,7 @@ from ukctrl.control.feedback.surface import Decay, Surface, SurfaceFeedback, wei
 from ukctrl.control.task import Signal
 from ukctrl.core.algebra.rank_policy import Threshold
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InfeasibleConstraint
 from ukctrl.core.fields import NonNegative, Positive, Rate, spec
 from ukctrl.core.program import Call, Step
@@ -97,7 +97,7 @@ class _Lyapunov(SurfaceFeedback):
         return {"grip": signal, **super().signals(rows, memory, dynamics)}
 
 
-@compiled
+@allocating
 def along_error(rows: Rows, rate: Vector, scale: Vector, G: Matrix, row: Rows) -> float:
     r"""Write the one row $n^\top A\, a = n^\top (b - \lambda\beta)$ and $|z|$ as its ``beta``.
 

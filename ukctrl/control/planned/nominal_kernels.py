@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.robot.configuration_kernels import integrate
 
 
@@ -60,7 +60,7 @@ def cubic(pieces: NDArray[np.float64], k: int, s: float, out: Vector) -> None:
         out[i] = total
 
 
-@compiled
+@allocating
 def planned_state(knots: Knots, blocks: Indices, clock: Vector, q: Vector, v: Vector) -> None:
     """Write ``q`` and ``v`` at a time; beyond the ends, those of the nearest end."""
     t = within(knots.times, clock[0])

@@ -14,7 +14,7 @@ from ukctrl.core.algebra.factorisation import factor_rows, least_norm, multiplie
 from ukctrl.core.algebra.span import span
 from ukctrl.core.algebra.threads import one_blas_thread
 from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InfeasibleConstraint, InputError, quoted
 from ukctrl.core.fields import Rate, RateSquared, spec
 from ukctrl.core.program import Call, Step
@@ -141,7 +141,7 @@ def last_of(degrees: Indices, drift: Matrix, last: Vector) -> None:
         last[i] = drift[degrees[i], i]
 
 
-@compiled
+@allocating
 def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, u: Vector) -> bool:
     """Write the least input that gives the last derivatives what the gains want.
 
@@ -170,7 +170,7 @@ def decoupled_input(gains: Matrix, reached: Reached, wanted: Vector, H: Matrix, 
     return sure and factor.rank == m and bool(np.isfinite(total))
 
 
-@compiled
+@allocating
 def firmly_independent(H: Matrix) -> bool:
     """Return whether rows are independent, far from any doubt."""
     units = H.copy()

@@ -16,7 +16,7 @@ from ukctrl.control.task import Signal, Task
 from ukctrl.control.tick import Tick, served
 from ukctrl.core.algebra.kernels import acceleration
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError, NotFinite
 from ukctrl.core.fields import Instance, Rate, RateSquared, Text, spec
 from ukctrl.core.program import Call, Step, Steps
@@ -44,7 +44,7 @@ def fading(size: float, limit: float) -> float:
     return limit * (1.0 - size / limit) ** 3 if size < limit else 0.0
 
 
-@compiled
+@allocating
 def point(d: Vector, heading: Vector, now: Matrix, R: Matrix) -> None:
     r"""Write the orientation with its z axis along ``d`` and its x axis nearest a heading.
 
@@ -110,7 +110,7 @@ def missing(alpha: float, beta: float, rows: Rows, a_free: Vector, d: Vector) ->
             d[i] -= rows.A[i, c] * a_free[c]
 
 
-@compiled
+@allocating
 def thrust_on(
     clock: Vector,
     q: Vector,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.extremes import EQUAL_RTOL
 
 LONG = 48
@@ -102,7 +102,7 @@ def cholesky(M: Matrix, L: Matrix) -> int:
     return 0
 
 
-@compiled
+@allocating
 def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
     """Do what `cholesky` does, along the rows of memory, four of them at a time.
 
@@ -206,7 +206,7 @@ def solve_upper_columns(L: Matrix, X: Matrix) -> None:
                     X[i, c] -= factor * X[k, c]
 
 
-@compiled
+@allocating
 def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     """Factor ``H[order] = L Q`` by Gram-Schmidt with row pivoting.
 
@@ -264,7 +264,7 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     return RowFactor(L, Q, order, rank)
 
 
-@compiled
+@allocating
 def least_norm(factor: RowFactor, d: Vector) -> Vector:
     """Return the smallest ``x`` that satisfies the independent rows of ``H x = d``."""
     L, Q, order, rank = factor
@@ -299,7 +299,7 @@ def unit_rows(H: Matrix, d: Vector, lengths: Vector) -> None:
                 H[i, c] /= norm
 
 
-@compiled
+@allocating
 def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     """Write the smallest ``x`` that meets the independent rows of ``H x = d``; return the rank."""
     rows, right = H.copy(), d.copy()
@@ -309,7 +309,7 @@ def least_norm_into(H: Matrix, d: Vector, rtol: float, x: Vector) -> int:
     return factor.rank
 
 
-@compiled
+@allocating
 def independent_rows(H: Matrix, rtol: float, order: NDArray[np.int64]) -> int:
     """Write a row order whose first ``rank`` rows are independent; return the rank.
 

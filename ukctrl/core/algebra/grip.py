@@ -33,7 +33,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.products import column_lengths, gram, times, weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.extremes import EQUAL_RTOL, first_largest, first_smallest
 
 Hold = Literal["held", "weak", "lost"]
@@ -97,7 +97,7 @@ def said(hold: Hold, row: str, weakest: float) -> str:
     )
 
 
-@compiled
+@allocating
 def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     """Return the lengths of rows and of motors' pushes, ``M = L L'``."""
     push, motors = B.copy(), np.empty(B.shape[1])
@@ -106,7 +106,7 @@ def lengths(L: Matrix, A: Matrix, B: Matrix) -> Lengths:
     return beside(L, A, motors)
 
 
-@compiled
+@allocating
 def beside(L: Matrix, A: Matrix, motors: Vector) -> Lengths:
     """Return the lengths of rows beside those of motors' pushes, which are known."""
     rows = np.empty(A.shape[0])
@@ -114,7 +114,7 @@ def beside(L: Matrix, A: Matrix, motors: Vector) -> Lengths:
     return Lengths(rows, motors)
 
 
-@compiled
+@allocating
 def row_grips(H: Matrix, length: Lengths) -> Vector:
     """Return the grip of every row of ``H = A G`` alone, shape ``(m,)``."""
     grips = np.empty(H.shape[0])
@@ -144,7 +144,7 @@ def drop_lost(H: Matrix, length: Lengths, rtol: float) -> None:
                 H[i, k] = 0.0
 
 
-@compiled
+@allocating
 def held_rows(
     L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float, order: NDArray[np.int64]
 ) -> int:
@@ -199,7 +199,7 @@ def held_rows(
     return int(m)
 
 
-@compiled
+@allocating
 def along_rows(
     L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float
 ) -> tuple[Matrix, Matrix, Matrix]:
@@ -233,7 +233,7 @@ def along_rows(
     return rows, Q, pushed
 
 
-@compiled
+@allocating
 def together(
     L: Matrix, A: Matrix, G: Matrix, length: Lengths, rtol: float
 ) -> tuple[float, Vector, int]:
@@ -259,7 +259,7 @@ def together(
     return weakest, parts, rank
 
 
-@compiled
+@allocating
 def firm(L: Matrix, A: Matrix, G: Matrix, motors: Vector, grips: Vector) -> int:
     r"""Return the rank of rows whose grip together is not weak, for sure, or 0; write that of each.
 

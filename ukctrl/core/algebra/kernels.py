@@ -31,7 +31,7 @@ from ukctrl.core.algebra.row_space import (
     unit_columns,
 )
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 MOVES = 1e-6
 """Inputs that move a robot by less than this fraction of what they would without its reactions are
@@ -81,7 +81,7 @@ def plain_answer(
     return 0
 
 
-@compiled
+@allocating
 def passive_answer(
     M: Matrix,
     nle: Vector,
@@ -140,7 +140,7 @@ def passive_answer(
     return space.rank
 
 
-@compiled
+@allocating
 def many_rows_answer(
     gram: RowGram,
     right: Matrix,
@@ -170,7 +170,7 @@ def many_rows_answer(
     return gram.rank
 
 
-@compiled
+@allocating
 def input_metric(
     L: Matrix, B: Matrix, G: Matrix, power: int, reacting: bool, complete: bool, R: Matrix
 ) -> None:
@@ -196,7 +196,7 @@ def input_metric(
     motor_metric(X, could, complete, R)
 
 
-@compiled
+@allocating
 def motor_metric(X: Matrix, could: Vector, complete: bool, R: Matrix) -> None:
     """Write ``R = X' X``, what the motors' accelerations ``X u`` cost, positive definite.
 
@@ -248,7 +248,7 @@ def acceleration(a_free: Vector, G: Matrix, u: Vector, a: Vector) -> bool:
     return finite
 
 
-@compiled
+@allocating
 def constraint_force(M: Matrix, Q: Vector, A: Matrix, b: Vector, rtol: float, force: Vector) -> int:
     """Write the Udwadia-Kalaba force ``M^1/2 (A M^-1/2)^+ (b - A M^-1 Q)``.
 

@@ -14,7 +14,6 @@ from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import (
     LONG,
     cholesky,
-    dot,
     factor_rows,
     least_norm,
     solve_lower,
@@ -24,7 +23,7 @@ from ukctrl.core.algebra.factorisation import (
 from ukctrl.core.algebra.grip import MANY, Lengths, beside, drop_lost, held_rows
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 UNSURE, LOST = -2, -3
 """Says that an answer must be found with care; or that rows have lost the motors' grip."""
@@ -59,7 +58,7 @@ def servo_input(
     return careful_input(L, A, G, length, R, rtol, H, b - A @ a_free - H @ u0, u0, u, miss)
 
 
-@compiled
+@allocating
 def quick_input(
     A: Matrix,
     b: Vector,
@@ -128,7 +127,7 @@ def quick_input(
     return UNSURE
 
 
-@compiled
+@allocating
 def by_separate_rows(rows: Matrix, d: Vector, x: Vector) -> int:
     """Write the least ``x`` that meets unit rows, and return their rank, or -1.
 
@@ -175,7 +174,7 @@ def checked_input(
     return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
-@compiled
+@allocating
 def motor_stretch(motors: Vector, L: Matrix) -> float:
     """Return how much longer inputs can be than in units of what motors do, in a metric ``L L'``.
 
@@ -196,7 +195,7 @@ def motor_stretch(motors: Vector, L: Matrix) -> float:
     return float(np.sqrt(total))
 
 
-@compiled
+@allocating
 def stands(
     L: Matrix,
     A: Matrix,

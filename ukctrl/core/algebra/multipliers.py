@@ -9,7 +9,7 @@ from ukctrl.core.algebra.factorisation import copy_into, solve_lower
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 
 UNLIKE = 1e3
 """Rows whose lengths differ by more than this factor are told apart with care."""
@@ -39,7 +39,7 @@ def multipliers(L: Matrix, A: Matrix, force: Vector, rank: int) -> Vector:
     return span(W.T * length, length, rank=rank).least(pushed)
 
 
-@compiled
+@allocating
 def quick_multipliers(
     L: Matrix, A: Matrix, force: Vector, nonideal: Vector, ranks: Indices, lam: Vector
 ) -> bool:

@@ -18,7 +18,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.products import column_lengths
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 
 SURE = 1e-5
 """Independent rows are surely so from this singular value on, beside the longest of them."""
@@ -28,7 +28,7 @@ FORCE, PUSH, ACCELERATION = range(3)
 """What inputs come near to: a generalised force, what that does to the robot, an acceleration."""
 
 
-@compiled
+@allocating
 def nearest_input(
     kind: int, M: Matrix, B: Matrix, G: Matrix, rest: Vector, wanted: Vector, lost: float, u: Vector
 ) -> bool:
@@ -70,7 +70,7 @@ def nearest_input(
     return rank >= 0 and nearest(B, rank, y, u)
 
 
-@compiled
+@allocating
 def sure_rank(X: Matrix, units: Vector, lost: float) -> int:
     """Return how many singular values of columns in their units exceed a bound; -1 if unsure."""
     n, count = X.shape
@@ -89,7 +89,7 @@ def sure_rank(X: Matrix, units: Vector, lost: float) -> int:
     return factor.rank if sure else -1
 
 
-@compiled
+@allocating
 def nearest(X: Matrix, rank: int, y: Vector, x: Vector) -> bool:
     """Write the least ``x`` whose ``X x`` is nearest to ``y``; return whether that is accurate."""
     n = X.shape[0]
@@ -117,7 +117,7 @@ def nearest(X: Matrix, rank: int, y: Vector, x: Vector) -> bool:
     return True
 
 
-@compiled
+@allocating
 def least_singular(factor: RowFactor) -> float:
     """Return a lower bound of the smallest singular value of the independent rows."""
     L, _, _, rank = factor

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.algebra.factorisation import cholesky, copy_into
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 
 @compiled
@@ -49,7 +49,7 @@ def missed_share(sigma: float, near: float, damping: float) -> float:
     return fade * fade / (sigma * sigma + fade * fade)
 
 
-@compiled
+@allocating
 def freedoms(R: Matrix, S: Matrix) -> bool:
     """Write a ``S`` with ``S S' = R^-1``; an empty ``R`` is the identity.
 
@@ -66,7 +66,7 @@ def freedoms(R: Matrix, S: Matrix) -> bool:
     return True
 
 
-@compiled
+@allocating
 def row_lengths(H: Matrix, S: Matrix, lengths: Vector) -> None:
     """Write how much each row of ``H`` feels a unit of input, ``|H_i S|``."""
     X = H @ S
@@ -74,7 +74,7 @@ def row_lengths(H: Matrix, S: Matrix, lengths: Vector) -> None:
         lengths[i] = np.sqrt(np.sum(X[i] * X[i]))
 
 
-@compiled
+@allocating
 def hierarchy_input(
     H: Matrix,
     d: Vector,

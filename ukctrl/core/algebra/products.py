@@ -10,10 +10,10 @@ import numpy as np
 
 from ukctrl.core.algebra.factorisation import solve_lower_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 
-@compiled
+@allocating
 def spans(X: Matrix) -> Indices:
     """Return where the entries of each row that are not zero begin and end, shape ``(n, 2)``."""
     n, count = X.shape
@@ -29,7 +29,7 @@ def spans(X: Matrix) -> Indices:
     return ends
 
 
-@compiled
+@allocating
 def gram(T: Matrix) -> Matrix:
     """Return ``T' T``, shape ``(m, m)``."""
     n, m = T.shape
@@ -44,7 +44,7 @@ def gram(T: Matrix) -> Matrix:
     return S
 
 
-@compiled
+@allocating
 def times(A: Matrix, G: Matrix) -> Matrix:
     """Return ``A G``, where much of ``A`` may be zero."""
     H = np.zeros((A.shape[0], G.shape[1]))
@@ -68,7 +68,7 @@ def column_lengths(X: Matrix, lengths: Vector) -> None:
         lengths[k] = np.sqrt(lengths[k])
 
 
-@compiled
+@allocating
 def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
     """Return ``L^-1 A'``, the rows of ``A`` in mass-weighted coordinates, as columns."""
     m, n = A.shape

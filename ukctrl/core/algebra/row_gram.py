@@ -14,7 +14,7 @@ import numpy as np
 from ukctrl.core.algebra.factorisation import cholesky_by_rows
 from ukctrl.core.algebra.products import gram, spans
 from ukctrl.core.arrays import Indices, Matrix
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 MANY_ROWS = 24
 """From so many rows on it is faster."""
@@ -39,7 +39,7 @@ class RowGram(NamedTuple):
     """Their smallest singular value; 0 where they depend on each other."""
 
 
-@compiled
+@allocating
 def row_gram(T: Matrix) -> RowGram:
     """Return the factor for unit rows, the columns of ``T``."""
     m = T.shape[1]
@@ -76,7 +76,7 @@ def _solve(L: Matrix, begins: Indices, Z: Matrix) -> None:
                 Z[k, c] -= L[i, k] * Z[i, c]
 
 
-@compiled
+@allocating
 def _smallest_singular_value(L: Matrix, begins: Indices) -> float:
     """Return the smallest singular value of rows from the factor of their Gram matrix.
 
@@ -99,7 +99,7 @@ def _smallest_singular_value(L: Matrix, begins: Indices) -> float:
     return float(1.0 / np.sqrt(length))
 
 
-@compiled
+@allocating
 def move_onto(gram: RowGram, demands: Matrix, X: Matrix) -> None:
     """Move the columns of ``X`` by the least that makes ``T' X`` the demands, shape ``(c, m)``.
 

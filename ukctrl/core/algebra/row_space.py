@@ -18,7 +18,7 @@ from ukctrl.core.algebra.factorisation import (
 )
 from ukctrl.core.algebra.products import weighted_columns
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 GRADUAL = 10.0
 """A direction counts fully from this multiple of the rank threshold on, and below it in part."""
@@ -46,7 +46,7 @@ class RowSpace(NamedTuple):
     """Largest singular value that does not count; 0 without any."""
 
 
-@compiled
+@allocating
 def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
     r"""Return what rows of unit length constrain, smoothly where they lose rank.
 
@@ -119,7 +119,7 @@ def gradual(sigma: float, rtol: float) -> float:
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
 
 
-@compiled
+@allocating
 def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     r"""Return a lower ``T`` with the singular values of ``L``, and least-squares ``L y = d``.
 
@@ -171,7 +171,7 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     return T, y
 
 
-@compiled
+@allocating
 def _smallest_singular_value(T: Matrix) -> float:
     """Return the smallest singular value of a lower triangle, from above, within some percent.
 
@@ -207,7 +207,7 @@ def remove_constrained(space: RowSpace, x: Vector) -> None:
             x[c] -= dot * space.Q[i, c]
 
 
-@compiled
+@allocating
 def remove_constrained_columns(space: RowSpace, X: Matrix) -> None:
     """Do to every column of ``X`` what `remove_constrained` does, to the last bit."""
     n, count = X.shape
@@ -239,7 +239,7 @@ def drop_taken_up(free: Matrix, X: Matrix) -> None:
             X[:, k] = 0.0
 
 
-@compiled
+@allocating
 def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows ``A L^-T`` scaled to unit length, and right-hand sides with them.
 
@@ -255,7 +255,7 @@ def mass_weighted(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     return rows, right
 
 
-@compiled
+@allocating
 def unit_columns(L: Matrix, A: Matrix, D: Matrix) -> tuple[Matrix, Matrix]:
     """Return the rows of `mass_weighted` as columns, and the right-hand sides."""
     columns, right = weighted_columns(L, A), D.copy()

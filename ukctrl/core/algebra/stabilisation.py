@@ -15,7 +15,7 @@ from ukctrl.core.algebra.row_space import (
     unit_columns,
 )
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 
 DRIFT_FACTOR = 5.0
 """How many times its estimate the drift of passive rows may explain of a miss."""
@@ -23,7 +23,7 @@ SMALL_ACCELERATION = 1e-3
 """An acceleration this small is rounding beside those that robots have [rad/s^2 or m/s^2]."""
 
 
-@compiled
+@allocating
 def least_change(M: Matrix, A: Matrix, d: Vector, rtol: float, L: Matrix, x: Vector) -> int:
     """Write the ``x`` with ``A x = d`` of least ``x' M x``, in the sense of least squares.
 
@@ -62,7 +62,7 @@ def stabilised(
         b[i] += b_p[1, i]
 
 
-@compiled
+@allocating
 def conflict(
     A: Matrix,
     b: Vector,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import spec
 from ukctrl.core.program import Call, Step
@@ -124,7 +124,7 @@ class _Closure(Attached):
         return Slip(J, (Call(seen_along, *seen, along, J),))
 
 
-@compiled
+@allocating
 def held_places(
     R_a: Matrix,
     p_a: Vector,
@@ -181,7 +181,7 @@ def held_turn(
     orientation_rows(R_b, J, v_b[3:], drift_b[3:], *own, A, b, beta, phi)
 
 
-@compiled
+@allocating
 def held_axis(
     R_a: Matrix,
     p_a: Vector,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Vec3, spec
 from ukctrl.core.program import Call, Step
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
 
-@compiled
+@allocating
 def turned_rows(
     Jt: Matrix,
     dJt: Matrix,
@@ -69,7 +69,7 @@ def turned_rows(
     orientation_rows(R, J, velocity[3:], drift[3:], *wanted, A, b, beta, phi)
 
 
-@compiled
+@allocating
 def pose_rows(
     Jt: Matrix,
     dJt: Matrix,
@@ -112,7 +112,7 @@ def place_rows(
         phi[i], beta[i], b[i] = x[i] - path[i], x_dot[i] - path[m + i], path[2 * m + i] - x_drift[i]
 
 
-@compiled
+@allocating
 def seen_turn_rows(
     R_a: Matrix,
     p_a: Vector,

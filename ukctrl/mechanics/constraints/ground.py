@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import Direction, Length, Position, spec
 from ukctrl.core.program import Call, Step
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
 
 
-@compiled
+@allocating
 def rolling_rows(
     R: Matrix,
     p: Vector,
@@ -81,7 +81,7 @@ def rolling_rows(
     return True
 
 
-@compiled
+@allocating
 def contact_rows(
     R: Matrix,
     p: Vector,

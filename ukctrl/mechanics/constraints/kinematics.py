@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.robot.spatial_kernels import (
     Turn,
     composed,
@@ -220,7 +220,7 @@ def quaternion(E: Turn) -> tuple[float, Three]:
     return odd[2] * 0.25 / e, (even[1] * 0.25 / e, even[0] * 0.25 / e, e)
 
 
-@compiled
+@allocating
 def relative_motion(
     R_a: Matrix,
     p_a: Vector,

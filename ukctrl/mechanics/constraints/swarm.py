@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 from ukctrl.core.errors import InputError
 from ukctrl.core.expression.formula import DomainError
 from ukctrl.core.fields import NonNegative, spec
@@ -82,7 +82,7 @@ class _Aggregation(Attached):
         return (Call(aggregation_rows, *given, fault=met),)
 
 
-@compiled
+@allocating
 def aggregation_rows(
     q: Vector, v: Vector, at: Indices, k_a: float, k_r: float, b: Vector, beta: Vector
 ) -> int:

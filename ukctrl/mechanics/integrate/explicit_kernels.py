@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.program.program import STOP
 from ukctrl.mechanics.integrate.system import Port, rates
 
@@ -69,7 +69,7 @@ def stage(port: Port, method: Method, trial: Trial, k: int, t: float, h: float, 
     return rates(port, t + method.c[k] * h, trial.new, trial.K[k])
 
 
-@compiled
+@allocating
 def error_norm(method: Method, trial: Trial, h: float, rtol: float, atol: float) -> float:
     """Return the error of a step in units of what is tolerated, as a root mean square."""
     n, count = len(trial.y), len(method.E)
@@ -122,7 +122,7 @@ def step(
     return ACCEPTED
 
 
-@compiled
+@allocating
 def first_step(
     port: Port, method: Method, trial: Trial, stop: float, longest: float, rtol: float, atol: float
 ) -> int:

@@ -7,7 +7,7 @@ from scipy.linalg import blas
 
 from ukctrl.core.algebra.factorisation import copy_into, factor_rows
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating
 from ukctrl.core.errors import UnresolvedRank
 from ukctrl.mechanics.pseudoinverse.lapack_methods import EPS, Found
 
@@ -55,7 +55,7 @@ def greville(A: Matrix, rtol: float) -> Found:
     )
 
 
-@compiled
+@allocating
 def _greville(A: Matrix, threshold: float, left: Vector, noise: Vector) -> tuple[Matrix, int]:
     """Return pseudoinverse and rank; write the length of each ``c_i`` and its error."""
     m, n = A.shape

@@ -18,7 +18,7 @@ from pydantic import model_validator
 
 from ukctrl.control.task import Signal
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Hertz, Listed, Position, Quantity, Radians, Seconds, Text, Time, spec
 from ukctrl.core.program import Call, Step
@@ -113,7 +113,7 @@ def strength(course: Course, t: float) -> float:
     return math.sin(course.omega * (t - course.origin) + course.phase)
 
 
-@compiled
+@allocating
 def push_frame(
     Jt: Matrix,
     rotations: NDArray[np.float64],
