@@ -51,6 +51,11 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
     return _njit(function, counts=True)
 
 
+def inlined(function: Callable[P, T]) -> Callable[P, T]:
+    options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False, "forceinline": True}
+    return compiled_with(numba.njit(**options), function)
+
+
 def _njit(function: Callable[P, T], *, counts: bool) -> Callable[P, T]:
     options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": counts}
     decorated: Callable[P, T] = compiled_with(numba.njit(**options), function)

@@ -37,7 +37,7 @@ def bias_force(tree: Tree, room: Room, q: Vector, v: Vector, force: Vector) -> N
     """Write the Coriolis, centrifugal and gravity force."""
     outwards(tree, room, q, v)
     for j in range(len(tree.joints) - 1, 0, -1):
-        hand_on_force(tree, room, j, force)
+        hand_on_force(tree.joints, j, room.axes, room.arms, room.force, force)
 
 
 @compiled

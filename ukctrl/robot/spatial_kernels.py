@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import inlined
 from ukctrl.robot.twist_kernels import Three, Twist, cross, plus, twist_sum
 
 Turn = tuple[Three, Three, Three]
@@ -20,32 +20,32 @@ Inertia = tuple[float, Three, tuple[Three, Three]]
 ``yz``, ``xz`` and ``xy``."""
 
 
-@compiled
+@inlined
 def three(X: Matrix, k: int) -> Three:
     """Return a row of three numbers."""
     return X[k, 0], X[k, 1], X[k, 2]
 
 
-@compiled
+@inlined
 def write_three(x: Three, X: Matrix, k: int) -> None:
     """Write a row of three numbers."""
     X[k, 0], X[k, 1], X[k, 2] = x[0], x[1], x[2]
 
 
-@compiled
+@inlined
 def six(X: Matrix, k: int) -> Twist:
     """Return a row of six numbers, a motion or a force."""
     return (X[k, 0], X[k, 1], X[k, 2]), (X[k, 3], X[k, 4], X[k, 5])
 
 
-@compiled
+@inlined
 def write_six(x: Twist, X: Matrix, k: int) -> None:
     """Write a row of six numbers."""
     X[k, 0], X[k, 1], X[k, 2] = x[0][0], x[0][1], x[0][2]
     X[k, 3], X[k, 4], X[k, 5] = x[1][0], x[1][1], x[1][2]
 
 
-@compiled
+@inlined
 def turn_at(R: NDArray[np.float64], k: int) -> Turn:
     """Return one rotation of several."""
     return (
@@ -55,19 +55,19 @@ def turn_at(R: NDArray[np.float64], k: int) -> Turn:
     )
 
 
-@compiled
+@inlined
 def turn_in(R: Matrix) -> Turn:
     """Return the rotation of a matrix."""
     return (R[0, 0], R[0, 1], R[0, 2]), (R[1, 0], R[1, 1], R[1, 2]), (R[2, 0], R[2, 1], R[2, 2])
 
 
-@compiled
+@inlined
 def transposed(R: Turn) -> Turn:
     """Return ``R'``."""
     return (R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2])
 
 
-@compiled
+@inlined
 def write_turn(T: Turn, R: NDArray[np.float64], k: int) -> None:
     """Write one rotation of several."""
     R[k, 0, 0], R[k, 0, 1], R[k, 0, 2] = T[0][0], T[0][1], T[0][2]
@@ -75,19 +75,19 @@ def write_turn(T: Turn, R: NDArray[np.float64], k: int) -> None:
     R[k, 2, 0], R[k, 2, 1], R[k, 2, 2] = T[2][0], T[2][1], T[2][2]
 
 
-@compiled
+@inlined
 def dot(a: Three, b: Three) -> float:
     """Return ``a . b``."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@compiled
+@inlined
 def rotated(R: Turn, x: Three) -> Three:
     """Return ``R x``."""
     return dot(R[0], x), dot(R[1], x), dot(R[2], x)
 
 
-@compiled
+@inlined
 def rotated_back(R: Turn, x: Three) -> Three:
     """Return ``R' x``."""
     return (
@@ -97,25 +97,25 @@ def rotated_back(R: Turn, x: Three) -> Three:
     )
 
 
-@compiled
+@inlined
 def composed(A: Turn, B: Turn) -> Turn:
     """Return ``A B``."""
     return rotated_back(B, A[0]), rotated_back(B, A[1]), rotated_back(B, A[2])
 
 
-@compiled
+@inlined
 def both_rotated(R: Turn, x: Twist) -> Twist:
     """Return a motion or a force in other axes."""
     return rotated(R, x[0]), rotated(R, x[1])
 
 
-@compiled
+@inlined
 def both_rotated_back(R: Turn, x: Twist) -> Twist:
     """Return what `both_rotated` makes ``x`` of."""
     return rotated_back(R, x[0]), rotated_back(R, x[1])
 
 
-@compiled
+@inlined
 def about(axis: Three, c: float, s: float) -> Turn:
     """Return the rotation about a unit axis by an angle of this cosine and sine."""
     x, y, z = axis[0], axis[1], axis[2]
@@ -127,7 +127,7 @@ def about(axis: Three, c: float, s: float) -> Turn:
     )
 
 
-@compiled
+@inlined
 def of_quaternion(x: float, y: float, z: float, w: float) -> Turn:
     """Return the rotation of a unit quaternion."""
     return (
@@ -137,38 +137,38 @@ def of_quaternion(x: float, y: float, z: float, w: float) -> Turn:
     )
 
 
-@compiled
+@inlined
 def motion_at(x: Twist, p: Three) -> Twist:
     """Return a motion about a point that is ``p`` away."""
     return plus(x[0], 1.0, cross(x[1], p)), x[1]
 
 
-@compiled
+@inlined
 def force_from(f: Twist, p: Three) -> Twist:
     """Return the force about here of one about a point that is ``p`` away."""
     return f[0], plus(f[1], 1.0, cross(p, f[0]))
 
 
-@compiled
+@inlined
 def power(x: Twist, f: Twist) -> float:
     """Return the power of a force along a motion."""
     return dot(x[0], f[0]) + dot(x[1], f[1])
 
 
-@compiled
+@inlined
 def force_bracket(x: Twist, h: Twist) -> Twist:
     """Return the derivative of a momentum that is fixed in a frame of this motion."""
     return cross(x[1], h[0]), plus(cross(x[1], h[1]), 1.0, cross(x[0], h[0]))
 
 
-@compiled
+@inlined
 def body(Y: Matrix, k: int) -> Inertia:
     """Return an inertia of several; see `ukctrl.robot.tree_kernels.Tree`."""
     diagonal, beside = (Y[k, 4], Y[k, 6], Y[k, 9]), (Y[k, 8], Y[k, 7], Y[k, 5])
     return Y[k, 0], (Y[k, 1], Y[k, 2], Y[k, 3]), (diagonal, beside)
 
 
-@compiled
+@inlined
 def write_body(inertia: Inertia, Y: Matrix, k: int) -> None:
     """Write an inertia of several."""
     m, h, (d, o) = inertia
@@ -176,7 +176,7 @@ def write_body(inertia: Inertia, Y: Matrix, k: int) -> None:
     Y[k, 4], Y[k, 5], Y[k, 6], Y[k, 7], Y[k, 8], Y[k, 9] = d[0], o[2], d[1], o[1], o[0], d[2]
 
 
-@compiled
+@inlined
 def unit_body(number: int) -> Inertia:
     """Return the inertia of which one of the ten numbers is one, and all others zero."""
     n = number
@@ -185,7 +185,7 @@ def unit_body(number: int) -> Inertia:
     return 1.0 * (n == 0), h, (diagonal, (1.0 * (n == 8), 1.0 * (n == 7), 1.0 * (n == 5)))
 
 
-@compiled
+@inlined
 def momentum(inertia: Inertia, x: Twist) -> Twist:
     """Return the momentum of a body that moves."""
     m, h, (d, o) = inertia
@@ -198,14 +198,14 @@ def momentum(inertia: Inertia, x: Twist) -> Twist:
     return plus(cross(w, h), m, v), plus(turned, 1.0, cross(h, v))
 
 
-@compiled
+@inlined
 def force_of(inertia: Inertia, acceleration: Twist, velocity: Twist) -> Twist:
     """Return the force that moves a body so."""
     turning = force_bracket(velocity, momentum(inertia, velocity))
     return twist_sum(momentum(inertia, acceleration), 1.0, turning)
 
 
-@compiled
+@inlined
 def rotated_body(R: Turn, inertia: Inertia) -> Inertia:
     """Return an inertia in other axes."""
     m, h, (d, o) = inertia
@@ -215,7 +215,7 @@ def rotated_body(R: Turn, inertia: Inertia) -> Inertia:
     return m, rotated(R, h), (diagonal, (dot(R[1], z), dot(R[0], z), dot(R[0], y)))
 
 
-@compiled
+@inlined
 def body_from(inertia: Inertia, p: Three) -> Inertia:
     """Return the inertia about here of one about a point that is ``p`` away.
 
@@ -236,7 +236,7 @@ def body_from(inertia: Inertia, p: Three) -> Inertia:
     return m, g, (diagonal, beside)
 
 
-@compiled
+@inlined
 def body_sum(a: Inertia, b: Inertia) -> Inertia:
     """Return the inertia of two bodies together."""
     own = plus(a[2][0], 1.0, b[2][0]), plus(a[2][1], 1.0, b[2][1])

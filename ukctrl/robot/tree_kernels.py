@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, inlined
 from ukctrl.robot.spatial_kernels import (
     Turn,
     about,
@@ -85,7 +85,7 @@ class Room(NamedTuple):
     """Inertia of each body and of all beyond it, shape ``(n, 10)``."""
 
 
-@compiled
+@inlined
 def joint_motion(kind: int, iq: int, screw: Vector, q: Vector) -> tuple[Turn, Three]:
     """Return how far a joint has turned and moved at ``q``.
 
@@ -140,35 +140,38 @@ def outwards(tree: Tree, room: Room, q: Vector, v: Vector) -> None:
         write_six(force_of(inertia, acceleration, velocity), room.force, j)
 
 
-@compiled
-def hand_on_force(tree: Tree, room: Room, j: int, bias: Vector) -> None:
+@inlined
+def hand_on_force(
+    joints: Indices, j: int, axes: Matrix, arms: Matrix, forces: Matrix, bias: Vector
+) -> None:
     """Write what a joint's velocities feel of its force, and hand that on to the parent."""
-    parent, iv, force = tree.joints[j, PARENT], tree.joints[j, IV], six(room.force, j)
-    for c in range(iv, iv + tree.joints[j, NV]):
-        bias[c] = power(six(room.axes, c), force)
+    parent, iv, force = joints[j, PARENT], joints[j, IV], six(forces, j)
+    for c in range(iv, iv + joints[j, NV]):
+        bias[c] = power(six(axes, c), force)
     if parent > 0:
-        force = force_from(force, three(room.arms, j))
-        write_six(twist_sum(six(room.force, parent), 1.0, force), room.force, parent)
+        force = force_from(force, three(arms, j))
+        write_six(twist_sum(six(forces, parent), 1.0, force), forces, parent)
 
 
 @compiled
 def inwards(tree: Tree, room: Room, M: Matrix, nle: Vector) -> None:
     """Write the mass matrix and the bias force, from the tips to the world."""
-    for j in range(len(tree.joints) - 1, 0, -1):
-        parent, iv, inertia = tree.joints[j, PARENT], tree.joints[j, IV], body(room.composite, j)
-        hand_on_force(tree, room, j, nle)
-        for c in range(iv, iv + tree.joints[j, NV]):
-            carried, i = momentum(inertia, six(room.axes, c)), j
+    joints, axes, arms, bodies = tree.joints, room.axes, room.arms, room.composite
+    for j in range(len(joints) - 1, 0, -1):
+        parent, iv, inertia = joints[j, PARENT], joints[j, IV], body(bodies, j)
+        hand_on_force(joints, j, axes, arms, room.force, nle)
+        for c in range(iv, iv + joints[j, NV]):
+            carried, i = momentum(inertia, six(axes, c)), j
             while i > 0:
-                first = tree.joints[i, IV]
-                for d in range(first, min(first + tree.joints[i, NV], c + 1)):
-                    M[c, d] = M[d, c] = power(six(room.axes, d), carried)
-                carried = force_from(carried, three(room.arms, i))
-                i = tree.joints[i, PARENT]
+                first = joints[i, IV]
+                for d in range(first, min(first + joints[i, NV], c + 1)):
+                    M[c, d] = M[d, c] = power(six(axes, d), carried)
+                carried = force_from(carried, three(arms, i))
+                i = joints[i, PARENT]
             M[c, c] += tree.armature[c]
         if parent > 0:
-            inertia = body_from(inertia, three(room.arms, j))
-            write_body(body_sum(body(room.composite, parent), inertia), room.composite, parent)
+            inertia = body_from(inertia, three(arms, j))
+            write_body(body_sum(body(bodies, parent), inertia), bodies, parent)
 
 
 @compiled

@@ -20,7 +20,7 @@ from math import factorial
 
 import numpy as np
 
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, inlined
 
 Three = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -76,31 +76,31 @@ def returning(s: float) -> tuple[float, float]:
     return beta, (0.5 * (across - along) / s - beta) / s
 
 
-@compiled
+@inlined
 def cross(a: Three, b: Three) -> Three:
     """Return ``a x b``."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-@compiled
+@inlined
 def plus(a: Three, k: float, b: Three) -> Three:
     """Return ``a + k b``."""
     return (a[0] + k * b[0], a[1] + k * b[1], a[2] + k * b[2])
 
 
-@compiled
+@inlined
 def square(a: Three) -> float:
     """Return ``a . a``."""
     return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
 
 
-@compiled
+@inlined
 def bracket(a: Twist, b: Twist) -> Twist:
     """Return the Lie bracket of two twists."""
     return plus(cross(a[1], b[0]), 1.0, cross(a[0], b[1])), cross(a[1], b[1])
 
 
-@compiled
+@inlined
 def twist_sum(a: Twist, k: float, b: Twist) -> Twist:
     """Return ``a + k b``."""
     return plus(a[0], k, b[0]), plus(a[1], k, b[1])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 from ukctrl.core.extremes import EQUAL_RTOL
 
 LONG = 48
@@ -216,38 +216,27 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     ``rtol`` times the largest row of ``H`` count as dependent.
     """
     m, n = H.shape
-    L = np.zeros((m, n))
-    Q = H.copy()
-    order = np.arange(m)
-    rank = 0
-    threshold = 0.0
+    L, Q, order, left = np.zeros((m, n)), np.empty((m, n)), np.arange(m), np.empty(m)
+    copy_into(H, Q)
+    for i in range(m):
+        left[i] = squared(Q, i)
+    rank, threshold = 0, 0.0
     for k in range(min(m, n)):
-        best, pivot = -1.0, k
-        for i in range(k, m):
-            norm = 0.0
-            for c in range(n):
-                norm += Q[i, c] * Q[i, c]
-            if norm > best:
-                best, pivot = norm, i
+        pivot = k
+        for i in range(k + 1, m):
+            if left[i] > left[pivot]:
+                pivot = i
         if k == 0:
-            threshold = rtol * np.sqrt(best)
+            threshold = rtol * np.sqrt(left[pivot])
         if pivot != k:
-            order[k], order[pivot] = order[pivot], order[k]
+            order[k], order[pivot], left[pivot] = order[pivot], order[k], left[k]
             for c in range(n):
                 Q[k, c], Q[pivot, c] = Q[pivot, c], Q[k, c]
             for c in range(k):
                 L[k, c], L[pivot, c] = L[pivot, c], L[k, c]
         for j in range(k):
-            dot = 0.0
-            for c in range(n):
-                dot += Q[j, c] * Q[k, c]
-            L[k, j] += dot
-            for c in range(n):
-                Q[k, c] -= dot * Q[j, c]
-        norm = 0.0
-        for c in range(n):
-            norm += Q[k, c] * Q[k, c]
-        norm = np.sqrt(norm)
+            L[k, j] += drop_part(Q, j, k)
+        norm = np.sqrt(squared(Q, k))
         if not norm > threshold:
             break
         rank += 1
@@ -255,13 +244,29 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
         for c in range(n):
             Q[k, c] /= norm
         for i in range(k + 1, m):
-            dot = 0.0
-            for c in range(n):
-                dot += Q[k, c] * Q[i, c]
-            L[i, k] = dot
-            for c in range(n):
-                Q[i, c] -= dot * Q[k, c]
+            L[i, k] = drop_part(Q, k, i)
+            left[i] = squared(Q, i)
     return RowFactor(L, Q, order, rank)
+
+
+@inlined
+def squared(Q: Matrix, i: int) -> float:
+    """Return the squared length of a row."""
+    total = 0.0
+    for c in range(Q.shape[1]):
+        total += Q[i, c] * Q[i, c]
+    return total
+
+
+@inlined
+def drop_part(Q: Matrix, k: int, i: int) -> float:
+    """Take from row i its part along the unit row k, and return how long that was."""
+    along = 0.0
+    for c in range(Q.shape[1]):
+        along += Q[k, c] * Q[i, c]
+    for c in range(Q.shape[1]):
+        Q[i, c] -= along * Q[k, c]
+    return along
 
 
 @allocating

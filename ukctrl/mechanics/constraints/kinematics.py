@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 from ukctrl.robot.spatial_kernels import (
     Turn,
     composed,
@@ -38,7 +38,7 @@ def cross(a: Vector, b: Vector, out: Vector) -> None:
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@compiled
+@inlined
 def point_at(
     rotations: NDArray[np.float64], translations: Matrix, joint: int, local: Vector
 ) -> Three:
@@ -47,7 +47,7 @@ def point_at(
     return plus(three(translations, joint), 1.0, arm)
 
 
-@compiled
+@inlined
 def motion_of(
     Jt: Matrix, dJt: Matrix, v: Vector, columns: Indices, p: Three
 ) -> tuple[Twist, Twist]:
@@ -184,7 +184,7 @@ def orientation_rows(
         A[0, c], A[1, c], A[2, c] = column[0], column[1], column[2]
 
 
-@compiled
+@inlined
 def rodrigues_rate(sigma: Three) -> Turn:
     """Return the matrix of ``4 sigma_dot = T w``, with the angular velocity in the turned axes."""
     x, y, z = sigma[0], sigma[1], sigma[2]
@@ -196,7 +196,7 @@ def rodrigues_rate(sigma: Three) -> Turn:
     )
 
 
-@compiled
+@inlined
 def quaternion(E: Turn) -> tuple[float, Three]:
     """Return the unit quaternion of a rotation, real part first and not negative.
 
