@@ -52,7 +52,13 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def inlined(function: Callable[P, T]) -> Callable[P, T]:
-    options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": False, "forceinline": True}
+    options = {
+        "cache": True,
+        "error_model": "numpy",
+        "nogil": True,
+        "_nrt": False,
+        "forceinline": True,
+    }
     return compiled_with(numba.njit(**options), function)
 
 

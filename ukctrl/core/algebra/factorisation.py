@@ -21,6 +21,8 @@ from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
 from ukctrl.core.extremes import EQUAL_RTOL
 
+SEVERAL = 8
+"""Sums of so many terms are worth adding up for four rows at a time."""
 LONG = 48
 """Rows of so many entries are worth taking several at a time, and looking for where they end."""
 
@@ -86,19 +88,33 @@ def cholesky(M: Matrix, L: Matrix) -> int:
     n = M.shape[0]
     if n >= LONG:
         return cholesky_by_rows(M, L)
-    for i in range(n):
-        for j in range(i + 1):
+    for j in range(n):
+        total = M[j, j]
+        for k in range(j):
+            total -= L[j, k] * L[j, k]
+        if not total > 0.0:
+            return j + 1
+        L[j, j] = np.sqrt(total)
+        scale, i = 1.0 / L[j, j], j + 1
+        while j >= SEVERAL and i + 3 < n:  # four rows at a time, each as it would be alone
+            a, b, c, d = M[i, j], M[i + 1, j], M[i + 2, j], M[i + 3, j]
+            for k in range(j):
+                factor = L[j, k]
+                a -= L[i, k] * factor
+                b -= L[i + 1, k] * factor
+                c -= L[i + 2, k] * factor
+                d -= L[i + 3, k] * factor
+            L[i, j], L[i + 1, j], L[i + 2, j] = a * scale, b * scale, c * scale
+            L[i + 3, j] = d * scale
+            L[j, i] = L[j, i + 1] = L[j, i + 2] = L[j, i + 3] = 0.0
+            i += 4
+        while i < n:
             total = M[i, j]
             for k in range(j):
                 total -= L[i, k] * L[j, k]
-            if i == j:
-                if not total > 0.0:
-                    return i + 1
-                L[i, i] = np.sqrt(total)
-            else:
-                L[i, j] = total / L[j, j]
-        for j in range(i + 1, n):
-            L[i, j] = 0.0
+            L[i, j] = total * scale
+            L[j, i] = 0.0
+            i += 1
     return 0
 
 
@@ -170,8 +186,8 @@ def solve_upper(L: Matrix, x: Vector) -> None:
 def solve_lower_columns(L: Matrix, X: Matrix) -> None:
     """Overwrite the matrix ``X`` with ``L^-1 X``.
 
-    As `solve_lower` column by column, to the last bit, but along the rows of memory: the
-    processor then takes several columns at once. Nothing is done for entries of ``L`` that are
+    As `solve_lower` column by column, but along the rows of memory: the processor then takes
+    several columns at once. Nothing is done for entries of ``L`` that are
     zero, nor for columns beyond the last in which a row has an entry so far.
     """
     n, count = X.shape
@@ -186,9 +202,9 @@ def solve_lower_columns(L: Matrix, X: Matrix) -> None:
             if factor != 0.0:
                 for c in range(width):
                     X[i, c] -= factor * X[k, c]
-        pivot = L[i, i]
+        scale = 1.0 / L[i, i]
         for c in range(width):
-            X[i, c] /= pivot
+            X[i, c] *= scale
 
 
 @compiled
@@ -196,9 +212,9 @@ def solve_upper_columns(L: Matrix, X: Matrix) -> None:
     """Overwrite the matrix ``X`` with ``L^-T X``; see `solve_lower_columns`."""
     n, count = X.shape
     for k in range(n - 1, -1, -1):
-        pivot = L[k, k]
+        scale = 1.0 / L[k, k]
         for c in range(count):
-            X[k, c] /= pivot
+            X[k, c] *= scale
         for i in range(k):
             factor = L[k, i]
             if factor != 0.0:
