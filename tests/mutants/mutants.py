@@ -122,7 +122,7 @@ def tried(fault: Fault, copy: Path, reached: Reached) -> Outcome:
     path = copy / fault.file
     source, state = path.read_bytes(), path.stat()
     tests = reached.by(fault.file, fault.line)
-    count, start = 0, COMPILING if b"@compiled" in source else START
+    count, start = 0, COMPILING if b"core.compiled" in source else START
     path.write_bytes(fault.put_into(source))
     try:
         for batch in batches(tests, reached):

@@ -43,28 +43,26 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     Other threads go on meanwhile. The function asks for no memory and returns no array, so that
     none of its arrays has to be counted: that would take longer than short loops do.
     """
-    return _njit(function, counts=False)
+    return _njit(function, _nrt=False)
+
+
+def inlined(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile as `compiled` does a short function, into whatever calls it.
+
+    Its tuples stay in registers then, where a call would write and read them.
+    """
+    return _njit(function, _nrt=False, forceinline=True)
 
 
 def allocating(function: Callable[P, T]) -> Callable[P, T]:
     """Compile as `compiled` does a function that asks for memory, or returns arrays."""
-    return _njit(function, counts=True)
+    return _njit(function, _nrt=True)
 
 
-def inlined(function: Callable[P, T]) -> Callable[P, T]:
-    options = {
-        "cache": True,
-        "error_model": "numpy",
-        "nogil": True,
-        "_nrt": False,
-        "forceinline": True,
-    }
-    return compiled_with(numba.njit(**options), function)
-
-
-def _njit(function: Callable[P, T], *, counts: bool) -> Callable[P, T]:
-    options = {"cache": True, "error_model": "numpy", "nogil": True, "_nrt": counts}
-    decorated: Callable[P, T] = compiled_with(numba.njit(**options), function)
+def _njit(function: Callable[P, T], **options: bool) -> Callable[P, T]:
+    njit: Any = numba.njit  # one of its options is not told to type checkers
+    every = {"cache": True, "error_model": "numpy", "nogil": True, **options}
+    decorated: Callable[P, T] = compiled_with(njit(**every), function)
     return decorated
 
 

@@ -232,10 +232,22 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
     ``rtol`` times the largest row of ``H`` count as dependent.
     """
     m, n = H.shape
-    L, Q, order, left = np.zeros((m, n)), np.empty((m, n)), np.arange(m), np.empty(m)
+    L, Q, order = np.empty((m, n)), np.empty((m, n)), np.empty(m, dtype=np.int64)
     copy_into(H, Q)
+    rank = factor_in_place(Q, rtol, L, order, np.empty(m))
+    return RowFactor(L, Q, order, rank)
+
+
+@compiled
+def factor_in_place(
+    Q: Matrix, rtol: float, L: Matrix, order: NDArray[np.int64], left: Vector
+) -> int:
+    """Overwrite ``H`` by the ``Q`` of `factor_rows`, write the rest, and return the rank."""
+    m, n = Q.shape
     for i in range(m):
-        left[i] = squared(Q, i)
+        order[i], left[i] = i, squared(Q, i)
+        for c in range(n):
+            L[i, c] = 0.0
     rank, threshold = 0, 0.0
     for k in range(min(m, n)):
         pivot = k
@@ -262,7 +274,7 @@ def factor_rows(H: Matrix, rtol: float) -> RowFactor:
         for i in range(k + 1, m):
             L[i, k] = drop_part(Q, k, i)
             left[i] = squared(Q, i)
-    return RowFactor(L, Q, order, rank)
+    return rank
 
 
 @inlined
@@ -289,17 +301,31 @@ def drop_part(Q: Matrix, k: int, i: int) -> float:
 def least_norm(factor: RowFactor, d: Vector) -> Vector:
     """Return the smallest ``x`` that satisfies the independent rows of ``H x = d``."""
     L, Q, order, rank = factor
-    y = np.zeros(rank)
+    x = np.empty(Q.shape[1])
+    write_least_norm(L, Q, order, rank, d, np.empty(rank), x)
+    return x
+
+
+@compiled
+def write_least_norm(
+    L: Matrix,
+    Q: Matrix,
+    order: NDArray[np.int64],
+    rank: int,
+    d: Vector,
+    y: Vector,
+    x: Vector,
+) -> None:
+    """Write what `least_norm` returns; ``y`` is scratch, of the rank's length at least."""
+    for c in range(x.shape[0]):
+        x[c] = 0.0
     for i in range(rank):
         total = d[order[i]]
         for k in range(i):
             total -= L[i, k] * y[k]
         y[i] = total / L[i, i]
-    x = np.zeros(Q.shape[1])
-    for i in range(rank):
         for c in range(x.shape[0]):
             x[c] += y[i] * Q[i, c]
-    return x
 
 
 @compiled

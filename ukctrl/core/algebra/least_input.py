@@ -7,6 +7,8 @@ or rows are lost or repeated.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,13 +16,16 @@ from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import (
     LONG,
     cholesky,
-    factor_rows,
-    least_norm,
+    copy_into,
+    dot,
+    factor_in_place,
     solve_lower,
     solve_upper,
     unit_rows,
+    write_least_norm,
 )
 from ukctrl.core.algebra.grip import MANY, Lengths, beside, drop_lost, held_rows
+from ukctrl.core.algebra.products import column_lengths, write_times, write_weighted_columns
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
@@ -77,64 +82,108 @@ def quick_input(
     Sure are ranks that enough is left of every row for, however unlike the motors are, and rows
     that grip tells from the others as well.
     """
-    length = beside(L, A, motors)
-    m, n = A.shape
-    nu = G.shape[1]
-    H, d = np.zeros((m, nu)), np.empty(m)
-    for i in range(m):
-        total = b[i]
-        for c in range(n):
-            if A[i, c] == 0.0:
-                continue
-            total -= A[i, c] * a_free[c]
-            for k in range(nu):
-                H[i, k] += A[i, c] * G[c, k]
-        for k in range(nu):
-            if u0[k] != 0.0:
-                total -= H[i, k] * u0[k]
-        d[i] = total
-    drop_lost(H, length, rtol)
-    weighted, right, size = H.copy(), d.copy(), np.empty(m)
-    root = np.empty(R.shape)
-    if R.shape[0] > 0:
-        if cholesky(R, root) > 0:
-            return -1
-        for i in range(m):
-            solve_lower(root, weighted[i])
-    unit_rows(weighted, right, size)
-    step = np.zeros(nu)
-    rank = by_separate_rows(weighted, right, step) if m >= LONG else -1
-    sure, order = rank >= 0, np.arange(rank)
-    if not sure:
-        factor = factor_rows(weighted, rtol)
-        rank, order, step = factor.rank, factor.order[: factor.rank], least_norm(factor, right)
-        sure, stretch = rank == m, motor_stretch(length.motors, root)
-        for i in range(rank):
-            k = order[i]
-            sure = sure and factor.L[i, i] * size[k] > rtol * length.rows[k] * stretch
-    if R.shape[0] > 0:
-        solve_upper(root, step)
-    for i in range(m):
-        total = -d[i]
-        for k in range(nu):
-            if H[i, k] != 0.0:
-                total += H[i, k] * step[k]
-        miss[i] = total
-    for k in range(nu):
-        u[k] = u0[k] + step[k]
-    if sure or m > MANY or stands(L, A, G, length, rtol, d, order):
+    (m, n), nu = A.shape, G.shape[1]
+    same, each, order = np.empty((3, m, nu)), np.empty((5, m)), np.empty(m, dtype=np.int64)
+    columns, root, inputs = np.empty((n, m)), np.empty(R.shape), np.empty((2, nu))
+    desk = Desk(same[0], same[1], same[2], columns, root, each, order, inputs)
+    code = input_on(desk, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+    if code > UNSURE:
+        return code
+    rank, length = UNSURE - code, Lengths(each[ROWS], motors)
+    if m > MANY or stands(L, A, G, length, rtol, each[D], order[:rank]):
         return rank
     return UNSURE
 
 
-@allocating
-def by_separate_rows(rows: Matrix, d: Vector, x: Vector) -> int:
+class Desk(NamedTuple):
+    """What `input_on` writes on its way."""
+
+    H: Matrix
+    """Acceleration of the rows per unit input, shape ``(m, nu)``."""
+    rows: Matrix
+    """The same of unit length, in the metric, and then orthonormal."""
+    factor: Matrix
+    """Of these; see `ukctrl.core.algebra.factorisation.RowFactor`."""
+    columns: Matrix
+    """The rows measured by mass, shape ``(n, m)``."""
+    root: Matrix
+    """Cholesky factor of the metric."""
+    each: Matrix
+    """Numbers of the rows, shape ``(5, m)``."""
+    order: NDArray[np.int64]
+    """Rows, the independent ones first."""
+    inputs: Matrix
+    """Numbers of the inputs, shape ``(2, nu)``."""
+
+
+D, RIGHT, SIZE, ROWS, LEFT = range(5)
+"""Rows of `Desk.each`: what is missed, and that in units of their length, which is the next; their
+length measured by mass; scratch."""
+STEP, BESIDE = range(2)
+"""Rows of `Desk.inputs`: the input without ``u0``, and scratch."""
+
+
+@compiled
+def input_on(
+    desk: Desk,
+    A: Matrix,
+    b: Vector,
+    a_free: Vector,
+    G: Matrix,
+    L: Matrix,
+    motors: Vector,
+    R: Matrix,
+    u0: Vector,
+    rtol: float,
+    u: Vector,
+    miss: Vector,
+) -> int:
+    """Do what `quick_input` does; return `UNSURE` minus the rank where that is not sure."""
+    H, rows, root, each, order = desk.H, desk.rows, desk.root, desk.each, desk.order
+    m, d, step = len(A), each[D], desk.inputs[STEP]
+    write_times(A, G, H)
+    for i in range(m):
+        d[i] = b[i] - dot(A[i], a_free) - dot(H[i], u0)
+    write_weighted_columns(L, A, desk.columns)
+    column_lengths(desk.columns, each[ROWS])
+    drop_lost(H, Lengths(each[ROWS], motors), rtol)
+    copy_into(H, rows)
+    copy_into(d, each[RIGHT])
+    if len(R) > 0:
+        if cholesky(R, root) > 0:
+            return -1
+        for i in range(m):
+            solve_lower(root, rows[i])
+    unit_rows(rows, each[RIGHT], each[SIZE])
+    rank = by_separate_rows(rows, each[RIGHT], desk.inputs[BESIDE], step) if m >= LONG else -1
+    sure = rank >= 0
+    if not sure:
+        rank = factor_in_place(rows, rtol, desk.factor, order, each[LEFT])
+        write_least_norm(desk.factor, rows, order, rank, each[RIGHT], each[LEFT], step)
+        sure, stretch = rank == m, motor_stretch(motors, root, desk.inputs[BESIDE])
+        for i in range(rank):
+            k = order[i]
+            sure = sure and desk.factor[i, i] * each[SIZE, k] > rtol * each[ROWS, k] * stretch
+    if len(R) > 0:
+        solve_upper(root, step)
+    for i in range(m):
+        miss[i] = dot(H[i], step) - d[i]
+    for k in range(len(u)):
+        u[k] = u0[k] + step[k]
+    return rank if sure else UNSURE - rank
+
+
+@compiled
+def by_separate_rows(rows: Matrix, d: Vector, taken: Vector, x: Vector) -> int:
     """Write the least ``x`` that meets unit rows, and return their rank, or -1.
 
     That of rows no two of which share a column: they are orthogonal, as those of a swarm are.
+    ``taken`` is scratch, of the shape of ``x``.
     """
     m, n = rows.shape
-    taken, rank = np.zeros(n), 0
+    rank = 0
+    for k in range(n):
+        x[k] = taken[k] = 0.0
     for i in range(m):
         some = False
         for k in range(n):
@@ -174,13 +223,13 @@ def checked_input(
     return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
-@allocating
-def motor_stretch(motors: Vector, L: Matrix) -> float:
+@compiled
+def motor_stretch(motors: Vector, L: Matrix, column: Vector) -> float:
     """Return how much longer inputs can be than in units of what motors do, in a metric ``L L'``.
 
-    A bound, and for an empty ``L`` that of the identity.
+    A bound, and for an empty ``L`` that of the identity; ``column`` is scratch.
     """
-    total, column = 0.0, np.empty(len(L))
+    total = 0.0
     for k in range(len(motors)):
         square = 1.0
         if len(L) > 0:

@@ -47,13 +47,21 @@ def gram(T: Matrix) -> Matrix:
 @allocating
 def times(A: Matrix, G: Matrix) -> Matrix:
     """Return ``A G``, where much of ``A`` may be zero."""
-    H = np.zeros((A.shape[0], G.shape[1]))
+    H = np.empty((A.shape[0], G.shape[1]))
+    write_times(A, G, H)
+    return H
+
+
+@compiled
+def write_times(A: Matrix, G: Matrix, H: Matrix) -> None:
+    """Write what `times` returns."""
     for i in range(A.shape[0]):
+        for k in range(G.shape[1]):
+            H[i, k] = 0.0
         for c in range(A.shape[1]):
             if A[i, c] != 0.0:
                 for k in range(G.shape[1]):
                     H[i, k] += A[i, c] * G[c, k]
-    return H
 
 
 @compiled
@@ -71,11 +79,15 @@ def column_lengths(X: Matrix, lengths: Vector) -> None:
 @allocating
 def weighted_columns(L: Matrix, A: Matrix) -> Matrix:
     """Return ``L^-1 A'``, the rows of ``A`` in mass-weighted coordinates, as columns."""
-    m, n = A.shape
-    columns = np.zeros((n, m))
-    for i in range(m):
-        for c in range(n):
-            if A[i, c] != 0.0:
-                columns[c, i] = A[i, c]
-    solve_lower_columns(L, columns)
+    columns = np.empty((A.shape[1], A.shape[0]))
+    write_weighted_columns(L, A, columns)
     return columns
+
+
+@compiled
+def write_weighted_columns(L: Matrix, A: Matrix, columns: Matrix) -> None:
+    """Write what `weighted_columns` returns."""
+    for i in range(A.shape[0]):
+        for c in range(A.shape[1]):
+            columns[c, i] = A[i, c]
+    solve_lower_columns(L, columns)
