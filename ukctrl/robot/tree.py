@@ -16,6 +16,7 @@ from ukctrl.robot.tree_kernels import (
     FREE,
     IQ,
     IV,
+    KIND,
     NV,
     PARENT,
     PLANAR,
@@ -33,6 +34,8 @@ KINDS = {
     "Planar": PLANAR, "P": PRISMATIC, "Spherical": SPHERICAL, "FreeFlyer": FREE,
 }  # fmt: skip
 """By how Pinocchio's name of a joint begins; the first that fits."""
+NUMBERS = {SCREW: 1, PRISMATIC: 1, CIRCLE: 2, PLANAR: 4, SPHERICAL: 4, FREE: 7}
+"""Of a configuration, of each kind of joint."""
 STATES = 3
 """States at which it is compared with Pinocchio."""
 TOGETHER = 60
@@ -72,12 +75,13 @@ def _kind(joint: Any) -> int:
 def room_for(tree: Tree, gravity: Vector) -> Room:
     """Return what the recursions write on their way, at rest under a gravity [m/s^2]."""
     n, nv = len(tree.joints), len(tree.subspace)
+    nq = max((int(at[IQ]) + NUMBERS[at[KIND]] for at in tree.joints[1:]), default=0)
     acceleration = np.zeros((n, 6))
     acceleration[0, :3] = -gravity
     rotations = np.tile(np.eye(3), (n, 1, 1))
     return Room(
         rotations, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((nv, 6)), np.zeros((n, 6)),
-        acceleration, np.zeros((n, 6)), np.zeros((n, 10)),
+        acceleration, np.zeros((n, 6)), np.zeros((n, 10)), np.full(nq + nv, np.nan),
     )  # fmt: skip
 
 

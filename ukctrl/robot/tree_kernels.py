@@ -83,6 +83,8 @@ class Room(NamedTuple):
     """On each body and on all beyond it, shape ``(n, 6)``."""
     composite: Matrix
     """Inertia of each body and of all beyond it, shape ``(n, 10)``."""
+    state: Vector
+    """Of which `mass_and_bias` has been written, ``q`` and then ``v``; at first of no number."""
 
 
 @inlined
@@ -176,12 +178,23 @@ def inwards(tree: Tree, room: Room, M: Matrix, nle: Vector) -> None:
 
 @compiled
 def mass_and_bias(tree: Tree, room: Room, q: Vector, v: Vector, M: Matrix, nle: Vector) -> None:
-    """Write the mass matrix and the bias force at a state.
+    """Write the mass matrix and the bias force at a state, where they are not of it already.
 
     Entries of ``M`` between joints neither of which carry the other are left as they are: zero.
     """
+    same, n, state = True, len(q), room.state
+    for i in range(n):
+        same = same and state[i] == q[i]
+    for i in range(len(v)):
+        same = same and state[n + i] == v[i]
+    if same:
+        return
     outwards(tree, room, q, v)
     inwards(tree, room, M, nle)
+    for i in range(n):
+        state[i] = q[i]
+    for i in range(len(v)):
+        state[n + i] = v[i]
 
 
 @compiled

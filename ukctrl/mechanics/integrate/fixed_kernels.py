@@ -24,9 +24,9 @@ BEHIND, LAST, NEXT = range(3)
 """Places in `Halving.counts`: steps behind, that which was looked at last, and the next one."""
 ERROR, PATH = range(2)
 """Places in `Halving.sums`."""
-SPACING = 0.02
+SPACING = 0.05
 """Between two steps that are looked at lies this fraction of those behind, so that a long run costs
-no more than some hundred steps."""
+some hundred steps at most."""
 ROUNDING = 1e-12
 """A change of the velocity that is smaller than this fraction of it is rounding."""
 
