@@ -5,17 +5,23 @@ from __future__ import annotations
 import csv
 import math
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.control.measured_tick import MeasuredTick
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Array
-from ukctrl.core.errors import InputError, NotFinite
+from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
-from ukctrl.robot.snapshot import checked
+from ukctrl.core.program import Call, Step, Steps
+from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.law_checks import Answers
+from ukctrl.simulation.loop.rates import advance_memory, asked, copy_common
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.scenario import Scenario
 
@@ -45,8 +51,8 @@ class Runtime:
 
     def __init__(self, scenario: Scenario) -> None:
         loop = Loop(scenario)
-        self._law, self._begin = loop.law, loop.state.memory.copy()
-        robot = self._law.task.robot
+        law = loop.law
+        task, robot = law.task, law.task.robot
         self.scenario = scenario
         """What it was designed on."""
         self.robot = robot
@@ -63,13 +69,40 @@ class Runtime:
         """Time at which the task starts [s]."""
         self.end = loop.t1 - SAME * scenario.timing.sample
         """Time before which the last tick of a run of the scenario lies [s]."""
+        dynamics = Dynamics(robot, task.rank, task.gains)
+        self._s, self._tick, self._begin = dynamics.snapshot, law.tick(dynamics), law.memory
+        self._memory, self._rate = np.zeros((2, len(law.memory)))
+        self._clock = np.zeros(1)
+        self._answers = Answers(scenario.controller, law, robot.nu)
+        self._tick.check = self._check
+        steps = (*self._remember(), *law.before_answer(dynamics), *self._answer(), *self._keep())
+        self._measured = MeasuredTick(self._s, Steps(steps))
         self.restart()
+
+    def _remember(self) -> Iterator[Step]:
+        """Yield what advances the memory from the last tick to this one."""
+        before = self._s.clock, self._clock, self._tick.memory, self._rate
+        yield Call(copy_common, self._memory, self._tick.memory)
+        yield Call(advance_memory, *before)
+
+    def _answer(self) -> Iterator[Step]:
+        return asked(self._tick, self._s, self._answers)
+
+    def _keep(self) -> Iterator[Step]:
+        """Yield what keeps the memory of a tick that has succeeded."""
+        tick = self._tick
+        kept = (self._s.clock, self._clock), (tick.memory, self._memory)
+        for source, target in (*kept, (tick.memory_rate, self._rate)):
+            yield Call(copy_common, source, target)
+
+    def _check(self, command: Command) -> None:
+        """Check what a law of Python answers."""
+        self._answers.check(self._s.t, self._s.q, self._s.v, command)
 
     def restart(self) -> None:
         """Forget what was learnt and when the last tick was; the task starts anew."""
-        self._memory = self._begin.copy()
-        self._rate = np.zeros(len(self._memory))
-        self._at: float | None = None
+        self._memory[:], self._rate[:], self._clock[0] = self._begin, 0.0, self.t
+        self._at = -math.inf
 
     @property
     def memory(self) -> Array:
@@ -80,7 +113,8 @@ class Runtime:
         """Return the input to hold until the next tick.
 
         The law's memory advances by the time that has passed since the last call, as it does in a
-        simulation with `timing.control`.
+        simulation with `timing.control`. It is one call of machine code, but for what a law or a
+        plant has in Python.
 
         Args:
             t: Time since the task's zero, which grows from call to call [s].
@@ -94,27 +128,16 @@ class Runtime:
             ShapeError: ``q`` or ``v`` does not have the shape of the robot.
             NotFinite: The input would not be finite.
             InfeasibleConstraint: The task asks for what the motors cannot give.
-            InputError: Time runs backwards.
+            InputError: Time runs backwards; ``q`` or ``v`` is not finite.
         """
-        q, v = checked("q", q, len(self.coordinates)), checked("v", v, len(self.dofs))
-        memory = self._memory
-        if self._at is not None:
-            if not t > self._at:
-                raise InputError(
-                    f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
-                    "Call restart() to begin the task anew."
-                )
-            memory = memory + (t - self._at) * self._rate
-        command = self._law.command(t, q, v, memory)
-        u = np.asarray(command.u, dtype=np.float64)
-        if not (math.isfinite(u.dot(u)) or np.isfinite(u).all()):  # of a law of one's own
-            raise NotFinite(
-                f"the controller must return finite inputs; got {u} at t = {t:.6g} s. "
-                "Check the measured state."
+        if not t > self._at:
+            raise InputError(
+                f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
+                "Call restart() to begin the task anew."
             )
-        self._memory = memory if command.memory is None else command.memory
-        self._rate, self._at = command.memory_rate, t
-        return u
+        self._measured.at(t, q, v)
+        self._at = t
+        return self._tick.u.copy()
 
 
 class Replay(NamedTuple):
