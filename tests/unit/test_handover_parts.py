@@ -220,6 +220,7 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
     assert handed.files == {
         "controller.toml": "the controller and its gains, for --controller",
         "scenario.toml": "what it was designed on",
+        "belief.toml": "the robot that it believes in, and what it needs",
         "controller.py": "the class for your own loop, and its self-check",
         "motion.csv": "states and inputs, 5 rows of 0.005 s",
         "motion.parquet": "the same, with units",

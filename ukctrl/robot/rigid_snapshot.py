@@ -6,27 +6,43 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-import pinocchio as pin
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import Call, Step
-from ukctrl.robot.force_kernels import NUMBERS, Swept, coriolis_force, regressor
+from ukctrl.robot.force_kernels import Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
-from ukctrl.robot.tree import places, room_for
 from ukctrl.robot.tree_kernels import Room, Tree, mass_and_bias, rigid_terms
 from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 
+def room_for(tree: Tree, gravity: Vector) -> Room:
+    """Return what the recursions write on their way, at rest under a gravity [m/s^2]."""
+    n, nv = len(tree.joints), len(tree.subspace)
+    acceleration = np.zeros((n, 6))
+    acceleration[0, :3] = -gravity
+    return Room(
+        np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 6)), acceleration, np.zeros((n, 6)),
+        np.zeros((n, 10)), np.zeros((6, nv)), np.zeros((3, 3)), np.zeros((4, 6)),
+    )  # fmt: skip
+
+
+def places(tree: Tree) -> tuple[NDArray[np.float64], Matrix]:
+    """Return room for where joints are in the world, ``(n, 3, 3)`` and ``(n, 3)``."""
+    n = len(tree.joints)
+    return np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
+
+
 @final
 class RigidSnapshot(Snapshot):
-    """A robot whose structure is a Pinocchio model, at one state."""
+    """A robot of rigid bodies at one state."""
 
-    __slots__ = ("_aux", "_model", "_room")
+    __slots__ = ("_aux", "_room")
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         tree, nv = robot.structure.tree, robot.nv
-        self._model, self._aux = robot.structure.model, None
+        self._aux: Any = None
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
         self.rotations, self.translations = places(tree)
@@ -48,12 +64,16 @@ class RigidSnapshot(Snapshot):
         return (Call(gravity_load, self.robot.structure.tree, self._room, self.rotations, out),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        data, size = self._scratch(), self.M.shape
-        pin.computeRNEADerivatives(self._model, data, self.q, self.v, a)
+        import pinocchio as pin
+
+        model, data, size = *self._scratch(), self.M.shape
+        pin.computeRNEADerivatives(model, data, self.q, self.v, a)
         return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
 
     def coriolis(self) -> Matrix:
-        C = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
+        import pinocchio as pin
+
+        C = pin.computeCoriolisMatrix(*self._scratch(), self.q, self.v)
         return np.array(C).reshape(self.M.shape)
 
     def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
@@ -65,9 +85,8 @@ class RigidSnapshot(Snapshot):
         return (Call(regressor, tree, room, self.q, self.v, w, a, Swept.of(tree), Y),)
 
     def inertial_parameters(self) -> Matrix:
-        bodies = list(self._model.inertias)[1:]
-        parameters = [body.toDynamicParameters() for body in bodies]
-        return np.array(parameters).reshape(-1, NUMBERS)
+        bodies: Matrix = self.robot.structure.tree.inertias[1:]
+        return bodies.copy()
 
     def com_steps(self, com: PointMotion) -> Sequence[Step]:
         return self._as_one_mass(com, np.zeros(1))
@@ -84,8 +103,9 @@ class RigidSnapshot(Snapshot):
         tree = self.robot.structure.tree
         return tree, room_for(tree, self.robot.structure.gravity)
 
-    def _scratch(self) -> Any:
-        """Return a second Pinocchio data, so that rare questions never disturb the views."""
+    def _scratch(self) -> tuple[Any, Any]:
+        """Return the Pinocchio model, and data for rare questions, which disturb no view."""
+        model = self.robot.structure.model
         if self._aux is None:
-            self._aux = self._model.createData()
-        return self._aux
+            self._aux = model.createData()
+        return model, self._aux

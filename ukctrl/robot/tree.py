@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import max_abs
+from ukctrl.robot.rigid_snapshot import places, room_for
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
     END,
@@ -24,7 +24,6 @@ from ukctrl.robot.tree_kernels import (
     PRISMATIC,
     SCREW,
     SPHERICAL,
-    Room,
     Tree,
     rigid_terms,
 )
@@ -73,23 +72,6 @@ def tree_of(model: Any) -> Tree:
 def _kind(joint: Any) -> int:
     name = joint.shortname().removeprefix("JointModel")
     return next(kind for start, kind in KINDS.items() if name.startswith(start))
-
-
-def room_for(tree: Tree, gravity: Vector) -> Room:
-    """Return what the recursions write on their way, at rest under a gravity [m/s^2]."""
-    n, nv = len(tree.joints), len(tree.subspace)
-    acceleration = np.zeros((n, 6))
-    acceleration[0, :3] = -gravity
-    return Room(
-        np.zeros((n, 3, 3)), np.zeros((n, 3)), np.zeros((n, 6)), acceleration, np.zeros((n, 6)),
-        np.zeros((n, 10)), np.zeros((6, nv)), np.zeros((3, 3)), np.zeros((4, 6)),
-    )  # fmt: skip
-
-
-def places(tree: Tree) -> tuple[NDArray[np.float64], Matrix]:
-    """Return room for where joints are in the world, ``(n, 3, 3)`` and ``(n, 3)``."""
-    n = len(tree.joints)
-    return np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3))
 
 
 class Compared(NamedTuple):

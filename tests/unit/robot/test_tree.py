@@ -10,7 +10,7 @@ from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
 from ukctrl.robot import force_kernels, tree, whole_kernels
-from ukctrl.robot.rigid import RigidStructure
+from ukctrl.robot.rigid_arrays import RigidStructure
 from ukctrl.robot.tree import compare_with_pinocchio, tree_of
 
 JOINTS = (

@@ -19,8 +19,10 @@ from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
 from ukctrl.core.program import Call, Step, Steps
 from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.handover.belief import Belief, read_belief
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.loop.law_checks import Answers
+from ukctrl.simulation.loop.law_start import start_of, started_law
 from ukctrl.simulation.loop.rates import advance_memory, asked, copy_common
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.scenario import Scenario
@@ -36,6 +38,7 @@ class Runtime:
 
     Args:
         scenario: What the controller was designed on; of its robot only the belief is used.
+        belief: What the law is started on; absent: what the scenario says, which loads robots.
 
     Raises:
         InputError: The scenario does not fit its robot.
@@ -49,12 +52,13 @@ class Runtime:
         (1,)
     """
 
-    def __init__(self, scenario: Scenario) -> None:
-        loop = Loop(scenario)
-        law = loop.law
+    def __init__(self, scenario: Scenario, belief: Belief | None = None) -> None:
+        law = Loop(scenario).law if belief is None else started_law(scenario, *belief)
         task, robot = law.task, law.task.robot
         self.scenario = scenario
         """What it was designed on."""
+        self.belief = Belief(robot, task.q, task.v)
+        """What the law was started on."""
         self.robot = robot
         """The robot that it believes in."""
         self.coordinates = robot.coordinates
@@ -63,11 +67,12 @@ class Runtime:
         """Names of the entries of ``v``, length nv."""
         self.inputs = robot.actuators
         """Names of the entries of what `step` returns, length nu."""
-        self.q, self.v = loop.state.q.copy(), loop.state.v.copy()
+        q, v = start_of(scenario, law)
+        self.q, self.v = q.copy(), v.copy()
         """The state in which the task starts."""
-        self.t = loop.t0
+        self.t = scenario.start.t
         """Time at which the task starts [s]."""
-        self.end = loop.t1 - SAME * scenario.timing.sample
+        self.end = self.t + scenario.timing.duration - SAME * scenario.timing.sample
         """Time before which the last tick of a run of the scenario lies [s]."""
         dynamics = Dynamics(robot, task.rank, task.gains)
         self._s, self._tick, self._begin = dynamics.snapshot, law.tick(dynamics), law.memory
@@ -78,6 +83,27 @@ class Runtime:
         steps = (*self._remember(), *law.before_answer(dynamics), *self._answer(), *self._keep())
         self._measured = MeasuredTick(self._s, Steps(steps))
         self.restart()
+
+    @classmethod
+    def load(cls, folder: str | Path, *, trust: bool = False) -> Runtime:
+        """Return the controller in a folder that `ukctrl export` wrote.
+
+        Its robot is made of the arrays in ``belief.toml``, without Pinocchio and without the files
+        of the robot; where no arrays can tell what the law takes, of what the scenario names.
+
+        Args:
+            folder: The folder.
+            trust: Whether Python code that the files name may run.
+
+        Raises:
+            InputError: A file is missing or changed, or a package is missing that the law takes.
+        """
+        folder = Path(folder)
+        belief = read_belief(folder)
+        known: dict[str, object] = {}
+        if belief is not None:
+            known = {"robot": belief.robot, "believed": None, "effect": []}
+        return cls(Scenario.load(folder / "scenario.toml", known, trust=trust), belief)
 
     def _remember(self) -> Iterator[Step]:
         """Yield what advances the memory from the last tick to this one."""
