@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from ukctrl import Command, Controller, Law, Scenario, simulate, spec
+from ukctrl import Command, Controller, Law, Scenario, UkctrlError, simulate, spec
 from ukctrl.core.errors import InputError, ShapeError
 from ukctrl.core.files.toml import read_toml
 from ukctrl.robot import Robot
@@ -192,13 +192,18 @@ def test_a_folder_whose_packages_are_missing_says_which(tmp_path, exported, monk
     )
 
 
-def test_arrays_that_were_changed_since_are_refused(tmp_path, exported):
-    for name in ("belief.toml", "scenario.toml"):
-        (tmp_path / name).write_bytes((exported[2].folder / name).read_bytes())
-    text = (tmp_path / "belief.toml").read_text()
-    (tmp_path / "belief.toml").write_text(text.replace("-9.81", "-9.8", 1))
-    with pytest.raises(InputError, match="must be as `ukctrl export` wrote it, and is not. Export"):
-        Runtime.load(tmp_path)
+def test_a_folder_of_something_else_is_refused(tmp_path, exported):
+    path = tmp_path / "belief.toml"
+    (tmp_path / "scenario.toml").write_bytes((exported[2].folder / "scenario.toml").read_bytes())
+    text = (exported[2].folder / "belief.toml").read_text(encoding="utf-8")
+    for old, new, says in (
+        ("q = [", "q = [1.0, ", "q must have shape (4,); got (5,)."),
+        ('is = "Tree"', 'is = "Snapshot"', "it is no kept robot: KeyError('Snapshot')."),
+    ):
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(UkctrlError) as caught:
+            Runtime.load(tmp_path)
+        assert str(caught.value).endswith(says)
 
 
 def test_a_law_that_no_file_names_is_handed_over_with_a_note_that_says_so(tmp_path):

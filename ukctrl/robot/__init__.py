@@ -12,7 +12,7 @@ a model), ``tree`` (of a Pinocchio model) and ``rigid``;
 ``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
 without bodies);
 ``load_bodies`` (by Pinocchio), ``load``, ``perturb``, and ``robot``: `Robot` itself;
-``kept_robot`` (as a table).
+``kept_shapes`` and ``kept_robot`` (as a table).
 """
 
 from ukctrl.robot.audit import Finding

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.core.arrays import Array, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.expression.symbolic import Vocabulary
 from ukctrl.robot.actuators import (
@@ -24,6 +23,7 @@ from ukctrl.robot.actuators import (
 from ukctrl.robot.elastic import ElasticJoints
 from ukctrl.robot.forces import Dampers, Forces, FrameSpring, Friction, Given, JointSprings
 from ukctrl.robot.interface import Site
+from ukctrl.robot.kept_shapes import refuse_misfits
 from ukctrl.robot.layout import Block
 from ukctrl.robot.motor import InputBounds
 from ukctrl.robot.rigid_arrays import Bodies, KeptStructure, RigidStructure
@@ -67,28 +67,28 @@ def robot_table(robot: Robot) -> dict[str, Any]:
 
 
 def robot_of(table: Mapping[str, Any]) -> Robot:
-    """Return the robot of a table that `robot_table` made."""
-    parts = {key: _made(table[key]) for key in ("structure", "actuation", "forces")}
-    springs = (term for term in parts["forces"].terms if isinstance(term, ElasticJoints))
-    named = {key: table[key] for key in ("name", "title", "source")}
-    passive = tuple(table["passive"])
-    return Robot(**named, **parts, passive=passive, elastic=next(springs, None))
+    """Return the robot of a table that `robot_table` made.
 
-
-def array_table(array: Array) -> dict[str, Any]:
-    """Return an array as a table: its shape, and its numbers one after the other."""
-    return {"shape": list(array.shape), LETTERS[array.dtype.kind]: array.ravel().tolist()}
-
-
-def vector_of(table: Mapping[str, Any]) -> Vector:
-    """Return the array of a table."""
-    array: Vector = _made(table)
-    return array
+    Raises:
+        ModelError: It has not made this one.
+    """
+    try:
+        parts = {key: _made(table[key]) for key in ("structure", "actuation", "forces")}
+        springs = (term for term in parts["forces"].terms if isinstance(term, ElasticJoints))
+        named = {key: table[key] for key in ("name", "title", "source")}
+        passive = tuple(table["passive"])
+        robot = Robot(**named, **parts, passive=passive, elastic=next(springs, None))
+        refuse_misfits(robot)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"it is no kept robot: {error!r}.") from None
+    return robot
 
 
 def _told(value: Any, robot: str) -> Any:
     if isinstance(value, np.ndarray):
-        return array_table(value)
+        return {"shape": list(value.shape), LETTERS[value.dtype.kind]: value.ravel().tolist()}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, str | int | float):

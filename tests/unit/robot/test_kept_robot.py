@@ -122,3 +122,52 @@ def test_a_force_and_an_input_in_formulas_come_back():
     robot = Robot.build(text, options)
     assert robot.forces.any
     same(robot, kept(robot))
+
+
+def whole_numbers(table, path=()):
+    """Yield where a table has whole numbers, but for lengths."""
+    entries = table.items() if isinstance(table, dict) else enumerate(table)
+    for key, value in entries:
+        if isinstance(value, dict | list) and key not in ("shape", "flags"):
+            yield from whole_numbers(value, (*path, key))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            yield (*path, key)
+
+
+def changed(table, path, value):
+    """Return a copy of a table with another value at a path."""
+    copied = plain(table, "robot")
+    inside = copied
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
+    return copied
+
+
+@pytest.mark.parametrize("name", ["scara", "panda_elastic", "quadrotor", "five_bar"])
+def test_no_number_may_point_beyond_an_array(name):
+    table = plain(robot_table(Robot.load(name)), "robot")
+    paths = [path for path in whole_numbers(table) if path[0] != "passive"]
+    assert len(paths) > 20
+    for path in paths:
+        for value in (-1, 10_000):
+            with pytest.raises(UkctrlError, match="must fit the rest of the robot"):
+                print(path, value, robot_of(changed(table, path, value)))
+
+
+@pytest.mark.parametrize("name", ["scara", "quadrotor"])
+def test_no_array_may_be_shorter_than_the_rest_needs(name):
+    table = plain(robot_table(Robot.load(name)), "robot")
+
+    def arrays(inside, path=()):
+        if isinstance(inside, dict) and "shape" in inside:
+            yield path
+        elif isinstance(inside, dict | list):
+            entries = inside.items() if isinstance(inside, dict) else enumerate(inside)
+            for key, value in entries:
+                yield from arrays(value, (*path, key))
+
+    for path in arrays(table):
+        if path[0] != "passive":
+            with pytest.raises(UkctrlError, match="must fit the rest of the robot|no kept robot"):
+                robot_of(changed(table, path, {"shape": [1, 1], "floats": [0.5]}))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +12,8 @@ from ukctrl.core.arrays import Vector
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming, read_toml
 from ukctrl.robot import Robot
-from ukctrl.robot.kept_robot import array_table, robot_of, robot_table, vector_of
+from ukctrl.robot.kept_robot import robot_of, robot_table
+from ukctrl.robot.snapshot import checked
 from ukctrl.simulation.result.plain_files import plain, toml_text, write_atomically
 
 FILE = "belief.toml"
@@ -45,24 +44,21 @@ def write_belief(belief: Belief | None, packages: Iterable[str], folder: Path) -
     needs = [f"{name}=={version(name)}" for name in packages]
     table: dict[str, Any] = {"needs": needs, "python": platform.python_version()}
     if belief is not None:
-        table |= {"q": array_table(belief.q), "v": array_table(belief.v)}
+        table |= {"q": belief.q.tolist(), "v": belief.v.tolist()}
         table["robot"] = plain(robot_table(belief.robot), "robot")
-    text = toml_text({"digest": _digest(table), **table})
-    write_atomically(folder / FILE, text.encode())
+    write_atomically(folder / FILE, toml_text(table).encode())
 
 
 def read_belief(folder: Path) -> Belief | None:
     """Return what a law is started on; None where its scenario says it.
 
     Raises:
-        InputError: The file is not as it was written, or a package that the law takes is missing.
+        InputError: The file is none that was written so, or a package is missing.
     """
     path = folder / FILE
     table = read_toml(path)
     with blaming(path):
-        if table.pop("digest", None) != _digest(table):
-            raise InputError("must be as `ukctrl export` wrote it, and is not. Export again.")
-        missing = [need for need in table["needs"] if not _installed(need)]
+        missing = [need for need in table.get("needs", ()) if not _installed(need)]
         if missing:
             raise InputError(
                 f"the controller needs {', '.join(missing)}, which this Python does not have. "
@@ -70,7 +66,9 @@ def read_belief(folder: Path) -> Belief | None:
             )
         if "robot" not in table:
             return None
-        return Belief(robot_of(table["robot"]), vector_of(table["q"]), vector_of(table["v"]))
+        robot = robot_of(table["robot"])
+        q, v = table.get("q", ()), table.get("v", ())
+        return Belief(robot, checked("q", q, robot.nq), checked("v", v, robot.nv))
 
 
 def _installed(need: str) -> bool:
@@ -79,8 +77,3 @@ def _installed(need: str) -> bool:
     except PackageNotFoundError:
         return False
     return True
-
-
-def _digest(table: Mapping[str, Any]) -> str:
-    """Return what tells whether a table is still the one that was written."""
-    return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
