@@ -1,11 +1,11 @@
 """Time and memory over the size of a robot, with exponents; print tables and write JSON.
 
 A chain of n links whose tip follows a circle (a tick of the law), N four-bar loops (a step of the
-simulation, and one acceleration), and swarms (whole runs, each in a process of its own). Beside the
-first two stands `pinocchio.constraintDynamics` with the same rows, in turn in one process, on one
-core. A growth ``t ~ n^p`` is a line through logarithms.
+simulation, and one acceleration), swarms, and minutes of an arm at 1 kHz (whole runs, each in a
+process of its own). Beside the first two stands `pinocchio.constraintDynamics` with the same rows,
+in turn in one process, on one core. A growth ``t ~ n^p`` is a line through logarithms.
 
-    python benchmarks/scaling.py [--json FILE] [--rounds N] [--only chain|loops|swarm]
+    python benchmarks/scaling.py [--json FILE] [--rounds N] [--only chain|loops|swarm|long]
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ LOOPS = (1, 2, 5, 10, 20, 40)
 PARTICLES = (5, 20, 50, 100, 200, 500)
 MOST_PARTICLES = 2000
 """What ``--only swarm`` adds: minutes, and some gigabytes."""
+MINUTES = (1, 2, 5, 10)
+KILOHERTZ = {"control": 0.001, "sample": 0.001}
+"""A sample a tick, which ten minutes have 600,000 of: 300 MB."""
 LONG_ENOUGH = 0.05
 """Time that one measurement takes at least [s]."""
 STEPS = 40
@@ -181,22 +184,29 @@ def loop_step(loops: int, rounds: int) -> dict[str, float]:
     return {"step": statistics.median(spent), **found}
 
 
-def swarm_run(count: int) -> dict[str, float]:
-    """Return the time and the peak memory of a swarm, in a process of its own."""
-    line = [sys.executable, __file__, "--particles", str(count)]
+def whole_run(what: str, count: int) -> dict[str, float]:
+    """Return the time and the peak memory of a run (see `sized`), in a process of its own."""
+    line = [sys.executable, __file__, f"--{what}", str(count)]
     answer = subprocess.run(line, check=True, capture_output=True, text=True)
     found: dict[str, float] = json.loads(answer.stdout.splitlines()[-1])
     return found
 
 
-def swarm_here(count: int) -> None:
-    """Run a swarm and print what it took."""
+def sized(what: str, count: int) -> Scenario:
+    """Return a swarm of so many particles, or so many minutes of an arm at 1 kHz."""
+    if what == "particles":
+        return Scenario.load("swarm-many", {"robot.particles.count": count})
+    return Scenario.load("panda-pose-sampled", {"timing": {**KILOHERTZ, "duration": 60.0 * count}})
+
+
+def run_here(what: str, count: int) -> None:
+    """Run one of them and print what it took."""
     began = time.perf_counter()
-    run = simulate(Scenario.load("swarm-many", {"robot.particles.count": count}))
+    run = simulate(sized(what, count))
     spent = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     if run.status != "completed":
-        sys.exit(f"{count} particles: {run.message}")
+        sys.exit(f"{count} {what}: {run.message}")
     print(json.dumps({"run": spent, "MB": peak}))
 
 
@@ -223,13 +233,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("chain", "loops", "swarm"))
-    parser.add_argument("--particles", type=int, help="run one swarm here, and tell what it took")
+    parser.add_argument("--only", choices=("chain", "loops", "swarm", "long"))
+    for what in ("particles", "minutes"):
+        parser.add_argument(f"--{what}", type=int, help="run so many here, and tell what it took")
     options = parser.parse_args()
-    if options.particles:
-        swarm_here(options.particles)
-        return
-    wanted = (options.only,) if options.only else ("chain", "loops", "swarm")
+    for what in ("particles", "minutes"):
+        if count := getattr(options, what):
+            run_here(what, count)
+            return
+    wanted = (options.only,) if options.only else ("chain", "loops", "swarm", "long")
     counts = (*PARTICLES, MOST_PARTICLES) if options.only == "swarm" else PARTICLES
     measured: dict[str, Table] = {}
     if "chain" in wanted:
@@ -239,8 +251,11 @@ def main() -> None:
         measured["loops"] = {n: loop_step(n, options.rounds) for n in LOOPS}
         print(told("loops", measured["loops"]), flush=True)
     if "swarm" in wanted:
-        measured["swarm"] = {n: swarm_run(n) for n in counts}
+        measured["swarm"] = {n: whole_run("particles", n) for n in counts}
         print(told("particles", measured["swarm"]), flush=True)
+    if "long" in wanted:
+        measured["long"] = {n: whole_run("minutes", n) for n in MINUTES}
+        print(told("minutes", measured["long"]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
 

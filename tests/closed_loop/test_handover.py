@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 import json
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pandas as pd
@@ -12,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from ukctrl import Scenario, simulate
+from ukctrl import Command, Controller, Law, Scenario, UkctrlError, simulate, spec
 from ukctrl.core.errors import InputError, ShapeError
+from ukctrl.core.files.toml import read_toml
 from ukctrl.robot import Robot
 from ukctrl.simulation.handover.hand_over import column_units, hand_over, motion_table
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
@@ -131,16 +134,97 @@ def test_every_file_of_the_folder_holds_the_run(exported):
     assert card.controller.feedback == scenario.controller.feedback
 
 
-def test_the_script_of_the_folder_checks_itself(exported):
+WITHOUT = "import runpy, sys; sys.modules['pinocchio'] = None; runpy.run_path(sys.argv[1], "
+WITHOUT += "run_name='__main__')"
+
+
+def test_the_script_of_the_folder_checks_itself_where_there_is_no_pinocchio(exported):
     done = exported[2]
     run = subprocess.run(
-        [sys.executable, str(done.folder / "controller.py")],
+        [sys.executable, "-c", WITHOUT, str(done.folder / "controller.py")],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
     assert run.stdout.startswith("60 ticks: every input is the simulated one, bit for bit;")
+
+
+def needed(folder):
+    """Return the packages that an exported folder says it needs."""
+    return [need.partition("==")[0] for need in read_toml(folder / "belief.toml")["needs"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "more"),
+    [
+        ("panda-pose", {"believed.mass_scale": 0.9}, set()),
+        ("panda-pose", {"controller.use": "servo-bounded"}, {"daqp"}),
+        ("quadrotor-hover", {}, {"pin", "control", "matplotlib"}),
+        ("coordinated-arms", {}, {"sympy", "mpmath"}),
+    ],
+)
+def test_the_folder_says_what_it_needs(tmp_path, name, changes, more):
+    scenario, result = sampled(name, changes, ticks=10)
+    done = hand_over(scenario, result, tmp_path)
+    assert done.replay.identical
+    every = {"ukctrl", "llvmlite", "numba", "numpy", "pydantic", "pydantic-core", "scipy"}
+    assert set(needed(tmp_path)) == {*every, "threadpoolctl", *more}
+    told = "the controller needs Pinocchio, the package 'pin'."
+    assert (told in done.notes) == ("pin" in more)
+
+
+def test_a_folder_whose_packages_are_missing_says_which(tmp_path, exported, monkeypatch):
+    folder = exported[2].folder
+
+    def installed(package):
+        if package == "numba":
+            raise PackageNotFoundError(package)
+        return "1.0"
+
+    monkeypatch.setattr("ukctrl.simulation.handover.belief.version", installed)
+    with pytest.raises(InputError) as caught:
+        Runtime.load(folder)
+    told = version("numba")
+    assert str(caught.value) == (
+        f"{folder / 'belief.toml'}: the controller needs numba=={told}, which this Python does not "
+        f"have. Install it, such as by: pip install numba=={told}"
+    )
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path, exported):
+    path = tmp_path / "belief.toml"
+    (tmp_path / "scenario.toml").write_bytes((exported[2].folder / "scenario.toml").read_bytes())
+    text = (exported[2].folder / "belief.toml").read_text(encoding="utf-8")
+    for old, new, says in (
+        ("q = [", "q = [1.0, ", "q must have shape (4,); got (5,)."),
+        ('is = "Tree"', 'is = "Snapshot"', "it is no kept robot: KeyError('Snapshot')."),
+    ):
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(UkctrlError) as caught:
+            Runtime.load(tmp_path)
+        assert str(caught.value).endswith(says)
+
+
+def test_a_law_that_no_file_names_is_handed_over_with_a_note_that_says_so(tmp_path):
+    timing = {"duration": 0.02, "control": 0.005, "sample": 0.005}
+    scenario = dc.replace(Scenario.load("scara-helix", {"timing": timing}), controller=Held())
+    done = hand_over(scenario, simulate(scenario), tmp_path)
+    assert done.replay.identical
+    assert any("cannot be read by a process of its own: " in note for note in done.notes)
+
+
+@spec
+class Held(Controller):
+    """A controller of a user's own, in Python."""
+
+    def start(self, task):
+        return HeldLaw(task)
+
+
+class HeldLaw(Law):
+    def step(self, dynamics, memory):
+        return Command(np.ones(4), np.zeros(0))
 
 
 def test_a_changed_gain_is_found_by_the_replay(exported, tmp_path):

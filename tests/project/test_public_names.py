@@ -80,7 +80,7 @@ def test_what_init_and_export_write_imports_from_ukctrl_alone():
     assert not any(map(DEEPER.search, texts))
     script = re.sub(r"\{(\w+)\}", lambda gap: "" if gap[1] == "trust" else "None", SCRIPT)
     assert not deeper(script)
-    assert {"Runtime", "Scenario"} <= set(imported(script))
+    assert {"Runtime", "replay"} <= set(imported(script))
 
 
 def test_every_public_name_is_told_to_type_checkers_as_well():

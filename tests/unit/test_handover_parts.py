@@ -8,8 +8,19 @@ import math
 import numpy as np
 import pytest
 
-from ukctrl import Robot, Runtime, Scenario, UkctrlError, replay, simulate
-from ukctrl.control.controller import Command
+from ukctrl import (
+    Command,
+    Controller,
+    InfeasibleConstraint,
+    Law,
+    Robot,
+    Runtime,
+    Scenario,
+    UkctrlError,
+    replay,
+    simulate,
+    spec,
+)
 from ukctrl.robot import Lagrangian
 from ukctrl.simulation.effects import Jitter
 from ukctrl.simulation.handover import hand_over as hand_over_module
@@ -99,17 +110,59 @@ def test_a_table_of_something_else_is_refused(sampled, table, tmp_path):
         replay(runtime, short)
 
 
+@spec
+class Blind(Controller):
+    """A controller in Python that answers no number."""
+
+    def start(self, task):
+        class Answer(Law):
+            def step(self, dynamics, memory):
+                return Command(np.array([1.0, np.nan, 0.0, 0.0]), np.zeros(0))
+
+        return Answer(task)
+
+
 def test_an_input_that_is_no_number_is_refused_by_the_loop(sampled):
-    runtime = Runtime(sampled)
-    runtime._law = type(
-        "Blind", (), {"command": lambda self, *given: Command(np.array([1.0, np.nan, 0, 0]), ())}
-    )()
+    runtime = Runtime(dc.replace(sampled, controller=Blind(name="blind")))
     with pytest.raises(UkctrlError) as caught:
         runtime.step(0.0, runtime.robot.neutral, np.zeros(4))
     assert str(caught.value) == (
-        "the controller must return finite inputs; got [ 1. nan  0.  0.] at t = 0 s. Check the "
-        "measured state."
+        "controller 'blind' must return 4 finite inputs; got [ 1. nan  0.  0.] at t = 0 s."
     )
+
+
+def test_a_tick_that_fails_leaves_the_memory_of_the_last_one_that_did_not():
+    scenario = Scenario.load(
+        "scara-helix",
+        {"controller.use": "servo-pid", "timing.control": 0.001, "timing.sample": 0.001},
+    )
+    disturbed, smooth = Runtime(scenario), Runtime(scenario)
+    q, v = smooth.q, smooth.v + 0.1
+    for t in (0.0, 0.001, 0.002):
+        assert disturbed.step(t, q, v).tobytes() == smooth.step(t, q, v).tobytes()
+    stretched = np.array([0.3, 0.0, 0.0, 0.0])  # a singular position: the tool can move no further
+    with pytest.raises(InfeasibleConstraint):
+        disturbed.step(0.003, stretched, np.ones(4))
+    assert disturbed.memory.tobytes() == smooth.memory.tobytes()
+    assert disturbed.memory.any()
+    assert disturbed.step(0.004, q, v).tobytes() == smooth.step(0.004, q, v).tobytes()
+
+
+@pytest.mark.parametrize("kind", [list, tuple, "reversed", "read-only", "float32"])
+def test_a_state_of_any_kind_of_numbers_gives_the_same_input(sampled, kind):
+    runtime = Runtime(sampled)
+    q, v = np.round(runtime.q, 2).astype("f4"), np.zeros(4)  # which both kinds of float hold
+    wanted = runtime.step(0.0, q.astype(np.float64), v)
+    given = {
+        "reversed": q.astype(np.float64)[::-1].copy()[::-1],
+        "read-only": np.frombuffer(q.astype(np.float64).tobytes()),
+        "float32": q,
+    }
+    runtime.restart()
+    given = given[kind] if isinstance(kind, str) else kind(q.tolist())
+    assert runtime.step(np.float32(0.0), given, v).tobytes() == wanted.tobytes()
+    with pytest.raises(UkctrlError, match=r"v must be 4 numbers; got 'abcd'\."):
+        runtime.step(0.1, given, "abcd")
 
 
 def test_time_that_does_not_grow_is_refused_until_the_task_is_begun_anew(sampled, run):
@@ -167,6 +220,7 @@ def test_without_a_driven_joint_no_trajectory_is_written_and_an_old_one_does_not
     assert handed.files == {
         "controller.toml": "the controller and its gains, for --controller",
         "scenario.toml": "what it was designed on",
+        "belief.toml": "the robot that it believes in, and what it needs",
         "controller.py": "the class for your own loop, and its self-check",
         "motion.csv": "states and inputs, 5 rows of 0.005 s",
         "motion.parquet": "the same, with units",

@@ -4,8 +4,9 @@ In order:
 
 1. ``task``: what a law is started on. ``actuation``: from a force to the inputs that give it.
 2. ``error_dynamics``: linear errors. ``allocation``: which input. ``feedback``: what to ask for.
-3. ``tick``: what a law answers. ``controller``: what a controller and its started law are.
-   ``servo``: a feedback and an allocation.
+3. ``tick``: what a law answers. ``measured_tick``: the same at the states of one's own loop.
+   ``controller``: what a controller and its started law are. ``servo``: a feedback and an
+   allocation.
 4. ``fuzzy_gain``: the gain of a robust law. ``elastic``: links that springs drive.
 
 The parts on these, whose files use each other's:

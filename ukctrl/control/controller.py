@@ -9,7 +9,7 @@ adaptive integrator, which revisits times, and a sampled loop.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from ukctrl.control.allocation.allocation import Allocation
 from ukctrl.control.error_dynamics import ErrorPolynomial
+from ukctrl.control.measured_tick import MeasuredTick
 from ukctrl.control.task import NO_MEMORY, Signal, Task
 from ukctrl.control.tick import Command, Tick
+from ukctrl.core.algebra.factorisation import copy_into
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import ShapeError, UkctrlError
 from ukctrl.core.fields import spec
@@ -62,7 +64,7 @@ class Law:
     def __init__(self, task: Task, stack: Stack | None = None) -> None:
         self.task = task
         self.stack = Stack(task.servo, task.robot) if stack is None else stack
-        self._commanding: tuple[Dynamics, Tick, Steps] | None = None
+        self._measured: tuple[Tick, MeasuredTick] | None = None
         self._tick: Kept[Dynamics, Tick] = Kept(self._new_tick)
 
     def step(self, dynamics: Dynamics, memory: Vector) -> Command:
@@ -179,32 +181,38 @@ class Law:
         Raises:
             ShapeError: ``q``, ``v`` or the memory does not have its shape; a law with a memory must
                 get it.
+            InputError: ``q`` or ``v`` is not finite.
         """
         if memory.shape != self.memory.shape:
             raise ShapeError(
                 f"memory must have the shape of law.memory, {self.memory.shape}; got "
                 f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."
             )
-        dynamics, tick, steps = self._commanding or self._make_own()
-        s = dynamics.snapshot
-        for name, given, here in (("q", q, s.q), ("v", v, s.v)):
-            if given.shape != here.shape:
-                raise ShapeError(f"{name} must have shape {here.shape}; got {given.shape}.")
-        if self.switches:
-            dynamics.move(t, q, v)
-            memory = self.settled(dynamics, memory)
-            return self.step(dynamics, memory)._replace(memory=memory)
-        s.q[:], s.v[:], s.clock[0], tick.memory[:] = q, v, t, memory
-        steps()
-        return tick.answer()
+        tick, measured = self._measured or self._make_measured()
+        if len(memory):
+            tick.memory[:] = memory
+        measured.at(t, q, v)
+        answer = tick.answer()
+        return answer._replace(memory=tick.memory.copy()) if self.switches else answer
 
-    def _make_own(self) -> tuple[Dynamics, Tick, Steps]:
+    def _make_measured(self) -> tuple[Tick, MeasuredTick]:
         """Make a robot for `command`, and all that happens in it as one table."""
         dynamics = Dynamics(self.task.robot, self.task.rank, self.task.gains)
         tick = self.tick(dynamics)
-        steps = Steps((*dynamics.steps.every, *tick.steps.every))
-        self._commanding = dynamics, tick, steps
-        return self._commanding
+        steps = Steps((*self.before_answer(dynamics), *tick.steps.every))
+        self._measured = tick, MeasuredTick(dynamics.snapshot, steps)
+        return self._measured
+
+    @final
+    def before_answer(self, dynamics: Dynamics) -> Iterator[Step]:
+        """Yield what must happen at a measured state before the steps of `tick` answer it.
+
+        The robot is evaluated there, and a law that switches has its mode settled.
+        """
+        yield from dynamics.steps.every
+        if self.switches:
+            memory = self.tick(dynamics).memory
+            yield lambda: copy_into(self.settled(dynamics, memory.copy()), memory)
 
 
 @spec

@@ -64,8 +64,9 @@ class Tick:
 
     def answer(self) -> Command:
         """Return what the steps wrote last, in arrays of its own."""
+        rate = self.memory_rate
         demand = self.demand.copy() if self.asks[0] else None
-        return Command(self.u.copy(), self.memory_rate.copy(), demand)
+        return Command(self.u.copy(), rate.copy() if len(rate) else rate, demand)
 
 
 def _unchecked(command: Command) -> None:

@@ -17,7 +17,7 @@ from ukctrl.core.errors import quoted
 from ukctrl.core.extremes import first_largest, first_smallest
 from ukctrl.robot.actuators import Actuation
 from ukctrl.robot.layout import identifier
-from ukctrl.robot.rigid import UNLIMITED, RigidStructure
+from ukctrl.robot.rigid_arrays import UNLIMITED, RigidStructure
 from ukctrl.robot.structure import Structure
 
 SINGULAR = 1e-12

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses as dc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pinocchio as pin
-
-from ukctrl.core.errors import InputError, ModelError
+from ukctrl.core.errors import InputError
 from ukctrl.core.files import catalog
 from ukctrl.core.files.plugins import load_class
 from ukctrl.core.files.table_paths import merged
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
-from ukctrl.core.own_processes import memory
-from ukctrl.robot import audit
-from ukctrl.robot.actuators import actuation
-from ukctrl.robot.assembly import PROBES, Assembly, folded
-from ukctrl.robot.audit import Finding
-from ukctrl.robot.by_name import home_of, with_limits
-from ukctrl.robot.elastic import elastic
-from ukctrl.robot.forces import Forces, forces
+from ukctrl.robot.assembly import Assembly
 from ukctrl.robot.formulas.build_plant import build_plant
 from ukctrl.robot.formulas.formula_structure import Recipe
 from ukctrl.robot.formulas.plant import OneByOne, PlantFunctions
-from ukctrl.robot.models.composite import without_composites
-from ukctrl.robot.models.joined_models import joined
-from ukctrl.robot.models.maximal import BY_CONSTRUCTION, maximal
-from ukctrl.robot.models.particles import particles
-from ukctrl.robot.models.source import Built, Source, build, read
-from ukctrl.robot.models.text import mimics, refuse_what_parsers_take, text_findings
-from ukctrl.robot.rigid import RigidStructure, rigid_structure
-from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.plant_tables import Functions, FunctionsTable, LagrangianTable
-from ukctrl.robot.schema.robot_file import ExtraFrame, Options, RobotFile
-from ukctrl.robot.structure import Structure
-from ukctrl.robot.tree import largest_tree
-
-NO_TEXT = "<robot name='none'><link name='world'/></robot>"
-"""Model text of a robot that is not made of any."""
+from ukctrl.robot.schema.robot_file import Options, RobotFile
 
 
 def load(
@@ -51,24 +27,16 @@ def load(
     path = catalog.find("robots", reference, beside)
     label = f"{path}, as overridden" if override else str(path)
     if path.suffix != ".toml":
+        from ukctrl.robot.load_bodies import from_source
+
         return from_source(path, read_spec(Options, override, path, label=label))
     spec = read_spec(RobotFile, merged(read_toml(path), dict(override)), path, label=label)
     name = (path.parent.name if path.name == "robot.toml" else path.stem) or "robot"
-    if spec.model is not None:
-        return _assemble(read(spec.model), spec, name, spec.title, spec.source, path)
-    if spec.part is not None:
-        with blaming(label):
-            whole = joined(spec.part, name, spec.floating_base)
-        source = dc.replace(whole, label=label)
-        return _assemble(source, spec, name, spec.title, spec.source, path)
-    if spec.linkage is not None:
-        return _linked(spec, spec.linkage, name, path, label)
-    if spec.particles is not None:
-        none, built = dc.replace(read(NO_TEXT), label=label), Built(particles(spec.particles), ())
-        swarm = _assemble(none, spec, name, spec.title, spec.source, path, built)
-        return dc.replace(swarm, audit=())  # of slides without mass, which are meant
     table = spec.lagrangian or spec.functions
-    assert table is not None  # the schema asks for one of them
+    if table is None:
+        from ukctrl.robot.load_bodies import bodies_of_file
+
+        return bodies_of_file(spec, name, path, label)
     functions = None
     if isinstance(table, FunctionsTable):
         functions = _trusted(table, path, trust)
@@ -98,12 +66,6 @@ def from_formulas(plant: LagrangianTable | Functions, options: Options, name: st
             path=None,
         )
         return build_plant(recipe)
-
-
-def runs_code(reference: str | Path, beside: Path | None = None) -> bool:
-    """Return whether loading a robot would run Python code that its file names."""
-    path = catalog.find("robots", reference, beside)
-    return path.suffix == ".toml" and "functions" in read_toml(path)
 
 
 def _trusted(table: FunctionsTable, path: Path, trust: bool) -> PlantFunctions:
@@ -136,162 +98,3 @@ def _filled(made: Any, parameters: Mapping[str, Any], path: Path) -> PlantFuncti
         )
     functions: PlantFunctions = read_spec(made, parameters, path, key=key) if has_fields else made()
     return functions
-
-
-def _linked(spec: RobotFile, linkage: Linkage, name: str, path: Path, label: str) -> Assembly:
-    """Return the robot of a ``[linkage]``."""
-    with blaming(f"{label}: linkage"):
-        tree = maximal(linkage, name)
-    motors, closures = (*tree.actuator, *(spec.actuator or ())), (*tree.passive, *spec.passive)
-    options = dc.replace(spec, actuator=motors, passive=closures)
-    source = dc.replace(read(NO_TEXT), label=label)
-    built = Built(tree.model, ())
-    robot = _assemble(source, options, name, spec.title, spec.source, path, built)
-    audit = tuple(finding for finding in robot.audit if finding.code not in BY_CONSTRUCTION)
-    return dc.replace(robot, home=tree.home, audit=audit)
-
-
-def from_source(source: str | Path, options: Options, name: str | None = None) -> Assembly:
-    """Build a robot from the text or the path of a model; see `Robot.build`."""
-    checked = read(source)
-    own = checked.path.stem if checked.path else checked.root.get("name")
-    called = name or own or checked.root.get("model") or "robot"
-    return _assemble(checked, options, called, called, "", checked.path)
-
-
-def _assemble(
-    source: Source,
-    options: Options,
-    name: str,
-    title: str,
-    origin: str,
-    path: Path | None,
-    built: Built | None = None,
-) -> Assembly:
-    refuse_what_parsers_take(source)
-    built = built or build(source, options.floating_base)
-    model = without_composites(built.model, _composite_parts(source))
-    if model.nv == 0:
-        raise ModelError(f"{source.label}: must have at least one joint that moves.")
-    together = model.nv if options.passive else largest_tree(model)
-    _refuse_what_does_not_fit(model.nv, together, source.label)
-    if options.gravity is not None:
-        model.gravity.linear = np.array(options.gravity)
-    with blaming(source.label):
-        structure = rigid_structure(model)
-        followers = list(mimics(source, structure))
-    with blaming(path) if path is not None else contextlib.nullcontext():
-        for number, extra in enumerate(options.frame):
-            with blaming(f"frame[{number}]"):
-                structure = _with_frame(structure, extra)
-        mimicking = frozenset(joint for joint, _, _ in followers)
-        inputs = actuation(structure, options.actuator, mimicking)
-        driven, joints = inputs, None
-        whole: Structure = structure
-        if options.elastic is not None:
-            whole, driven, joints = elastic(
-                options.elastic,
-                structure,
-                lambda given, motors: actuation(given, options.actuator, mimicking | motors),
-            )
-        whole = with_limits(whole, options.limit)
-        pushes = forces(whole, options.force, options.friction_velocity)
-        if joints is not None:
-            pushes = Forces((*pushes.terms, joints))
-        home = home_of(whole, options.home)
-    robot = Assembly(
-        name=name,
-        title=title,
-        source=origin,
-        structure=whole,
-        actuation=driven,
-        forces=pushes,
-        elastic=joints,
-        passive=(*options.passive, *(table for _, table, _ in followers if table is not None)),
-        path=path,
-        home=home,
-    )
-    findings = [finding for _, _, finding in followers]
-    findings += [audit.warning("parser", name, text) for text in built.warnings]
-    findings += text_findings(source, structure)
-    findings += audit.model_findings(structure)
-    _stop_at_error(findings, source)
-    rng = np.random.default_rng(0)
-    probes = [robot.random(rng) for _ in range(PROBES)]
-    findings += audit.mass_findings(
-        whole,
-        [robot.snapshot(q).M.copy() for q in probes],  # a view would keep all of the state alive
-        str(model.name),
-        "an absurd length",
-        "Give the links beyond it a mass and an inertia, or make the joint fixed.",
-    )
-    _stop_at_error(findings, source)
-    if options.actuator != ():  # who asks for no motor need not be told
-        findings += audit.actuation_findings(structure, inputs)
-    return dc.replace(robot, actuation=folded(robot, probes), audit=tuple(findings))
-
-
-def _stop_at_error(findings: list[Finding], source: Source) -> None:
-    errors = [finding for finding in findings if finding.level == "error"]
-    if errors:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise ModelError(f"{source.label}: {errors[0].message}{more}")
-
-
-def _composite_parts(source: Source) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of the joints of every MJCF body with several, by Pinocchio's name."""
-    parts: dict[str, tuple[str, ...]] = {}
-    if source.format == "MJCF":
-        for body in source.root.iter("body"):
-            names = tuple(joint.get("name", "") for joint in body.findall("joint"))
-            if len(names) > 1 and all(names):
-                parts[f"Composite_{names[0]}"] = names
-    return parts
-
-
-def _with_frame(structure: RigidStructure, extra: ExtraFrame) -> RigidStructure:
-    model = structure.model
-    if extra.name in structure.frames:
-        raise ModelError(f"the robot has a frame named '{extra.name}' already.")
-    with blaming("parent"):
-        parent = structure.site(extra.parent)
-    place = pin.SE3(parent.rotation, parent.translation) * pin.SE3(
-        pin.rpy.rpyToMatrix(np.array(extra.rpy)), np.array(extra.position)
-    )
-    model.addFrame(pin.Frame(extra.name, parent.joint, 0, place, pin.FrameType.OP_FRAME))
-    return RigidStructure(structure.blocks, model)
-
-
-def _needed(nv: float, alone: float) -> float:
-    """Return the memory that a run of so many freedoms needs [B]."""
-    return 8.0 * (TABLES * float(alone) ** 3 + MATRICES * float(nv) ** 2)
-
-
-TABLES = 4
-"""Tables of ``nv**3`` numbers in every ``pinocchio.Data``: its second derivatives of the inverse
-dynamics. They are allocated, and touched, whether anyone asks for them or not."""
-MATRICES = 16
-"""Tables of ``nv**2`` numbers that a run has at a time."""
-
-
-def _refuse_what_does_not_fit(nv: int, alone: int, label: str) -> None:
-    """Refuse a robot that would fill the memory: the system would kill the process without a word.
-
-    Args:
-        nv: Its freedoms.
-        alone: Those of the largest tree of joints that stands on the world, or of what passive
-            constraints tie together: their tables are smaller, but take as long as they grow.
-        label: What to call it.
-
-    Raises:
-        ModelError: It has too many freedoms for this machine.
-    """
-    needed, there = _needed(nv, alone), memory()
-    if needed > there:
-        most = nv
-        while most > 1 and _needed(most, alone * most / nv) > there:
-            most -= 1
-        raise ModelError(
-            f"{label}: a robot with {nv} freedoms needs about {needed / 1e9:.0f} GB of memory, and "
-            f"this machine has {there / 1e9:.0f} GB, enough for {most}. Take fewer parts."
-        )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
-import pinocchio as pin
 from pydantic import Field
 
 from ukctrl.core.errors import InputError, ModelError, unknown_name
@@ -29,7 +28,7 @@ from ukctrl.robot.assembly import Assembly, R
 from ukctrl.robot.by_name import by_joint, spread
 from ukctrl.robot.forces import Dampers, Forces, Friction
 from ukctrl.robot.formulas.build_plant import with_parameters
-from ukctrl.robot.rigid import RigidStructure
+from ukctrl.robot.rigid_arrays import RigidStructure
 from ukctrl.robot.schema.push_tables import Dampings, Efforts, Factors
 from ukctrl.robot.structure import Structure
 
@@ -131,8 +130,11 @@ class Perturbation:
 
     def _bodies(self, old: RigidStructure) -> RigidStructure:
         """Return the rigid bodies with these differences."""
+        import pinocchio as pin
+
+        from ukctrl.robot.rigid import ModelStructure
+
         model = pin.Model(old.model)
-        structure = RigidStructure(old.blocks, model)
         for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):
             body = model.inertias[joint]
             model.inertias[joint] = pin.Inertia(
@@ -147,10 +149,10 @@ class Perturbation:
                 body.mass, body.lever + np.array(shift), body.inertia
             )
         if self.payload is not None:
-            self._load(structure, self.payload)
+            self._load(old, model, self.payload)
         if self.gravity is not None:
             model.gravity.linear = np.array(self.gravity)
-        return structure
+        return ModelStructure(old.blocks, model)
 
     def _refuse_bodies(self, robot: Assembly) -> None:
         """Refuse what only rigid bodies have."""
@@ -163,15 +165,17 @@ class Perturbation:
                 )
 
     @staticmethod
-    def _load(structure: RigidStructure, payload: Payload) -> None:
-        site = structure.site(payload.frame)
+    def _load(old: RigidStructure, model: Any, payload: Payload) -> None:
+        import pinocchio as pin
+
+        site = old.site(payload.frame)
         if site.joint == 0:
             raise ModelError(
                 f"frame '{payload.frame}' does not move; a payload there does nothing."
             )
         body = pin.Inertia(payload.mass, np.array(payload.com), np.diag(payload.inertia))
         place = pin.SE3(site.rotation, site.translation)
-        structure.model.inertias[site.joint] += place.act(body)
+        model.inertias[site.joint] += place.act(body)
 
 
 def _by_body(

@@ -6,30 +6,40 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-import pinocchio as pin
 
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.program import Call, Step
-from ukctrl.robot.force_kernels import NUMBERS, Swept, coriolis_force, regressor
+from ukctrl.robot.force_kernels import Swept, coriolis_force, regressor
 from ukctrl.robot.interface import RobotInterface
 from ukctrl.robot.snapshot import PointMotion, Snapshot
-from ukctrl.robot.tree import room_for
 from ukctrl.robot.tree_kernels import Room, Tree, mass_and_bias, rigid_terms
 from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 
+def room_for(tree: Tree, gravity: Vector, nq: int) -> Room:
+    """Return what the recursions write, at rest under a gravity [m/s^2], of so many coordinates."""
+    n, nv = len(tree.joints), len(tree.subspace)
+    acceleration = np.zeros((n, 6))
+    acceleration[0, :3] = -gravity
+    rotations = np.tile(np.eye(3), (n, 1, 1))
+    return Room(
+        rotations, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((nv, 6)), np.zeros((n, 6)),
+        acceleration, np.zeros((n, 6)), np.zeros((n, 10)), np.full(nq + nv, np.nan),
+    )  # fmt: skip
+
+
 @final
 class RigidSnapshot(Snapshot):
-    """A robot whose structure is a Pinocchio model, at one state."""
+    """A robot of rigid bodies at one state."""
 
-    __slots__ = ("_aux", "_model", "_room")
+    __slots__ = ("_aux", "_room")
 
     def __init__(self, robot: RobotInterface, q: Vector, v: Vector, t: float) -> None:
         tree, nv = robot.structure.tree, robot.nv
-        self._model, self._aux = robot.structure.model, None
+        self._aux: Any = None
         self.M, self.nle = np.zeros((nv, nv)), np.zeros(nv)
         self.Jt, self.dJt = np.zeros((nv, 6)), np.zeros((nv, 6))
-        self._room = room_for(tree, robot.structure.gravity)
+        self._room = room_for(tree, robot.structure.gravity, robot.nq)
         self.rotations, self.translations = self._room.rotations, self._room.translations
         super().__init__(robot, q, v, t)
 
@@ -47,12 +57,16 @@ class RigidSnapshot(Snapshot):
         return (Call(gravity_load, self.robot.structure.tree, self._room, out),)
 
     def force_derivatives(self, a: Vector) -> tuple[Matrix, Matrix]:
-        data, size = self._scratch(), self.M.shape
-        pin.computeRNEADerivatives(self._model, data, self.q, self.v, a)
+        import pinocchio as pin
+
+        model, data, size = *self._scratch(), self.M.shape
+        pin.computeRNEADerivatives(model, data, self.q, self.v, a)
         return np.array(data.dtau_dq).reshape(size), np.array(data.dtau_dv).reshape(size)
 
     def coriolis(self) -> Matrix:
-        C = pin.computeCoriolisMatrix(self._model, self._scratch(), self.q, self.v)
+        import pinocchio as pin
+
+        C = pin.computeCoriolisMatrix(*self._scratch(), self.q, self.v)
         return np.array(C).reshape(self.M.shape)
 
     def coriolis_steps(self, w: Vector, out: Vector) -> Sequence[Step]:
@@ -64,9 +78,8 @@ class RigidSnapshot(Snapshot):
         return (Call(regressor, tree, room, self.q, self.v, w, a, Swept.of(tree), Y),)
 
     def inertial_parameters(self) -> Matrix:
-        bodies = list(self._model.inertias)[1:]
-        parameters = [body.toDynamicParameters() for body in bodies]
-        return np.array(parameters).reshape(-1, NUMBERS)
+        bodies: Matrix = self.robot.structure.tree.inertias[1:]
+        return bodies.copy()
 
     def com_steps(self, com: PointMotion) -> Sequence[Step]:
         return self._as_one_mass(com, np.zeros(1))
@@ -81,10 +94,11 @@ class RigidSnapshot(Snapshot):
     def _apart(self) -> tuple[Tree, Room]:
         """Return the tree and a room of its own, so that rare questions leave ours as it is."""
         tree = self.robot.structure.tree
-        return tree, room_for(tree, self.robot.structure.gravity)
+        return tree, room_for(tree, self.robot.structure.gravity, self.robot.nq)
 
-    def _scratch(self) -> Any:
-        """Return a second Pinocchio data, so that rare questions never disturb the views."""
+    def _scratch(self) -> tuple[Any, Any]:
+        """Return the Pinocchio model, and data for rare questions, which disturb no view."""
+        model = self.robot.structure.model
         if self._aux is None:
-            self._aux = self._model.createData()
-        return self._aux
+            self._aux = model.createData()
+        return model, self._aux

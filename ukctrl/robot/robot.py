@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from ukctrl.robot.assembly import Assembly
-from ukctrl.robot.load import from_formulas, from_source, load
+from ukctrl.robot.load import from_formulas, load
 from ukctrl.robot.perturb import Perturbation
 from ukctrl.robot.schema.plant_tables import Functions, LagrangianTable
 from ukctrl.robot.schema.robot_file import Options
@@ -73,6 +73,8 @@ class Robot(Assembly):
         """
         options = options or Options()
         if isinstance(plant, str | Path):
+            from ukctrl.robot.load_bodies import from_source
+
             return cls.of(from_source(plant, options, name))
         kind = "functions" if isinstance(plant, Functions) else "lagrangian"
         return cls.of(from_formulas(plant, options, name or kind))

@@ -1,6 +1,6 @@
 """What a plant is made of: its coordinates, joints, frames and limits, by name.
 
-A `Structure` is either a Pinocchio model (`RigidStructure`) or a set of formulas or functions
+A `Structure` is either rigid bodies (`RigidStructure`) or a set of formulas or functions
 (`FormulaStructure`); all else in this package reads it through the face that is stated here.
 """
 

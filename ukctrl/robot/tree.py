@@ -11,19 +11,18 @@ import pinocchio as pin
 from ukctrl.core.arrays import Array, Indices, Matrix, Vector
 from ukctrl.core.errors import ModelError
 from ukctrl.core.extremes import max_abs
+from ukctrl.robot.rigid_snapshot import room_for
 from ukctrl.robot.tree_kernels import (
     CIRCLE,
     FREE,
     IQ,
     IV,
-    KIND,
     NV,
     PARENT,
     PLANAR,
     PRISMATIC,
     SCREW,
     SPHERICAL,
-    Room,
     Tree,
     rigid_terms,
 )
@@ -34,8 +33,6 @@ KINDS = {
     "Planar": PLANAR, "P": PRISMATIC, "Spherical": SPHERICAL, "FreeFlyer": FREE,
 }  # fmt: skip
 """By how Pinocchio's name of a joint begins; the first that fits."""
-NUMBERS = {SCREW: 1, PRISMATIC: 1, CIRCLE: 2, PLANAR: 4, SPHERICAL: 4, FREE: 7}
-"""Of a configuration, of each kind of joint."""
 STATES = 3
 """States at which it is compared with Pinocchio."""
 TOGETHER = 60
@@ -70,19 +67,6 @@ def tree_of(model: Any) -> Tree:
 def _kind(joint: Any) -> int:
     name = joint.shortname().removeprefix("JointModel")
     return next(kind for start, kind in KINDS.items() if name.startswith(start))
-
-
-def room_for(tree: Tree, gravity: Vector) -> Room:
-    """Return what the recursions write on their way, at rest under a gravity [m/s^2]."""
-    n, nv = len(tree.joints), len(tree.subspace)
-    nq = max((int(at[IQ]) + NUMBERS[at[KIND]] for at in tree.joints[1:]), default=0)
-    acceleration = np.zeros((n, 6))
-    acceleration[0, :3] = -gravity
-    rotations = np.tile(np.eye(3), (n, 1, 1))
-    return Room(
-        rotations, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((nv, 6)), np.zeros((n, 6)),
-        acceleration, np.zeros((n, 6)), np.zeros((n, 10)), np.full(nq + nv, np.nan),
-    )  # fmt: skip
 
 
 class Compared(NamedTuple):
@@ -150,7 +134,7 @@ def _parts(model: Any, tree: Tree) -> Iterator[tuple[Any, Tree]]:
 
 def _compare(model: Any, tree: Tree) -> None:
     rng = np.random.default_rng(0)
-    data, room = model.createData(), room_for(tree, np.array(model.gravity.linear))
+    data, room = model.createData(), room_for(tree, np.array(model.gravity.linear), model.nq)
     nv = model.nv
     written = np.zeros((nv, nv)), np.zeros(nv), np.zeros((nv, 6)), np.zeros((nv, 6))
     terms = *written, room.rotations, room.translations

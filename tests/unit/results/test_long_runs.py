@@ -60,10 +60,11 @@ def test_a_run_on_disk_has_the_bits_of_one_in_memory(name, little, monkeypatch, 
     np.testing.assert_array_equal([ours[k] for k in same], [theirs[k] for k in same])
 
 
-def test_memory_does_not_grow_with_a_long_run(little):
+@pytest.mark.parametrize("held", [{}, {"timing.control": 0.001}], ids=["continuous", "held"])
+def test_memory_does_not_grow_with_a_long_run(little, held):
     peaks = []
     for duration in (1.0, 4.0):
-        scenario = Scenario.load("two-mass-spring", {**SHORT, "timing.duration": duration})
+        scenario = Scenario.load("two-mass-spring", {**SHORT, **held, "timing.duration": duration})
         simulate(scenario.replace({"timing.duration": 0.01}))  # once compiled
         tracemalloc.start()
         simulate(scenario)

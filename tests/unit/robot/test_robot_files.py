@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ukctrl.core.errors import InputError, ModelError, UnknownName
-from ukctrl.robot import Robot, load
+from ukctrl.robot import Robot, load_bodies
 
 TOML = 'title = "arm"\nmodel = "arm.urdf"\n'
 MOTOR = '[[actuator]]\nkind = "joint"\njoint = "j"\n'
@@ -212,12 +212,12 @@ def test_a_robot_knows_which_of_its_keys_were_changed():
 @pytest.mark.parametrize("nv", [3148, 3149, 4000])
 def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
     """A terabyte holds 32 bytes of 3148 freedoms cubed and 128 bytes of them squared."""
-    monkeypatch.setattr(load, "memory", lambda: 1e12)
+    monkeypatch.setattr(load_bodies, "memory", lambda: 1e12)
     if nv == 3148:
-        load._refuse_what_does_not_fit(nv, nv, "big.xml")
+        load_bodies._refuse_what_does_not_fit(nv, nv, "big.xml")
         return
     with pytest.raises(ModelError) as caught:
-        load._refuse_what_does_not_fit(nv, nv, "big.xml")
+        load_bodies._refuse_what_does_not_fit(nv, nv, "big.xml")
     assert str(caught.value) == (
         f"big.xml: a robot with {nv} freedoms needs about {1001 if nv == 3149 else 2050} GB of "
         "memory, and this machine has 1000 GB, enough for 3148. Take fewer parts."
@@ -225,7 +225,7 @@ def test_a_robot_that_would_fill_the_memory_is_refused(monkeypatch, nv):
 
 
 def test_separate_bodies_need_memory_for_matrices_alone(monkeypatch):
-    monkeypatch.setattr(load, "memory", lambda: 1e12)
-    load._refuse_what_does_not_fit(80_000, 2, "swarm")
+    monkeypatch.setattr(load_bodies, "memory", lambda: 1e12)
+    load_bodies._refuse_what_does_not_fit(80_000, 2, "swarm")
     with pytest.raises(ModelError, match="this machine has 1000 GB, enough for 88388"):
-        load._refuse_what_does_not_fit(100_000, 2, "swarm")
+        load_bodies._refuse_what_does_not_fit(100_000, 2, "swarm")

@@ -10,7 +10,7 @@ from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
 from ukctrl.robot import force_kernels, tree, whole_kernels
-from ukctrl.robot.rigid import RigidStructure
+from ukctrl.robot.rigid_arrays import RigidStructure
 from ukctrl.robot.tree import compare_with_pinocchio, tree_of
 
 JOINTS = (
@@ -54,7 +54,7 @@ def test_a_random_tree_of_every_kind_of_joint_has_the_terms_of_pinocchio(seed):
 def test_gravity_christoffels_force_and_the_regressor_are_those_of_pinocchio(seed):
     model, rng = drawn(seed, ONE_FREEDOM), np.random.default_rng(seed)
     robot_tree, data, nv = tree_of(model), model.createData(), model.nv
-    room = tree.room_for(robot_tree, np.array(model.gravity.linear))
+    room = tree.room_for(robot_tree, np.array(model.gravity.linear), model.nq)
     q = pin.integrate(model, pin.neutral(model), rng.standard_normal(nv))
     v, w, a, still = *rng.standard_normal((3, nv)), np.zeros(nv)
     size = 1e-12 * (1.0 + np.abs(pin.crba(model, data, q)).max()) * (10.0 + v @ v + w @ w)

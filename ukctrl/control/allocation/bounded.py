@@ -2,6 +2,7 @@ r"""Inputs within the motors' limits: the task is met, or given up in a stated w
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Self, final
 
@@ -139,6 +140,7 @@ def within(
 @final
 class _Bounded(Allocator):
     def __init__(self, spec: Bounded, task: Task, rows: tuple[str, ...]) -> None:
+        importlib.import_module("daqp")  # now, so that no tick waits for it, or finds it missing
         self._null_space = bind(spec.null_space, task)
         self._metric = InputMetric(spec.metric, task)
         self._limits = InputLimits(spec.limit, task)

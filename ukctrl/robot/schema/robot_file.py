@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -22,8 +23,8 @@ from ukctrl.core.fields import (
     Vec3,
     spec,
 )
-from ukctrl.core.files import zoo
-from ukctrl.core.files.catalog import PLANTS
+from ukctrl.core.files import catalog, zoo
+from ukctrl.core.files.toml import read_toml
 from ukctrl.robot.schema.linkage_tables import Linkage
 from ukctrl.robot.schema.plant_tables import FunctionsTable, LagrangianTable, Particles
 from ukctrl.robot.schema.push_tables import AnyActuator, AnyForce, Dampings, Factors
@@ -186,10 +187,10 @@ class RobotFile(Options):
 
     @model_validator(mode="after")
     def _one_plant(self) -> RobotFile:
-        given = [name for name in PLANTS if getattr(self, name) is not None]
+        given = [name for name in catalog.PLANTS if getattr(self, name) is not None]
         if len(given) != 1:
             came = " and ".join(given) or "none of them"
-            raise InputError(f"needs exactly one of {', '.join(PLANTS)}; got {came}.")
+            raise InputError(f"needs exactly one of {', '.join(catalog.PLANTS)}; got {came}.")
         if self.linkage is not None and self.elastic is not None:
             raise InputError(
                 "elastic: the joints of a [linkage] are constraints and cannot be elastic; write "
@@ -202,6 +203,12 @@ class RobotFile(Options):
         if self.lagrangian is not None or self.functions is not None:
             self.refuse_bodies()
         return self
+
+
+def runs_code(reference: str | Path, beside: Path | None = None) -> bool:
+    """Return whether loading a robot would run Python code that its file names."""
+    path = catalog.find("robots", reference, beside)
+    return path.suffix == ".toml" and "functions" in read_toml(path)
 
 
 _INSTEAD = {

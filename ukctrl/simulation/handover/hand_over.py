@@ -12,6 +12,8 @@ import numpy as np
 
 from ukctrl.core.errors import InputError
 from ukctrl.simulation.effects.effect import kind_of
+from ukctrl.simulation.handover.belief import FILE, Belief, write_belief
+from ukctrl.simulation.handover.fresh_process import replay_afresh
 from ukctrl.simulation.handover.ros import driven_joints, joint_trajectory
 from ukctrl.simulation.handover.runtime import Replay, Runtime, replay
 from ukctrl.simulation.result.plain_files import (
@@ -106,6 +108,7 @@ def hand_over(
     |---|---|
     | ``controller.toml`` | the controller with its gains, for ``--controller`` |
     | ``scenario.toml`` | what it was designed on, fully resolved |
+    | ``belief.toml`` | the robot that it believes in, as arrays, and the packages that it needs |
     | ``controller.py`` | the class to call in one's own loop, and its self-check |
     | ``motion.csv``, ``motion.parquet`` | states, accelerations and inputs, a row a sample |
     | ``trajectory.yaml`` | the motion of the driven joints for ROS 2 |
@@ -148,17 +151,18 @@ def hand_over(
     files = {
         "controller.toml": "the controller and its gains, for --controller",
         "scenario.toml": "what it was designed on",
+        FILE: "the robot that it believes in, and what it needs",
         "controller.py": "the class for your own loop, and its self-check",
         "motion.csv": f"states and inputs, {len(table)} rows of {timing.sample:g} s",
         "motion.parquet": "the same, with units",
     }
-    notes = []
     with folder_for("the controller", folder):
         write_atomically(folder / "controller.toml", _card(scenario).encode())
         write_atomically(folder / "scenario.toml", toml_text(scenario.to_table()).encode())
         write_atomically(folder / "controller.py", _script(scenario, runtime, trust).encode())
         write_csv(table, folder / "motion.csv")
         write_parquet(table, units, folder / "motion.parquet")
+        found, notes = _proven(runtime, folder, trust)
         if driven_joints(runtime.robot):
             text = joint_trajectory(result, runtime.robot, every)
             write_atomically(folder / "trajectory.yaml", text.encode())
@@ -173,7 +177,28 @@ def hand_over(
     ]
     if result.status != "completed":
         notes.append(f"the run ended as {result.status}: {result.message}")
-    return HandedOver(folder, files, replay(runtime, folder / "motion.csv"), tuple(notes))
+    return HandedOver(folder, files, found, tuple(notes))
+
+
+def _proven(runtime: Runtime, folder: Path, trust: bool) -> tuple[Replay, list[str]]:
+    """Write what the law is started on; return whether it answers as simulated, and what to note.
+
+    That is arrays, where a process without Pinocchio then gives the inputs of the run; else it is
+    what the scenario names.
+    """
+    kept: Belief | None = runtime.belief
+    for kept in (runtime.belief, None):
+        try:
+            write_belief(kept, (), folder)
+            fresh = replay_afresh(folder, pinocchio=kept is None, trust=trust)
+        except InputError as error:
+            fault = error
+            continue
+        if kept is None or fresh.replay.identical or not fresh.replay.ticks:
+            write_belief(kept, fresh.packages, folder)
+            named = "pin" in fresh.packages
+            return fresh.replay, ["the controller needs Pinocchio, the package 'pin'."] * named
+    return replay(runtime, folder / "motion.csv"), [f"{fault}"]
 
 
 def _card(scenario: Scenario) -> str:
@@ -229,7 +254,7 @@ As a program it steps through motion.csv and tells whether it answers what the s
 
 from pathlib import Path
 
-from ukctrl import Runtime, Scenario, one_blas_thread, replay
+from ukctrl import Runtime, one_blas_thread, replay
 
 HERE = Path(__file__).resolve().parent
 TASK, ROBOT = {title}, {robot}
@@ -240,7 +265,7 @@ INPUTS = {u}
 
 def controller() -> Runtime:
     """Return the controller at the start of its task."""
-    return Runtime(Scenario.load(HERE / "scenario.toml"{trust}))
+    return Runtime.load(HERE{trust})
 
 
 if __name__ == "__main__":

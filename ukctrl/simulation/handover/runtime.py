@@ -5,17 +5,25 @@ from __future__ import annotations
 import csv
 import math
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ukctrl.control.measured_tick import MeasuredTick
+from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Array
-from ukctrl.core.errors import InputError, NotFinite
+from ukctrl.core.errors import InputError
 from ukctrl.core.extremes import max_abs
-from ukctrl.robot.snapshot import checked
+from ukctrl.core.program import Call, Step, Steps
+from ukctrl.mechanics.dynamics import Dynamics
+from ukctrl.simulation.handover.belief import Belief, read_belief
 from ukctrl.simulation.loop import Loop
+from ukctrl.simulation.loop.law_checks import Answers
+from ukctrl.simulation.loop.law_start import start_of, started_law
+from ukctrl.simulation.loop.rates import advance_memory, asked, copy_common
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.scenario import Scenario
 
@@ -30,6 +38,7 @@ class Runtime:
 
     Args:
         scenario: What the controller was designed on; of its robot only the belief is used.
+        belief: What the law is started on; absent: what the scenario says, which loads robots.
 
     Raises:
         InputError: The scenario does not fit its robot.
@@ -43,12 +52,13 @@ class Runtime:
         (1,)
     """
 
-    def __init__(self, scenario: Scenario) -> None:
-        loop = Loop(scenario)
-        self._law, self._begin = loop.law, loop.state.memory.copy()
-        robot = self._law.task.robot
+    def __init__(self, scenario: Scenario, belief: Belief | None = None) -> None:
+        law = Loop(scenario).law if belief is None else started_law(scenario, *belief)
+        task, robot = law.task, law.task.robot
         self.scenario = scenario
         """What it was designed on."""
+        self.belief = Belief(robot, task.q, task.v)
+        """What the law was started on."""
         self.robot = robot
         """The robot that it believes in."""
         self.coordinates = robot.coordinates
@@ -57,19 +67,68 @@ class Runtime:
         """Names of the entries of ``v``, length nv."""
         self.inputs = robot.actuators
         """Names of the entries of what `step` returns, length nu."""
-        self.q, self.v = loop.state.q.copy(), loop.state.v.copy()
+        q, v = start_of(scenario, law)
+        self.q, self.v = q.copy(), v.copy()
         """The state in which the task starts."""
-        self.t = loop.t0
+        self.t = scenario.start.t
         """Time at which the task starts [s]."""
-        self.end = loop.t1 - SAME * scenario.timing.sample
+        self.end = self.t + scenario.timing.duration - SAME * scenario.timing.sample
         """Time before which the last tick of a run of the scenario lies [s]."""
+        dynamics = Dynamics(robot, task.rank, task.gains)
+        self._s, self._tick, self._begin = dynamics.snapshot, law.tick(dynamics), law.memory
+        self._memory, self._rate = np.zeros((2, len(law.memory)))
+        self._clock = np.zeros(1)
+        self._answers = Answers(scenario.controller, law, robot.nu)
+        self._tick.check = self._check
+        steps = (*self._remember(), *law.before_answer(dynamics), *self._answer(), *self._keep())
+        self._measured = MeasuredTick(self._s, Steps(steps))
         self.restart()
+
+    @classmethod
+    def load(cls, folder: str | Path, *, trust: bool = False) -> Runtime:
+        """Return the controller in a folder that `ukctrl export` wrote.
+
+        Its robot is made of the arrays in ``belief.toml``, without Pinocchio and without the files
+        of the robot; where no arrays can tell what the law takes, of what the scenario names.
+
+        Args:
+            folder: The folder.
+            trust: Whether Python code that the files name may run.
+
+        Raises:
+            InputError: A file is missing or changed, or a package is missing that the law takes.
+        """
+        folder = Path(folder)
+        belief = read_belief(folder)
+        known: dict[str, object] = {}
+        if belief is not None:
+            known = {"robot": belief.robot, "believed": None, "effect": []}
+        return cls(Scenario.load(folder / "scenario.toml", known, trust=trust), belief)
+
+    def _remember(self) -> Iterator[Step]:
+        """Yield what advances the memory from the last tick to this one."""
+        before = self._s.clock, self._clock, self._tick.memory, self._rate
+        yield Call(copy_common, self._memory, self._tick.memory)
+        yield Call(advance_memory, *before)
+
+    def _answer(self) -> Iterator[Step]:
+        return asked(self._tick, self._s, self._answers)
+
+    def _keep(self) -> Iterator[Step]:
+        """Yield what keeps the memory of a tick that has succeeded."""
+        tick = self._tick
+        kept = (self._s.clock, self._clock), (tick.memory, self._memory)
+        for source, target in (*kept, (tick.memory_rate, self._rate)):
+            yield Call(copy_common, source, target)
+
+    def _check(self, command: Command) -> None:
+        """Check what a law of Python answers."""
+        self._answers.check(self._s.t, self._s.q, self._s.v, command)
 
     def restart(self) -> None:
         """Forget what was learnt and when the last tick was; the task starts anew."""
-        self._memory = self._begin.copy()
-        self._rate = np.zeros(len(self._memory))
-        self._at: float | None = None
+        self._memory[:], self._rate[:], self._clock[0] = self._begin, 0.0, self.t
+        self._at = -math.inf
 
     @property
     def memory(self) -> Array:
@@ -80,7 +139,8 @@ class Runtime:
         """Return the input to hold until the next tick.
 
         The law's memory advances by the time that has passed since the last call, as it does in a
-        simulation with `timing.control`.
+        simulation with `timing.control`. It is one call of machine code, but for what a law or a
+        plant has in Python.
 
         Args:
             t: Time since the task's zero, which grows from call to call [s].
@@ -94,27 +154,16 @@ class Runtime:
             ShapeError: ``q`` or ``v`` does not have the shape of the robot.
             NotFinite: The input would not be finite.
             InfeasibleConstraint: The task asks for what the motors cannot give.
-            InputError: Time runs backwards.
+            InputError: Time runs backwards; ``q`` or ``v`` is not finite.
         """
-        q, v = checked("q", q, len(self.coordinates)), checked("v", v, len(self.dofs))
-        memory = self._memory
-        if self._at is not None:
-            if not t > self._at:
-                raise InputError(
-                    f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
-                    "Call restart() to begin the task anew."
-                )
-            memory = memory + (t - self._at) * self._rate
-        command = self._law.command(t, q, v, memory)
-        u = np.asarray(command.u, dtype=np.float64)
-        if not (math.isfinite(u.dot(u)) or np.isfinite(u).all()):  # of a law of one's own
-            raise NotFinite(
-                f"the controller must return finite inputs; got {u} at t = {t:.6g} s. "
-                "Check the measured state."
+        if not t > self._at:
+            raise InputError(
+                f"t must grow from call to call; got {t:g} s after {self._at:g} s. "
+                "Call restart() to begin the task anew."
             )
-        self._memory = memory if command.memory is None else command.memory
-        self._rate, self._at = command.memory_rate, t
-        return u
+        self._measured.at(t, q, v)
+        self._at = t
+        return self._tick.u.copy()
 
 
 class Replay(NamedTuple):

@@ -6,7 +6,8 @@ In order:
    ``late_inputs``: those on their way to the robot. ``spans``: from which moment to which nothing
    happens.
 2. ``plants_over_time``: the true robot, as effects change it, and its integrator.
-3. ``rates``: from a state to its acceleration. ``rate_slopes``: their Jacobian.
+3. ``law_start``: the law, on the robot that it believes in. ``rates``: from a state to its
+   acceleration. ``rate_slopes``: their Jacobian.
 4. ``row_grip``, ``sample_kernels``, ``recorder``, ``joint_error``: what is kept of a sample.
 5. ``closed_loop``: robots and law made ready, and all that happens as tables.
 6. ``around``: many spans by machine code. ``provenance``: what a result says of its making.

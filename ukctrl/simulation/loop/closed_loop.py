@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ukctrl.control.controller import Law, law_name
-from ukctrl.control.task import Task
+from ukctrl.control.controller import Law
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import InputError
@@ -30,7 +29,8 @@ from ukctrl.simulation.effects import Bench
 from ukctrl.simulation.effects.bound import Conditions
 from ukctrl.simulation.effects.records import MeasuredAndCommanded
 from ukctrl.simulation.loop.late_inputs import LateInputs
-from ukctrl.simulation.loop.law_checks import Answers, started
+from ukctrl.simulation.loop.law_checks import Answers
+from ukctrl.simulation.loop.law_start import start_of, started_law
 from ukctrl.simulation.loop.plants_over_time import Plants, passive_gains
 from ukctrl.simulation.loop.rate_slopes import commanded_slopes, held_slopes
 from ukctrl.simulation.loop.rates import (
@@ -118,22 +118,11 @@ class Loop:
         q, v, self.moved = start_state(
             scenario.start, self.robot, every, scenario.seed, scenario.rank
         )
-        task = Task(
-            robot=believed,
-            servo=scenario.servo,
-            q=q,
-            v=v,
-            start=self.t0,
-            duration=timing.duration,
-            period=timing.control,
-            rank=rank,
-            gains=gains,
-            planning=planning,
-            planned=scenario.start.planned,
-        )
-        self.law: Law = started(scenario.controller, task)
+        self.law: Law = started_law(scenario, believed, q, v, planning)
         if scenario.start.planned:
-            q, v, self.moved = self._planned(q, v)
+            planned = start_of(scenario, self.law)
+            moved = Start(*planned, self.robot.difference(q, planned[0]), planned[1] - v)
+            q, v, self.moved = *planned, moved.moved(self.robot)
         self._answers = Answers(scenario.controller, self.law, self.robot.nu)
         self.state = State(q, v, self.law.memory)
         self.outputs = grid(self.t0, self.t1, timing.sample)
@@ -252,18 +241,6 @@ class Loop:
         """Check what a law of Python answers where the loop asks it."""
         s = self.belief.snapshot
         self._answers.check(s.t, s.q, s.v, command)
-
-    def _planned(self, q: Vector, v: Vector) -> tuple[Vector, Vector, dict[str, float]]:
-        """Return the start on the law's own motion, and how far that is from the given state."""
-        planned = self.law.planned_state(self.t0)
-        if planned is None:
-            raise InputError(
-                "start.planned: the controller must follow a motion that is worked out before the "
-                f"run; '{law_name(self.scenario.controller)}' has none. Use kind = 'tvlqr' or "
-                "'feedforward', or give the state."
-            )
-        moved = Start(*planned, self.robot.difference(q, planned[0]), planned[1] - v)
-        return *planned, moved.moved(self.robot)
 
     def rates(self, t: float, q: Vector, v: Vector, memory: Vector) -> tuple[Vector, Vector]:
         """Return the acceleration and the memory's rate: the right-hand side of the loop."""

@@ -23,7 +23,7 @@ from ukctrl.core.files.table_paths import Table, merged, set_path
 from ukctrl.core.files.toml import blaming, read_spec, read_toml
 from ukctrl.mechanics.constraints import Constraint
 from ukctrl.robot import Robot
-from ukctrl.robot.load import runs_code
+from ukctrl.robot.schema.robot_file import runs_code
 from ukctrl.simulation.effects import Effect
 
 T = TypeVar("T")

@@ -1,0 +1,79 @@
+"""A table of steps at the states that one's own loop measures: one call of machine code a tick."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numba import types
+from numpy.typing import ArrayLike
+
+from ukctrl.core.arrays import Indices, Vector
+from ukctrl.core.compiled import compiled, config
+from ukctrl.core.program import Steps, run
+from ukctrl.robot.snapshot import Snapshot, checked
+
+UNFIT = -3
+"""What `tick_at` returns of a state that is not the robot's, or not finite."""
+VECTOR: Any = types.Array(types.float64, 1, "C")
+SIGNATURE = (types.Array(types.int64, 2, "C"), *[VECTOR] * 3, types.float64, VECTOR, VECTOR)
+
+
+@compiled
+def tick_at(
+    lines: Indices, clock: Vector, here_q: Vector, here_v: Vector, t: float, q: Vector, v: Vector
+) -> int:
+    """Copy a state to where the steps of a table read it, and run them; return what `run` does.
+
+    Of a state that does not fit, `UNFIT`; no step has run then.
+    """
+    if len(q) != len(here_q) or len(v) != len(here_v):
+        return UNFIT
+    zero = 0.0  # but NaN where an entry is not finite
+    for i in range(len(q)):
+        here_q[i] = q[i]
+        zero += 0.0 * q[i]
+    for i in range(len(v)):
+        here_v[i] = v[i]
+        zero += 0.0 * v[i]
+    clock[0] = t
+    return run(lines) if zero == 0.0 else UNFIT
+
+
+@final
+class MeasuredTick:
+    """Steps that evaluate a robot at a state and answer it, called with one state after another.
+
+    Args:
+        snapshot: Where the steps read the state.
+        steps: What they are.
+    """
+
+    def __init__(self, snapshot: Snapshot, steps: Steps) -> None:
+        kernel: Any = tick_at
+        if not config.DISABLE_JIT and kernel._can_compile:
+            kernel.compile(SIGNATURE)
+            kernel.disable_compile()  # for a list or a column of a matrix, which `at` converts
+        self._snapshot, self._steps = snapshot, steps
+        self._run = partial(kernel, steps.lines, snapshot.clock, snapshot.q, snapshot.v)
+
+    def at(self, t: float, q: ArrayLike, v: ArrayLike) -> None:
+        """Run the steps at a measured state.
+
+        Raises:
+            ShapeError: ``q`` or ``v`` does not have the shape of the robot.
+            InputError: They are not finite numbers.
+        """
+        try:
+            code = self._run(t, q, v)
+        except TypeError:
+            code = self._run(float(t), *(np.array(x) for x in self._checked(q, v)))
+        if code == UNFIT:
+            self._checked(q, v)
+        if code < 0:
+            self._steps.complain()
+
+    def _checked(self, q: ArrayLike, v: ArrayLike) -> tuple[Vector, Vector]:
+        s = self._snapshot
+        return checked("q", q, len(s.q)), checked("v", v, len(s.v))

@@ -1,0 +1,65 @@
+"""A scenario's law, started on the robot that it believes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ukctrl.control.controller import Law, law_name
+from ukctrl.control.task import Task
+from ukctrl.core.arrays import Vector
+from ukctrl.core.errors import InputError
+from ukctrl.robot import Robot
+from ukctrl.simulation.loop.law_checks import started
+from ukctrl.simulation.loop.plants_over_time import passive_gains
+from ukctrl.simulation.scenario import Scenario
+
+
+def started_law(
+    scenario: Scenario,
+    believed: Robot,
+    q: Vector,
+    v: Vector,
+    planning: Callable[[float, float], None] | None = None,
+) -> Law:
+    """Start the law of a scenario.
+
+    Args:
+        scenario: Of its robot nothing is looked at.
+        believed: The robot that the law believes in.
+        q: Configuration at the start, or where the search for a planned one begins.
+        v: Velocity there.
+        planning: Called while a motion is worked out before the run; see `Task`.
+    """
+    timing = scenario.timing
+    task = Task(
+        robot=believed,
+        servo=scenario.servo,
+        q=q,
+        v=v,
+        start=scenario.start.t,
+        duration=timing.duration,
+        period=timing.control,
+        rank=scenario.rank,
+        gains=passive_gains(scenario.stabilisation, scenario.integrator),
+        planning=planning,
+        planned=scenario.start.planned,
+    )
+    return started(scenario.controller, task)
+
+
+def start_of(scenario: Scenario, law: Law) -> tuple[Vector, Vector]:
+    """Return the state in which the task of a law begins, on its own motion where asked for.
+
+    Raises:
+        InputError: It is asked for, and the law has no motion that is worked out before the run.
+    """
+    if not scenario.start.planned:
+        return law.task.q, law.task.v
+    planned = law.planned_state(scenario.start.t)
+    if planned is None:
+        raise InputError(
+            "start.planned: the controller must follow a motion that is worked out before the "
+            f"run; '{law_name(scenario.controller)}' has none. Use kind = 'tvlqr' or "
+            "'feedforward', or give the state."
+        )
+    return planned
