@@ -10,6 +10,7 @@ for the types of its arguments, whatever the kernel, and kept on disk with all o
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
@@ -196,12 +197,16 @@ def _type(value: Any) -> Any:
 
 
 _KERNELS: dict[tuple[Any, str], tuple[int, str]] = {}
+_MAKING = threading.RLock()
+"""Held while machine code is made or loaded, so that two threads do not both."""
 
 
 def _native(kernel: Any, text: str, arguments: Sequence[Any]) -> tuple[int, str]:
     """Return the address of a kernel's machine code for such arguments, and what it returns."""
     key = (kernel, text)
-    if key not in _KERNELS:
+    if key in _KERNELS:
+        return _KERNELS[key]
+    with _MAKING:
         kinds = tuple(_type(value) for value in arguments)
         kernel.compile(kinds)
         made = kernel.overloads[kinds]
@@ -220,7 +225,11 @@ _ENTRANCES: dict[tuple[str, str], Any] = {}
 def entrance(returns: str, arguments: str, classes: dict[str, type]) -> Any:
     """Return what takes such a block apart and calls the kernel in it."""
     key = (returns, arguments)
-    if key not in _ENTRANCES:
+    if key in _ENTRANCES:
+        return _ENTRANCES[key]
+    with _MAKING:
+        if key in _ENTRANCES:
+            return _ENTRANCES[key]
         called = f"enter_{hashlib.sha256(f'{returns} {arguments}'.encode()).hexdigest()[:16]}"
         source = (
             f"def {called}(block):\n    b = whole(block)\n    return enter(b[0], ({arguments}))\n"
