@@ -132,7 +132,7 @@ class Perturbation:
     def _bodies(self, old: RigidStructure) -> RigidStructure:
         """Return the rigid bodies with these differences."""
         model = pin.Model(old.model)
-        structure = RigidStructure(old.blocks, model)
+        structure = RigidStructure(old.blocks, model, like=old)
         for joint, factor in _by_body(old, self.mass_scale, 1.0, "mass_scale"):
             body = model.inertias[joint]
             model.inertias[joint] = pin.Inertia(

@@ -16,7 +16,7 @@ from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_snapshot import RigidSnapshot
 from ukctrl.robot.snapshot import Snapshot
 from ukctrl.robot.structure import Structure
-from ukctrl.robot.tree import compare_with_pinocchio, tree_of
+from ukctrl.robot.tree import compare_with_pinocchio, inertias_of, tree_of
 from ukctrl.robot.tree_kernels import Tree
 
 UNLIMITED = 1e20
@@ -31,6 +31,8 @@ class RigidStructure(Structure):
     timeless: ClassVar[bool] = True
     bodies: Any
     """The ``pinocchio.Model``."""
+    like: RigidStructure | None = None
+    """One that differs in the inertias of bodies and in gravity alone."""
 
     @property
     def model(self) -> Any:
@@ -38,7 +40,12 @@ class RigidStructure(Structure):
 
     @cached_property
     def tree(self) -> Tree:
-        """The joints and bodies as arrays, whose terms are those of Pinocchio."""
+        """The joints and bodies as arrays, whose terms are those of Pinocchio.
+
+        The terms are linear in inertias and gravity: joints are compared with Pinocchio once.
+        """
+        if self.like is not None:
+            return self.like.tree._replace(inertias=inertias_of(self.model))
         tree = tree_of(self.model)
         compare_with_pinocchio(self.model, tree)
         return tree

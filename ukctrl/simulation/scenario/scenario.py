@@ -193,7 +193,12 @@ class Scenario:
             InputError: The result is no scenario.
         """
         path = beside or Path.cwd() / "scenario.toml"
-        return _read(table_of(self, objects=True), changes, path, "scenario", trust)
+        reached = {key.partition(".")[0] for key in changes}
+        table = {field.name: getattr(self, field.name) for field in dc.fields(self)}
+        for name, value in table.items():  # a part that no change reaches stays this very object
+            table[name] = _plain(value, True) if name in reached else value
+        given = {name: value for name, value in table.items() if value is not None}
+        return _read(given, changes, path, "scenario", trust)
 
     def to_table(self) -> dict[str, Any]:
         """Return the scenario as the table that its TOML file would hold, fully resolved."""
