@@ -118,6 +118,7 @@ class _Thread:
     def __init__(self) -> None:
         self._orders: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._future: Future[Any] = Future()
+        self._patience = GRACE
         # One that never ends must not keep the process alive.
         self._thread = Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -131,8 +132,8 @@ class _Thread:
     def shutdown(self, *, wait: bool = True, kill_workers: bool) -> None:
         """Let it end; it cannot be killed, but what it is at can be given up."""
         self._orders.put(None)
-        if wait and not self._future.done():
-            self._thread.join(GRACE)
+        self._patience = self._patience if wait else 0.0
+        self._thread.join(self._patience)
         if kill_workers:
             with contextlib.suppress(InvalidStateError):
                 self._future.set_exception(BrokenExecutor("it was given up"))
