@@ -46,6 +46,8 @@ def table_of(scenario: object, objects: bool = False) -> Table:
 
 
 def _plain(value: Any, objects: bool) -> Any:
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
     if isinstance(value, Robot):
         if objects:
             return value
@@ -62,9 +64,7 @@ def _plain(value: Any, objects: bool) -> Any:
         return [_plain(item, objects) for item in value]
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, str | int | float | bool) or value is None or objects:
-        return value
-    return repr(value)
+    return value if objects else repr(value)
 
 
 def _code_of(part: Any) -> Table:
