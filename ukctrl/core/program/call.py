@@ -13,6 +13,7 @@ import hashlib
 import threading
 from array import array
 from collections.abc import Callable, Sequence
+from ctypes import addressof, c_char
 from typing import Any, final
 
 import numba
@@ -145,6 +146,14 @@ class Call:
         raise TypeError("a call knows addresses of this process; make it anew where it is needed.")
 
 
+def _address(array: Any) -> int:
+    """Return where the numbers of an array lie in memory."""
+    try:  # a fifth of the time that NumPy takes to tell
+        return addressof(c_char.from_buffer(array))
+    except (TypeError, ValueError):  # it is read-only, or empty
+        return int(array.ctypes.data)
+
+
 def _laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     """Append to a block what its kernel is called with; return the kinds of all that is in it.
 
@@ -153,11 +162,11 @@ def _laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     kinds: list[Any] = []
     for value in arguments:
         if isinstance(value, np.ndarray):
-            if not value.flags.c_contiguous or value.dtype.kind not in KINDS:
+            numbers, shape = value.dtype.kind, value.shape
+            if not value.flags.c_contiguous or numbers not in KINDS:
                 raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
-            words.append(value.__array_interface__["data"][0])
-            words += value.shape
-            kinds.append((value.dtype.kind, value.ndim))
+            words += (_address(value), *shape)
+            kinds.append((numbers, len(shape)))
         elif isinstance(value, tuple):
             kinds.append((type(value), *_laid_out(value, words)))
         elif isinstance(value, bool | np.bool_):
