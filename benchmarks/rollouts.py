@@ -65,7 +65,7 @@ def timed(work: Callable[[int], object], count: int) -> float:
 def with_sweep(scenario: Scenario, jobs: int) -> tuple[Crew, Callable[[int], object]]:
     """Return what makes so many samples as `ukctrl sweep` does."""
     base = Base(scenario=scenario, plan=Plan.of([], repeats=1_000_000, seed=0))
-    crew = Crew(jobs, care=Care(isolated=True, batch=1.0))
+    crew = Crew(jobs, care=Care(compiled=True, batch=1.0))
 
     def work(count: int) -> None:
         done: list[int] = []

@@ -248,11 +248,79 @@ def study():
     return scenario, ["believed.mass_scale=0.8:1.2"]
 
 
-def test_the_table_does_not_depend_on_the_number_of_workers(study):
-    scenario, factors = study
-    first, *others = (sweep(scenario, factors, n=12, jobs=jobs) for jobs in (1, 2))
-    for other in others:
-        assert other.table.equals(first.table)
+WAYS = {
+    "alone": {"jobs": 1},
+    "threads": {"jobs": 2},
+    "more threads": {"jobs": 5, "timeout": 1000.0},
+    "processes": {"jobs": 2, "isolated": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "factors"),
+    [
+        ("panda-pose-sampled", {"timing.duration": 0.03}, ["believed.mass_scale=0.8:1.2"]),
+        (
+            "scara-helix",
+            {"timing.duration": 0.05, "start.spread": 0.01},
+            ["controller.use=servo-baumgarte,servo-pid,computed-torque", "seed=whole:1:9"],
+        ),
+    ],
+)
+def test_the_table_does_not_depend_on_who_computes_nor_on_how_many(
+    name, changes, factors, tmp_path
+):
+    scenario, tables = Scenario.load(name, changes), {}
+    for way, options in WAYS.items():
+        folder = tmp_path / way
+        study = sweep(scenario, factors, design="random", n=12, folder=folder, **options)
+        assert set(study.table["status"]) == {"completed"}
+        tables[way] = {file: (folder / file).read_bytes() for file in ("study.csv", "study.json")}
+    assert all(table == tables["alone"] for table in tables.values())
+
+
+def test_threads_start_no_process_and_are_stopped_killed_and_gone_on_with(tmp_path):
+    words = ["panda-pose-sampled", "--repeats", "60", "-j", "2", "--set", "timing.duration=3"]
+    cli = [sys.executable, "-m", "ukctrl.cli", "sweep", *words, "--no-report", "--out"]
+    scenario = Scenario.load("panda-pose-sampled", {"timing.duration": 3.0})
+    out = tmp_path / "out"
+    stopped = subprocess.Popen([*cli, str(out)], stdout=subprocess.PIPE, text=True)
+    assert more_than(1, out, stopped)
+    assert children(stopped.pid) == []
+    stopped.send_signal(signal.SIGINT)
+    said, _ = stopped.communicate(timeout=PATIENCE)
+    assert stopped.returncode == 1
+    assert f"{60 - sum(lines(out).values())} are still to run" in said
+    assert "--resume goes on from here" in said
+    recorded = sum(lines(out).values())
+    killed = subprocess.Popen([*cli, str(out), "--resume"], stdout=subprocess.DEVNULL)
+    assert more_than(recorded, out, killed)
+    killed.kill()
+    killed.wait()
+    assert recorded < sum(lines(out).values()) < 60
+    assert sweep(scenario, [], repeats=60, jobs=2, folder=out, resume=True).finished
+    assert lines(out) == dict.fromkeys(range(60), 1)
+    sweep(scenario, [], repeats=60, folder=tmp_path / "whole")
+    assert (out / "study.csv").read_bytes() == (tmp_path / "whole/study.csv").read_bytes()
+
+
+def test_a_sample_that_takes_too_long_is_ended_where_threads_compute(tmp_path):
+    scenario = Scenario.load("panda-pose-sampled", {"timing.duration": 3600.0})
+    study = sweep(scenario, [], repeats=2, jobs=2, timeout=0.5, folder=tmp_path / "out")
+    assert list(study.table["status"]) == ["timed_out"] * 2
+    assert list(study.table["message"]) == ["it took longer than 0.5 s."] * 2
+
+
+def test_python_of_ones_own_and_what_the_user_wants_apart_run_in_processes(task, tmp_path):
+    apart = ["panda-pose-sampled", "--repeats", "40", "--isolated"]
+    own = [str(task), "--trust", "--set", "effect.0.what=waits", "--repeats", "40"]
+    for k, words in enumerate((apart, own)):
+        cli = [sys.executable, "-m", "ukctrl.cli", "sweep", *words, "-j", "1", "-q", "--out"]
+        sweeping = subprocess.Popen([*cli, str(tmp_path / str(k))])
+        assert until(lambda p=sweeping: children(p.pid) or p.poll() is not None)
+        assert sweeping.poll() is None
+        sweeping.kill()
+        sweeping.wait()
 
 
 @pytest.mark.slow

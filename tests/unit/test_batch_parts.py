@@ -12,7 +12,7 @@ from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.studies.batch import crew as crew_module
 from ukctrl.studies.batch import places, worker
 from ukctrl.studies.batch.crew import Crew, _Queue
-from ukctrl.studies.batch.places import Elsewhere, Processes
+from ukctrl.studies.batch.places import Elsewhere, OwnWorkers
 from ukctrl.studies.batch.same_numbers import refusal
 from ukctrl.studies.batch.task import Care, Delivery, Lost, error_text, part
 
@@ -26,16 +26,17 @@ def _crew_of(monkeypatch):
     handed = []
 
     def over(self, batch, chosen):
-        handed.append((self.room, list(chosen)))
+        kind = "threads" if self._make is places._thread else "processes"
+        handed.append((kind, self.room, list(chosen)))
         return batch.in_turn(chosen)
 
     monkeypatch.setattr(
         crew_module._Batch, "over", lambda self, place, chosen: over(place, self, chosen)
     )
     monkeypatch.setattr(
-        Processes, "raise_to", lambda self, count: setattr(self, "_workers", [0] * count)
+        OwnWorkers, "raise_to", lambda self, count: setattr(self, "_workers", [0] * count)
     )
-    monkeypatch.setattr(Processes, "end", lambda self: None)
+    monkeypatch.setattr(OwnWorkers, "end", lambda self: None)
 
     def tasks(count, seconds):
         def task(watch):
@@ -48,21 +49,28 @@ def _crew_of(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("jobs", "count", "isolated", "handed"),
+    ("jobs", "count", "care", "handed"),
     [
-        (1, 5, False, []),
-        (3, 1, False, []),  # one task alone is not worth a process
-        (3, 5, False, [(3, [0, 1, 2, 3, 4])]),
-        (3, 2, False, [(2, [0, 1])]),
-        (1, 5, True, [(1, [0, 1, 2, 3, 4])]),
-        (3, 1, True, [(1, [0])]),
-        (None, 6, True, [(4, [0, 1, 2, 3, 4, 5])]),
+        (1, 5, {}, []),
+        (3, 1, {}, []),  # one task alone is not worth a process
+        (3, 5, {}, [("processes", 3, [0, 1, 2, 3, 4])]),
+        (3, 2, {}, [("processes", 2, [0, 1])]),
+        (1, 5, {"isolated": True}, [("processes", 1, [0, 1, 2, 3, 4])]),
+        (3, 1, {"isolated": True}, [("processes", 1, [0])]),
+        (None, 6, {"isolated": True}, [("processes", 4, [0, 1, 2, 3, 4, 5])]),
+        (1, 5, {"compiled": True}, []),
+        (3, 1, {"compiled": True}, []),
+        (3, 2, {"compiled": True}, [("threads", 2, [0, 1])]),
+        (None, 6, {"compiled": True}, [("threads", 4, [0, 1, 2, 3, 4, 5])]),
+        (1, 2, {"compiled": True, "timeout": 9.0}, [("threads", 1, [0, 1])]),  # seen from outside
+        (3, 2, {"compiled": True, "isolated": True}, [("processes", 2, [0, 1])]),
+        (1, 2, {"timeout": 9.0}, []),
     ],
 )
-def test_who_computes(jobs, count, isolated, handed, crew_of):
+def test_who_computes(jobs, count, care, handed, crew_of):
     tasks, found = crew_of
     taken = []
-    with Crew(jobs, care=Care(isolated=isolated)) as crew:
+    with Crew(jobs, care=Care(**care)) as crew:
         assert crew.gather(tasks(count, 1.0), lambda k, value: taken.append(k))
     assert found == handed
     assert sorted(taken) == list(range(count))
@@ -79,7 +87,7 @@ def test_processes_are_started_where_they_save_more_than_they_cost(
     tasks, handed = crew_of
     with Crew(None) as crew:
         assert crew.gather(tasks(count, seconds), lambda k, value: None)
-    assert handed == ([(4, list(range(1, count)))] if processes else [])
+    assert handed == ([("processes", 4, list(range(1, count)))] if processes else [])
 
 
 def test_what_processes_would_have_saved_adds_up_and_then_they_stay(crew_of):
@@ -87,9 +95,9 @@ def test_what_processes_would_have_saved_adds_up_and_then_they_stay(crew_of):
     with Crew(None) as crew:
         for _ in range(2):
             crew.gather(tasks(9, 0.5), lambda k, value: None)
-        assert handed == [(4, list(range(1, 9)))]
+        assert handed == [("processes", 4, list(range(1, 9)))]
         crew.gather(tasks(3, 0.01), lambda k, value: None)
-        assert handed[1:] == [(3, [0, 1, 2])]
+        assert handed[1:] == [("processes", 3, [0, 1, 2])]
 
 
 def test_how_many_tasks_are_handed_over_at_a_time():
@@ -273,16 +281,16 @@ def a_worker(*, error=None, process=1, late=False, task=2):
     ],
 )  # fmt: skip
 def test_what_came_of_tasks_whose_process_died(given, delivery, monkeypatch):
-    monkeypatch.setattr(places, "_Worker", lambda: "a new one")
-    here, dead = Processes(), a_worker(**given)
+    monkeypatch.setattr(places, "_process", lambda: "a new one")
+    here, dead = OwnWorkers.processes(), a_worker(**given)
     here._workers = [a_worker(), dead]
     assert here.delivered(dead.future) == delivery
     assert here._workers[1] == "a new one"
 
 
 def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(monkeypatch):
-    monkeypatch.setattr(places, "_Worker", lambda: a_worker(error=error, process=0))
-    here, error = Processes(), places.BrokenExecutor("EXIT(1)")
+    monkeypatch.setattr(places, "_process", lambda: a_worker(error=error, process=0))
+    here, error = OwnWorkers.processes(), places.BrokenExecutor("EXIT(1)")
     here.raise_to(1)
     assert here.room == 1
     with pytest.raises(InputError) as caught:
@@ -292,7 +300,7 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
         "machine has memory enough, a script asks for several jobs where it is imported; put its "
         "work under `if __name__ == '__main__':`."
     )
-    here, error = Processes(), places.BrokenExecutor("SIGKILL(-9)")
+    here, error = OwnWorkers.processes(), places.BrokenExecutor("SIGKILL(-9)")
     here.raise_to(1)
     for _ in range(places.MOST_STILLBORN):
         assert here.delivered(here._workers[0].future) == Delivery()
@@ -305,7 +313,7 @@ def test_processes_that_never_begin_are_a_fault_of_the_script_or_of_the_machine(
 
 
 def test_a_process_that_delivers_is_free_again():
-    here, one = Processes(), a_worker()
+    here, one = OwnWorkers.processes(), a_worker()
     here._workers = [one]
     one.future.set_result(pickle.dumps(([4], 0.5)))
     future = one.future
@@ -321,16 +329,16 @@ def test_a_system_that_starts_no_process_is_told(monkeypatch):
     def refuse():
         raise OSError("too many")
 
-    monkeypatch.setattr(places, "_Worker", refuse)
+    monkeypatch.setattr(places, "_process", refuse)
     with pytest.raises(MachineFailure, match=r"for the runs \(OSError: too many\)\. What was"):
-        Processes().raise_to(1)
+        OwnWorkers.processes().raise_to(1)
 
 
 @pytest.fixture(name="process")
 def _process(monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(worker.time, "monotonic", lambda: clock[0])
-    return worker._ThisProcess(), clock
+    return worker.Worker(worker.Board()), clock
 
 
 def test_a_worker_says_on_its_board_how_far_it_is_and_when_it_is_overdue(process):

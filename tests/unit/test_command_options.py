@@ -116,7 +116,8 @@ def test_sweep_hands_its_options_on(given_to):
     assert [given[name] for name in names] == [
         "random", 32, 4, 2, 2, True, "worst:3", 7.5, Path("here"),
     ]  # fmt: skip
-    assert (given["isolated"], given["trust"]) == (True, True)
+    assert (given["isolated"], given["trust"]) == (None, True)
+    assert given_to(SWEEP, ["sweep", MASSES, *options, "--isolated"])["isolated"] is True
     assert given["beside"].parts[-2:] == FILE.parts
     assert (given["executor"], given["room"]) == (None, None)
     plain = given_to(SWEEP, ["sweep", MASSES, "--repeats", "2"])

@@ -120,6 +120,17 @@ def test_wilsons_interval_is_scipys_and_stays_between_0_and_1():
     assert math.isnan(wilson(0, 0).value)
 
 
+@pytest.mark.parametrize("level", [0.01, 0.25, 0.5, 0.75, 0.95, 0.999])
+def test_the_ranks_of_an_interval_are_quantiles_of_the_binomial_distribution(level):
+    for n in (1, 2, 7, 60, 199, 1000, 100_003):
+        ordered = np.arange(1.0, n + 1.0)
+        low, high = (
+            int(scipy.stats.binom.ppf(p, n, level)) for p in (0.025, 0.5 * (1.0 + CONFIDENCE))
+        )
+        ends = low if low > 0 else np.nan, high + 1 if high < n else np.nan
+        np.testing.assert_array_equal(quantile_interval(ordered, level), ends)
+
+
 @pytest.mark.parametrize("level", [0.05, 0.5, 0.95])
 def test_an_interval_of_order_statistics_covers_the_quantile_of_any_distribution(rng, level):
     truth = float(scipy.stats.expon.ppf(level))

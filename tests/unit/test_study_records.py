@@ -8,7 +8,6 @@ import json
 import math
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from studies import ALPHA, BASE, base_of, plan_of
 import ukctrl.studies.sweep.try_out as try_out
 from ukctrl.core.errors import InputError, MachineFailure
 from ukctrl.core.files import catalog
+from ukctrl.studies.batch.task import Care
 from ukctrl.studies.journal_file import SYNC_SECONDS, JournalFile
 from ukctrl.studies.sweep import Factor, Levels, Study
 from ukctrl.studies.sweep.journal import Journal, Row, read_rows
@@ -35,7 +35,7 @@ class Gathered:
     """A crew that begins samples here, or is stopped, or whose machine fails."""
 
     def __init__(self, going=True, fails=False):
-        self.care, self.going, self.fails = SimpleNamespace(isolated="as asked"), going, fails
+        self.care, self.going, self.fails = Care(isolated=True, batch=1.0), going, fails
         self.given = []
 
     def gather(self, tasks, take, progress, *, care):
@@ -51,7 +51,7 @@ def test_samples_are_tried_where_they_will_run_and_not_for_ever():
     crew = Gathered()
     try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), crew, "progress")
     ((care, progress),) = crew.given
-    assert (care.isolated, care.timeout, progress) == ("as asked", 60.0, "progress")
+    assert (care, progress) == (Care(isolated=True, timeout=60.0), "progress")
     with pytest.raises(KeyboardInterrupt):
         try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), Gathered(going=False), None)
     try_out.rehearse(base_of(f"{ALPHA}=1:9", n=4), Gathered(fails=True), None)

@@ -313,6 +313,7 @@ def test_what_was_lost_is_a_failure_or_overdue(come, monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(SWEEP, "rehearse", lambda *given: None)
     monkeypatch.setattr(Crew, "gather", gather)
+    monkeypatch.setattr(SWEEP, "suits_threads", lambda *given: True)
     table = run_sweep(BASE, [f"{ALPHA}=1,2"], timeout=0.5, isolated=True).table
     assert table["status"].tolist() == ["failed", "timed_out"]
     assert table["message"].tolist() == ["its process died", "it took longer than 0.5 s."]
@@ -322,7 +323,15 @@ def test_what_was_lost_is_a_failure_or_overdue(come, monkeypatch, tmp_path):
     lost[1] = lost[0]
     run_sweep(BASE, [f"{ALPHA}=1,2"])
     run_sweep(BASE, [f"{ALPHA}=1,2"], jobs=2)
-    assert [care.isolated for care, _ in asked[1:]] == [False, True]
+    run_sweep(BASE, [f"{ALPHA}=1,2"], jobs=2, isolated=True)
+    run_sweep(BASE, [f"{ALPHA}=1,2"], isolated=None)
+    ways = [(care.compiled, care.isolated) for care, _ in asked[1:]]
+    assert ways == [(False, False), (True, False), (False, True), (True, False)]
+    monkeypatch.setattr(SWEEP, "suits_threads", lambda *given: False)
+    for way in ({}, {"jobs": 2}, {"isolated": None}):
+        run_sweep(BASE, [f"{ALPHA}=1,2"], **way)
+    assert [care.isolated for care, _ in asked[5:]] == [False, True, True]
+    assert not any(care.compiled for care, _ in asked[5:])
 
 
 def test_the_worst_are_run_once_more_and_kept_where_they_are_not(come, monkeypatch, tmp_path):

@@ -68,7 +68,10 @@ Timeout = Annotated[
     float | None,
     typer.Option("--timeout", metavar="SECONDS", help="How long one run may take; absent: ever."),
 ]
-
+Isolated = Annotated[
+    bool,
+    typer.Option("--isolated", help="A process for each run at a time, in case one crashes it."),
+]
 NoReport = Annotated[
     bool, typer.Option("--no-report", help="Keep the table alone; ukctrl report DIR makes a page.")
 ]
@@ -89,6 +92,7 @@ def sweep(
     resume: Resume = False,
     keep: KeepOption = "none",
     timeout: Timeout = None,
+    isolated: Isolated = False,
     no_report: NoReport = False,
     out: Out = None,
     trust: Trust = False,
@@ -122,7 +126,7 @@ def sweep(
                 jobs=None if place else jobs,
                 executor=place.executor if place else None,
                 room=place.room if place else None,
-                isolated=True,
+                isolated=isolated or None,
                 folder=folder,
                 resume=resume,
                 keep=keep,

@@ -2,7 +2,7 @@
 
 In order:
 ``errors``, ``arrays`` (types of arrays), ``number_text`` (numbers for people),
-``own_processes`` (their modules, their memory);
+``own_processes`` (their modules, their memory), ``quiet`` (without warnings);
 ``extremes`` (the first among equals), ``kinds`` (of a part, a file each), ``verdict``;
 ``files`` (TOML, the catalogue, plug-ins) and ``statistics``;
 ``compiled`` (how functions are compiled) and ``program`` (kernels that run one after the other);

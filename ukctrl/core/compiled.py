@@ -15,6 +15,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -35,6 +36,8 @@ CACHE_USERS: Any = (dispatcher, ccallback)
 """The modules of Numba that make such a cache."""
 RUNTIME: Any = vars(runtime)["rtsys"]
 PACKAGE = Path(__file__).resolve().parents[1]
+_CHANGING = threading.RLock()
+"""Held while Numba's own settings are others."""
 
 
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
@@ -68,16 +71,17 @@ def _njit(function: Callable[P, T], **options: bool) -> Callable[P, T]:
 
 def compiled_with(decorator: Callable[[Callable[P, T]], Any], function: Callable[P, T]) -> Any:
     """Compile by one of Numba's decorators, with our folder for the machine code."""
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder(before))
-    for user in CACHE_USERS:
-        user.FunctionCache = _OnDisk
-    try:
-        return decorator(function)
-    finally:
-        config.CACHE_DIR = before
+    with _CHANGING:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(cache_folder(before))
         for user in CACHE_USERS:
-            user.FunctionCache = NumbaCache
+            user.FunctionCache = _OnDisk
+        try:
+            return decorator(function)
+        finally:
+            config.CACHE_DIR = before
+            for user in CACHE_USERS:
+                user.FunctionCache = NumbaCache
 
 
 class _OnDisk(NumbaCache):  # type: ignore[misc]  # checkers know nothing of it

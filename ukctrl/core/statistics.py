@@ -188,15 +188,22 @@ def quantile_interval(
     n = len(ordered)
     if n == 0:
         return float("nan"), float("nan")
-    from scipy.stats import binom
-
     worth = max(1, n if effective is None else min(n, int(effective)))
     tail = 0.5 * (1.0 - CONFIDENCE)
-    lower, upper = int(binom.ppf(tail, worth, level)), int(binom.ppf(1.0 - tail, worth, level)) + 1
+    lower = _binomial_quantile(tail, worth, level)
+    upper = _binomial_quantile(1.0 - tail, worth, level) + 1
     # Ranks of fewer, independent values are spread over all; outwards, to cover no less.
     first, last = int(np.floor(lower * n / worth)), int(np.ceil(upper * n / worth))
     low = float(ordered[first - 1]) if lower > 0 else float("nan")
     return low, float(ordered[last - 1]) if upper <= worth else float("nan")
+
+
+def _binomial_quantile(probability: float, n: int, share: float) -> int:
+    """Return the smallest number that so many successes in n trials do not exceed, so probably."""
+    from scipy.special import bdtr, bdtrik  # scipy.stats takes as long to import as a page to draw
+
+    k = int(np.ceil(bdtrik(probability, n, share)))
+    return k - 1 if k > 0 and bdtr(k - 1, n, share) >= probability else k
 
 
 def _half_width(values: Array) -> float:

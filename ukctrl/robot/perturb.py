@@ -152,7 +152,7 @@ class Perturbation:
             self._load(old, model, self.payload)
         if self.gravity is not None:
             model.gravity.linear = np.array(self.gravity)
-        return ModelStructure(old.blocks, model)
+        return ModelStructure(old.blocks, model, like=old)
 
     def _refuse_bodies(self, robot: Assembly) -> None:
         """Refuse what only rigid bodies have."""

@@ -12,7 +12,7 @@ import pinocchio as pin
 from ukctrl.core.arrays import Vector
 from ukctrl.robot.layout import Block, blocks_of
 from ukctrl.robot.rigid_arrays import UNLIMITED, Bodies, RigidStructure
-from ukctrl.robot.tree import compare_with_pinocchio, tree_of
+from ukctrl.robot.tree import compare_with_pinocchio, inertias_of, tree_of
 from ukctrl.robot.tree_kernels import Tree
 
 
@@ -23,6 +23,8 @@ class ModelStructure(RigidStructure):
 
     given: Any
     """The ``pinocchio.Model``."""
+    like: RigidStructure | None = None
+    """One that differs in the inertias of bodies and in gravity alone."""
 
     @property
     def model(self) -> Any:
@@ -30,6 +32,12 @@ class ModelStructure(RigidStructure):
 
     @cached_property
     def tree(self) -> Tree:
+        """The joints and bodies as arrays, whose terms are those of Pinocchio.
+
+        The terms are linear in inertias and gravity: joints are compared with Pinocchio once.
+        """
+        if self.like is not None:
+            return self.like.tree._replace(inertias=inertias_of(self.model))
         tree = tree_of(self.model)
         compare_with_pinocchio(self.model, tree)
         return tree

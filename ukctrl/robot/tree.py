@@ -59,9 +59,14 @@ def tree_of(model: Any) -> Tree:
         subspace,
         np.array([place.rotation for place in places]),
         np.array([place.translation for place in places]),
-        np.array([body.toDynamicParameters() for body in model.inertias]),
+        inertias_of(model),
         np.array(model.armature, dtype=np.float64),
     )
+
+
+def inertias_of(model: Any) -> Matrix:
+    """Return the inertial parameters of all bodies, shape ``(njoints, 10)``."""
+    return np.array([body.toDynamicParameters() for body in model.inertias])
 
 
 def _kind(joint: Any) -> int:

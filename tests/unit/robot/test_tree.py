@@ -9,7 +9,7 @@ import pytest
 from ukctrl import Robot
 from ukctrl.core.errors import ModelError
 from ukctrl.core.files import catalog
-from ukctrl.robot import force_kernels, tree, whole_kernels
+from ukctrl.robot import Payload, Perturbation, force_kernels, tree, whole_kernels
 from ukctrl.robot.rigid_arrays import RigidStructure
 from ukctrl.robot.tree import compare_with_pinocchio, tree_of
 
@@ -48,6 +48,20 @@ def drawn(seed, kinds=JOINTS):
 def test_a_random_tree_of_every_kind_of_joint_has_the_terms_of_pinocchio(seed):
     model = drawn(seed)
     compare_with_pinocchio(model, tree_of(model))
+
+
+@pytest.mark.parametrize(("name", "frame"), [("panda", "tool"), ("scara", "tool"), ("a1", "trunk")])
+def test_other_masses_leave_joints_that_pinocchio_has_judged_and_terms_that_are_its(name, frame):
+    robot = Robot.load(name)
+    other = Perturbation(
+        mass_scale=1.3, inertia_scale=0.6, com_shift=(0.01, -0.02, 0.03), gravity=(1.0, 2.0, -3.0),
+        payload=Payload(frame=frame, mass=2.0, com=(0.1, 0.0, 0.2)),
+    ).apply(robot)  # fmt: skip
+    model, ours = other.structure.model, other.structure.tree
+    assert not np.array_equal(ours.inertias, robot.structure.tree.inertias)
+    for array, theirs in zip(ours, tree_of(model), strict=True):
+        np.testing.assert_array_equal(array, theirs)
+    compare_with_pinocchio(model, ours)
 
 
 @pytest.mark.parametrize("seed", range(30))

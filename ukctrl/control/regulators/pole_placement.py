@@ -16,6 +16,7 @@ from ukctrl.control.task import Task
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.errors import GainError
 from ukctrl.core.fields import Positive, Seconds, spec
+from ukctrl.core.quiet import quiet
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.linearise import held
 
@@ -116,8 +117,6 @@ def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[st
     Raises:
         GainError: The inputs do not reach every mode.
     """
-    import warnings
-
     from scipy.signal import place_poles
 
     for pole in np.linalg.eigvals(A):
@@ -129,8 +128,7 @@ def placed(A: Matrix, B: Matrix, poles: NDArray[np.complex128], states: tuple[st
                 'kind = "lqr", which leaves alone what decays by itself.'
             )
     *even, size, unit = balanced(A, B)
-    with warnings.catch_warnings():  # that the gains could be a little more robust
-        warnings.simplefilter("ignore", UserWarning)
+    with quiet(UserWarning):  # that the gains could be a little more robust
         K: Matrix = unit[:, None] * place_poles(*even, poles).gain_matrix / size
     placed_poles = np.linalg.eigvals(A - B @ K)
     off = max(float(np.abs(placed_poles - pole).min() / abs(pole)) for pole in poles)

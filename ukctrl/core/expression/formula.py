@@ -8,6 +8,7 @@ comparison, and a ``return`` at the end. They are read, never executed.
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
@@ -83,9 +84,8 @@ class Formula:
     ) -> None:
         self.label, self.lines, self.time = label, tuple(lines), time
         self.parameters = tuple(parameters)
-        made = _Assembler(parameters, known or {})
-        clock = 0 if time is None else made.input(parameters[time], -1)
-        made.read(lines)
+        given = self.parameters, self.lines, time
+        made, clock = _Assembler.of(*given, known) if known else _known(*given)
         self.code: Indices = np.array(made.code, dtype=np.int64).reshape(-1, 5)
         self.table = np.array(made.table)
         self.start = np.array(made.places)
@@ -180,6 +180,19 @@ class _Assembler:
         for jump in self._early:  # to the end
             op, to, a, b, _ = self.code[jump]
             self.code[jump] = (op, to, a, b, len(self.code) - jump - 1)
+
+    @staticmethod
+    def of(
+        parameters: tuple[str, ...],
+        lines: tuple[str, ...],
+        time: int | None,
+        known: Mapping[str, Any],
+    ) -> tuple[_Assembler, int]:
+        """Return the operations of lines, and the place of the time."""
+        made = _Assembler(parameters, known)
+        clock = 0 if time is None else made.input(parameters[time], -1)
+        made.read(lines)
+        return made, clock
 
     def _place(self, value: float = 0.0) -> int:
         self.places.append(value)
@@ -327,3 +340,10 @@ class _Assembler:
         for place in function.outputs.tolist():
             self._operation(machine.COPY, place + base)
         return first
+
+
+@functools.lru_cache(maxsize=256)  # a study reads the same paths and forces for every run
+def _known(
+    parameters: tuple[str, ...], lines: tuple[str, ...], time: int | None
+) -> tuple[_Assembler, int]:
+    return _Assembler.of(parameters, lines, time, {})

@@ -11,10 +11,10 @@ import ast
 import dataclasses as dc
 import math
 import re
-import warnings
 from collections.abc import Callable, Mapping
 
 from ukctrl.core.errors import ExpressionError, unknown_name
+from ukctrl.core.quiet import quiet
 
 MAX_LENGTH = 4096
 """Longest text [characters]."""
@@ -140,8 +140,7 @@ def read(text: str) -> Node:
         raise fault(text, "must be a formula; got nothing.")
     _check_characters(text, line)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "1or 2" warns; the node whitelist refuses it
+        with quiet():  # "1or 2" warns; the node whitelist refuses it
             tree = ast.parse(line, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else "it is too long or too deep"

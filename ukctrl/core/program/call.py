@@ -10,7 +10,10 @@ for the types of its arguments, whatever the kernel, and kept on disk with all o
 from __future__ import annotations
 
 import hashlib
+import threading
+from array import array
 from collections.abc import Callable, Sequence
+from ctypes import addressof, c_char
 from typing import Any, final
 
 import numba
@@ -125,11 +128,12 @@ class Call:
         self.entrance = self.block = 0
         if config.DISABLE_JIT:
             return
-        block = _Block(arguments)
-        address, returns = _native(kernel, block.text, arguments)
-        self._words = np.array([address, *block.words], dtype=np.int64)
-        self.entrance = int(entrance(returns, block.text, block.classes).address)
-        self.block = self._words.ctypes.data
+        words: list[int] = [0]
+        kinds = _laid_out(arguments, words)
+        known = _ENTRANCES.get((kernel, kinds))
+        self.entrance, words[0] = known or _entrance(kernel, kinds, arguments)
+        self._words = array("q", words)
+        self.block = self._words.buffer_info()[0]
 
     def in_python(self) -> int:
         """Call the kernel as Python does; return what its entrance would."""
@@ -142,45 +146,75 @@ class Call:
         raise TypeError("a call knows addresses of this process; make it anew where it is needed.")
 
 
-class _Block:
-    """How arguments are made of whole numbers in memory.
+def _address(array: Any) -> int:
+    """Return where the numbers of an array lie in memory."""
+    try:  # a fifth of the time that NumPy takes to tell
+        return addressof(c_char.from_buffer(array))
+    except (TypeError, ValueError):  # it is read-only, or empty
+        return int(array.ctypes.data)
+
+
+def _laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
+    """Append to a block what its kernel is called with; return the kinds of all that is in it.
+
+    An array is its kind of number and how many axes it has; a tuple is its class and what is in it.
+    """
+    kinds: list[Any] = []
+    for value in arguments:
+        if isinstance(value, np.ndarray):
+            numbers, shape = value.dtype.kind, value.shape
+            if not value.flags.c_contiguous or numbers not in KINDS:
+                raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
+            words += (_address(value), *shape)
+            kinds.append((numbers, len(shape)))
+        elif isinstance(value, tuple):
+            kinds.append((type(value), *_laid_out(value, words)))
+        elif isinstance(value, bool | np.bool_):
+            words.append(int(value))
+            kinds.append("b")
+        elif isinstance(value, int | np.integer):
+            words.append(int(value))
+            kinds.append("i")
+        elif isinstance(value, float):
+            words.append(int(np.float64(value).view(np.int64)))
+            kinds.append("f")
+        else:
+            raise TypeError(f"a kernel takes arrays, numbers and tuples of them; got {value!r}.")
+    return tuple(kinds)
+
+
+class _Text:
+    """How an entrance takes a block apart.
 
     Attributes:
         text: The arguments as an expression in the block ``b``, which tells their types too.
-        words: The block, after its first number.
         classes: The named tuples of the expression, by name.
     """
 
-    def __init__(self, arguments: Sequence[Any]) -> None:
-        self.words: list[int] = []
+    def __init__(self, kinds: Sequence[Any]) -> None:
+        self._at = 1
         self.classes: dict[str, type] = {}
-        self.text = "".join(f"{self._told(value)}, " for value in arguments)
+        self.text = self._list(kinds)
 
-    def _told(self, value: Any) -> str:
-        at = len(self.words) + 1
-        if isinstance(value, np.ndarray):
-            if not value.flags.c_contiguous or value.dtype.kind not in KINDS:
-                raise TypeError(f"a kernel takes contiguous arrays of numbers; got {value.dtype}.")
-            self.words += (value.ctypes.data, *value.shape)
-            shape = "".join(f"b[{at + k}], " for k in range(1, value.ndim + 1))
-            return f"carray({KINDS[value.dtype.kind]}(b[{at}]), ({shape}))"
-        if isinstance(value, tuple):
-            inside, made = "".join(f"{self._told(part)}, " for part in value), type(value)
+    def _list(self, kinds: Sequence[Any]) -> str:
+        return "".join(f"{self._one(kind)}, " for kind in kinds)
+
+    def _one(self, kind: Any) -> str:
+        if isinstance(kind, tuple) and isinstance(kind[0], type):
+            made, inside = kind[0], self._list(kind[1:])
             if made is tuple:
                 return f"({inside})"
             name = f"{made.__module__}.{made.__qualname__}".replace(".", "_")
             self.classes[name] = made
             return f"{name}({inside})"
-        if isinstance(value, bool | np.bool_):
-            self.words.append(int(value))
-            return f"b[{at}] != 0"
-        if isinstance(value, int | np.integer):
-            self.words.append(int(value))
-            return f"b[{at}]"
-        if isinstance(value, float):
-            self.words.append(int(np.float64(value).view(np.int64)))
-            return f"number(b[{at}])"
-        raise TypeError(f"a kernel takes arrays, numbers and tuples of them; got {value!r}.")
+        at = self._at
+        self._at += 1
+        if isinstance(kind, tuple):
+            numbers, axes = kind
+            shape = "".join(f"b[{at + k}], " for k in range(1, axes + 1))
+            self._at += axes
+            return f"carray({KINDS[numbers]}(b[{at}]), ({shape}))"
+        return {"b": f"b[{at}] != 0", "i": f"b[{at}]", "f": f"number(b[{at}])"}[kind]
 
 
 def _type(value: Any) -> Any:
@@ -195,41 +229,51 @@ def _type(value: Any) -> Any:
     return types.float64 if isinstance(value, float) else types.int64
 
 
-_KERNELS: dict[tuple[Any, str], tuple[int, str]] = {}
+_ENTRANCES: dict[tuple[Any, tuple[Any, ...]], tuple[int, int]] = {}
+"""By kernel and kinds of arguments: the addresses of an entrance, and of the kernel."""
+_FUNCTIONS: dict[str, Any] = {}
+"""By what they return and take apart: entrances, which different kernels share."""
+_MAKING = threading.RLock()
+"""Held while machine code is made or loaded, so that two threads do not both."""
 
 
-def _native(kernel: Any, text: str, arguments: Sequence[Any]) -> tuple[int, str]:
+def _entrance(kernel: Any, kinds: tuple[Any, ...], arguments: Sequence[Any]) -> tuple[int, int]:
+    """Return the address of what calls a kernel, and of its machine code for such arguments."""
+    with _MAKING:
+        if (kernel, kinds) not in _ENTRANCES:
+            address, returns = _native(kernel, arguments)
+            called = entrance(returns, _Text(kinds))
+            _ENTRANCES[kernel, kinds] = int(called.address), address
+        return _ENTRANCES[kernel, kinds]
+
+
+def _native(kernel: Any, arguments: Sequence[Any]) -> tuple[int, str]:
     """Return the address of a kernel's machine code for such arguments, and what it returns."""
-    key = (kernel, text)
-    if key not in _KERNELS:
-        kinds = tuple(_type(value) for value in arguments)
-        kernel.compile(kinds)
-        made = kernel.overloads[kinds]
-        address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
-        answer = made.signature.return_type
-        name = next((name for name, (kind, _) in RETURNS.items() if kind == answer), "")
-        if not name:
-            raise TypeError(f"kernel '{kernel.__name__}' must return nothing, a truth or a number.")
-        _KERNELS[key] = int(address), name
-    return _KERNELS[key]
+    kinds = tuple(_type(value) for value in arguments)
+    kernel.compile(kinds)
+    made = kernel.overloads[kinds]
+    address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+    answer = made.signature.return_type
+    name = next((name for name, (kind, _) in RETURNS.items() if kind == answer), "")
+    if not name:
+        raise TypeError(f"kernel '{kernel.__name__}' must return nothing, a truth or a number.")
+    return int(address), name
 
 
-_ENTRANCES: dict[tuple[str, str], Any] = {}
-
-
-def entrance(returns: str, arguments: str, classes: dict[str, type]) -> Any:
+def entrance(returns: str, arguments: _Text) -> Any:
     """Return what takes such a block apart and calls the kernel in it."""
-    key = (returns, arguments)
-    if key not in _ENTRANCES:
-        called = f"enter_{hashlib.sha256(f'{returns} {arguments}'.encode()).hexdigest()[:16]}"
+    told = f"{returns} {arguments.text}"
+    if told not in _FUNCTIONS:
+        called = f"enter_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         source = (
-            f"def {called}(block):\n    b = whole(block)\n    return enter(b[0], ({arguments}))\n"
+            f"def {called}(block):\n    b = whole(block)\n"
+            f"    return enter(b[0], ({arguments.text}))\n"
         )
         known = {
-            **classes, "enter": RETURNS[returns][1], "carray": carray, "number": number,
+            **arguments.classes, "enter": RETURNS[returns][1], "carray": carray, "number": number,
             "floats": floats, "whole": whole, "flags": flags, "__name__": __name__,
         }  # fmt: skip
         exec(compile(source, __file__, "exec"), known)
         make = numba.cfunc(types.int64(types.int64), cache=True, error_model="numpy")
-        _ENTRANCES[key] = compiled_with(make, known[called])
-    return _ENTRANCES[key]
+        _FUNCTIONS[told] = compiled_with(make, known[called])
+    return _FUNCTIONS[told]

@@ -258,7 +258,7 @@ def path_of_size(path: Reference, size: int, what: str) -> Followed:
     """Return the compiled path, or say that it has the wrong number of components."""
     if path.size != size:
         raise InputError(f"{what} must have {size} components; got {path.size}.")
-    return Followed(path.compile(), 3 * size)
+    return Followed(path.compiled, 3 * size)
 
 
 class FrameProbe:

@@ -228,7 +228,7 @@ class _Orientation(Attached):
     def __init__(self, block: str, frame: str, path: AnyOrientation, robot: Robot) -> None:
         self.name_rows(block, TURNS)
         self._place = robot.site(frame).place
-        self._path = Followed(path.compile(), 15)
+        self._path = Followed(path.compiled, 15)
         self._J = np.zeros((6, robot.nv))
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
@@ -257,7 +257,7 @@ class _Pose(Attached):
         self.name_rows(spec.name or spec.frame, PLACES | TURNS)
         self._frame, self._place = spec.frame, robot.site(spec.frame).place
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
-        self._orientation = Followed(spec.orientation.compile(), 15)
+        self._orientation = Followed(spec.orientation.compiled, 15)
         self._J = np.zeros((6, robot.nv))
         self._position = np.zeros(3)
 
@@ -297,7 +297,7 @@ class _Relative(Attached):
         self._a, self._b = FrameProbe(robot, spec.frames[0]), FrameProbe(robot, spec.frames[1])
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         oriented = spec.orientation
-        self._orientation = Followed(oriented.compile(), 15) if oriented else None
+        self._orientation = Followed(oriented.compiled, 15) if oriented else None
         self._x = np.zeros(3), np.zeros(3), np.zeros(3)
         self._J = np.zeros((6, robot.nv))
 

@@ -105,7 +105,7 @@ class OrientationReference(Compiled):
 
     def sample(self, times: Iterable[float]) -> OrientationSample:
         """Return the orientation at many times [s]: (n, 3, 3), (n, 3) and (n, 3)."""
-        flat = np.array([self._compiled(float(t)) for t in times]).reshape(-1, 15)
+        flat = np.array([self.compiled(float(t)) for t in times]).reshape(-1, 15)
         return OrientationSample(flat[:, :9].reshape(-1, 3, 3), flat[:, 9:12], flat[:, 12:])
 
 

@@ -39,12 +39,13 @@ class Compiled(abc.ABC):
         """Return a fast function of time [s] with flat numbers out."""
 
     @functools.cached_property
-    def _compiled(self) -> Path:
+    def compiled(self) -> Path:
+        """What `compile` has returned first."""
         return self.compile()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields alone: generated code is made again where it is needed."""
-        return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
+        return {key: value for key, value in self.__dict__.items() if key != "compiled"}
 
 
 class Reference(Compiled):
@@ -68,12 +69,12 @@ class Reference(Compiled):
 
     def __call__(self, t: float) -> Sample:
         """Return value and derivatives at one time [s]."""
-        flat = np.array(self._compiled(float(t)))
+        flat = np.array(self.compiled(float(t)))
         return Sample(*flat.reshape(3, self.size))
 
     def sample(self, times: Iterable[float]) -> Sample:
         """Return value and derivatives at many times [s], each of shape (n, size)."""
-        flat = np.array([self._compiled(float(t)) for t in times]).reshape(-1, 3, self.size)
+        flat = np.array([self.compiled(float(t)) for t in times]).reshape(-1, 3, self.size)
         return Sample(flat[:, 0], flat[:, 1], flat[:, 2])
 
     @property

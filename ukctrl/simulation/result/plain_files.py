@@ -34,7 +34,7 @@ def plain(value: object, where: str) -> Any:
     Raises:
         InputError: Something is of no such type; the message says where.
     """
-    if isinstance(value, bool):
+    if type(value) in (bool, int, float):
         return value
     if isinstance(value, str):
         return writable(value)

@@ -141,9 +141,10 @@ def _resolve_controller(table: Table, path: Path, label: str) -> None:
 def _refuse_card_as_kind(controller: Table, path: Path, label: str) -> None:
     """Refuse the name of a card where a kind of law belongs."""
     kind = controller.get("kind")
-    cards = catalog.names("controllers", path)
     kinds = {law.kind for law in get_args(get_args(AnyController)[0])}
-    if isinstance(kind, str) and kind in cards and kind not in kinds:
+    if not isinstance(kind, str) or kind in kinds:
+        return
+    if kind in catalog.names("controllers", path):
         raise InputError(f"{label}: controller.kind: '{kind}' is a card; write use = '{kind}'.")
 
 

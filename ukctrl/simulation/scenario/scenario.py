@@ -46,6 +46,8 @@ def table_of(scenario: object, objects: bool = False) -> Table:
 
 
 def _plain(value: Any, objects: bool) -> Any:
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
     if isinstance(value, Robot):
         if objects:
             return value
@@ -62,9 +64,7 @@ def _plain(value: Any, objects: bool) -> Any:
         return [_plain(item, objects) for item in value]
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, str | int | float | bool) or value is None or objects:
-        return value
-    return repr(value)
+    return value if objects else repr(value)
 
 
 def _code_of(part: Any) -> Table:
@@ -193,7 +193,12 @@ class Scenario:
             InputError: The result is no scenario.
         """
         path = beside or Path.cwd() / "scenario.toml"
-        return _read(table_of(self, objects=True), changes, path, "scenario", trust)
+        reached = {key.partition(".")[0] for key in changes}
+        table = {field.name: getattr(self, field.name) for field in dc.fields(self)}
+        for name, value in table.items():  # a part that no change reaches stays this very object
+            table[name] = _plain(value, True) if name in reached else value
+        given = {name: value for name, value in table.items() if value is not None}
+        return _read(given, changes, path, "scenario", trust)
 
     def to_table(self) -> dict[str, Any]:
         """Return the scenario as the table that its TOML file would hold, fully resolved."""

@@ -8,4 +8,5 @@ In order:
 4. ``worker``: what happens where they are computed, and how their owner sees how far they are.
 5. ``places``: where that is: on this machine, or in somebody else's executor.
 6. ``crew``: computes them in this process, or hands them over, some at a time.
+7. ``suits_threads``: whether threads can compute some.
 """

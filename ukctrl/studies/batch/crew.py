@@ -1,4 +1,4 @@
-"""Tasks over processes: one after the other, or several at a time, with the same answers.
+"""Tasks over threads or processes: one after the other, or several at a time, the same answers.
 
 Every task is a function of what it holds and of nothing else, so how many run at a time changes
 nothing but the time it takes. What becomes of a machine is no value of a task: a process that dies
@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Generic, Self, TypeVar, final
 
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
-from ukctrl.studies.batch.places import Elsewhere, Processes
+from ukctrl.studies.batch.places import Elsewhere, OwnWorkers
 from ukctrl.studies.batch.task import Care, Delivery, Lost, Progress, Task
 from ukctrl.studies.batch.worker import UNSENDABLE, value_of
 
@@ -40,7 +40,8 @@ SHARES = 4
 class Crew:
     """Whoever computes tasks: this process, several, or somebody else's executor.
 
-    A context, which ends the processes it has started; they serve one `gather` after another.
+    A context, which ends the threads and processes it has started; they serve one `gather` after
+    another.
 
     Args:
         jobs: How many tasks at a time; None: as many as there are processors, where that pays.
@@ -67,14 +68,17 @@ class Crew:
         self._jobs = jobs
         self.care = care or Care()
         """How it treats its tasks."""
+        self.chooses = executor is None and jobs != 1
+        """Whether it has a choice between threads and processes."""
         self._elsewhere = Elsewhere(executor, room or _processors()) if executor else None
-        self._processes = Processes()
+        self._processes, self._threads = OwnWorkers.processes(), OwnWorkers.threads()
         self._missed = 0.0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._threads.end()
         self._processes.end()
 
     def gather(
@@ -110,11 +114,16 @@ class Crew:
     def _computed(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
         if self._elsewhere is not None:
             return batch.over(self._elsewhere, chosen)
-        if not batch.care.isolated and self._jobs is None:
-            return self._as_it_pays(batch, chosen)
-        if not batch.care.isolated and (self._jobs == 1 or len(chosen) < 2):
+        care, several = batch.care, self._jobs != 1 and len(chosen) > 1
+        if care.isolated:
+            return self._over(self._processes, batch, chosen)
+        if care.compiled and (several or care.timeout is not None):
+            return self._over(self._threads, batch, chosen)
+        if not several:
             return batch.in_turn(chosen)
-        return self._over_processes(batch, chosen)
+        if self._jobs is None:
+            return self._as_it_pays(batch, chosen)
+        return self._over(self._processes, batch, chosen)
 
     def _as_it_pays(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
         """Compute the first task here, and the others in processes if that took long.
@@ -123,7 +132,7 @@ class Crew:
         tasks are theirs.
         """
         if self._processes.room and len(chosen) > 1:
-            return self._over_processes(batch, chosen)
+            return self._over(self._processes, batch, chosen)
         began = time.perf_counter()
         if not batch.in_turn(chosen[:1]):
             return False
@@ -132,11 +141,11 @@ class Crew:
         self._missed += (time.perf_counter() - began) * (len(rest) - rounds)
         if self._missed < WORTH_SECONDS:
             return batch.in_turn(rest)
-        return self._over_processes(batch, rest)
+        return self._over(self._processes, batch, rest)
 
-    def _over_processes(self, batch: _Batch[T], chosen: Sequence[int]) -> bool:
-        self._processes.raise_to(min(self._jobs or _processors(), len(chosen)))
-        return batch.over(self._processes, chosen)
+    def _over(self, workers: OwnWorkers, batch: _Batch[T], chosen: Sequence[int]) -> bool:
+        workers.raise_to(min(self._jobs or _processors(), len(chosen)))
+        return batch.over(workers, chosen)
 
 
 class _Batch(Generic[T]):
@@ -177,7 +186,7 @@ class _Batch(Generic[T]):
             return False
         return not asked
 
-    def over(self, place: Processes | Elsewhere, chosen: Sequence[int]) -> bool:
+    def over(self, place: OwnWorkers | Elsewhere, chosen: Sequence[int]) -> bool:
         """Compute some in another place, as many at a time as it has room for."""
         queue = _Queue(chosen, place.room, self.care, self.failed)
         under_way: dict[Future[bytes], list[int]] = {}

@@ -1,22 +1,27 @@
-"""Where tasks are computed: in processes of this machine, or in somebody else's executor.
+"""Where tasks are computed: in threads or processes of ours, or in somebody else's executor.
 
 `loky` starts a process, brings it tasks and notices its death, also in the middle of a message. An
-executor whose process died is broken as a whole; as each has one process, no other is.
+executor whose process died is broken as a whole; as each has one process, no other is. A thread
+starts at once and shares the machine code of this process, which takes it along where it dies.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import pickle
 import re
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError
 from multiprocessing import get_context
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, final
 
+import numpy as np
 from loky.process_executor import ProcessPoolExecutor
 
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
@@ -24,7 +29,7 @@ from ukctrl.core.files.plugins import loaded_files
 from ukctrl.core.own_processes import machine_failed, safe_path
 from ukctrl.studies.batch.same_numbers import origin_here
 from ukctrl.studies.batch.task import Delivery, Lost, Task, error_text
-from ukctrl.studies.batch.worker import Board, opened, start, work
+from ukctrl.studies.batch.worker import Board, Worker, opened, start, work
 
 AHEAD = 2
 """What an executor is given for each of its processors: some tasks to compute, some to wait."""
@@ -43,28 +48,35 @@ _NO_PROCESS = (
 _GONE = "the executor can compute no more ({})."
 
 
-@final
-class _Worker:
-    """One process, as its owner sees it."""
+GRACE = 5.0
+"""How long tasks that are asked to stop may take to hand over what they have [s]."""
 
-    def __init__(self) -> None:
-        # A fork of a process with threads may hang; a fresh one costs a second and never does.
-        context = get_context("spawn")
-        self.board = context.RawValue(Board)
+
+@final
+class _Owned:
+    """A process or a thread, as its owner sees it.
+
+    Args:
+        executor: It computes one thing after the other, and may be ended while it does.
+        board: Where it says how far it is.
+        work: Computes tasks, which come as bytes, each of which may take so long [s].
+    """
+
+    def __init__(
+        self, executor: Any, board: Board, work: Callable[[bytes, float | None], bytes]
+    ) -> None:
+        self._executor, self.board, self._work = executor, board, work
         self.future: Future[bytes] | None = None
         self.granted: float | None = None
         self.late = False
-        with safe_path():  # its locks already start a process, which looks after them
-            self._executor = ProcessPoolExecutor(
-                1, context=context, initializer=start, initargs=(self.board, loaded_files())
-            )
 
     def give(self, data: bytes, granted: float | None) -> Future[bytes]:
         """Give it tasks, each of which may take so long [s]."""
         self.board.process, self.granted = 0, granted
         with _no_interrupts(), safe_path():
-            self.future = self._executor.submit(work, data, origin_here(), granted)
-        return self.future
+            future: Future[bytes] = self._executor.submit(self._work, data, granted)
+        self.future = future
+        return future
 
     def done(self) -> float:
         """Return how many of its tasks are done; end it where one takes longer than granted."""
@@ -72,7 +84,7 @@ class _Worker:
         if self.future is None or not board.process:
             return 0.0
         if 0.0 < board.until < time.monotonic() and not (self.late or self.future.done()):
-            self.late = True
+            self.late, board.stop = True, 1
             self._executor.shutdown(wait=False, kill_workers=True)
         return board.task + board.fraction
 
@@ -81,16 +93,86 @@ class _Worker:
         self._executor.shutdown(kill_workers=True)
 
 
-@final
-class Processes:
-    """Some processes; none at first."""
+def _process() -> _Owned:
+    """Return a process, which starts with its first tasks."""
+    # A fork of a process with threads may hang; a fresh one costs a second and never does.
+    context = get_context("spawn")
+    board: Board = context.RawValue(Board)
+    with safe_path():  # its locks already start a process, which looks after them
+        executor = ProcessPoolExecutor(
+            1, context=context, initializer=start, initargs=(board, loaded_files())
+        )
+    return _Owned(executor, board, functools.partial(work, sender=origin_here()))
 
-    grace = 5.0
-    """How long tasks that are asked to stop may take to hand over what they have [s]."""
+
+def _thread() -> _Owned:
+    """Return a thread, for tasks that are machine code for most of their time."""
+    board = Board()
+    return _Owned(_Thread(), board, Worker(board).work)
+
+
+@final
+class _Thread:
+    """A thread of this process as an executor of its own."""
 
     def __init__(self) -> None:
-        self._workers: list[_Worker] = []
+        self._orders: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._future: Future[Any] = Future()
+        self._patience = GRACE
+        # One that never ends must not keep the process alive.
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[..., Any], *given: object) -> Future[Any]:
+        """Have something computed."""
+        self._future = Future()
+        self._orders.put((self._future, functools.partial(work, *given)))
+        return self._future
+
+    def shutdown(self, *, wait: bool = True, kill_workers: bool) -> None:
+        """Let it end; it cannot be killed, but what it is at can be given up."""
+        self._orders.put(None)
+        self._patience = self._patience if wait else 0.0
+        self._thread.join(self._patience)
+        if kill_workers:
+            with contextlib.suppress(InvalidStateError):
+                self._future.set_exception(BrokenExecutor("it was given up"))
+
+    def _serve(self) -> None:
+        with np.errstate(all="ignore"):  # what NumPy mutters of a run that diverges
+            while (order := self._orders.get()) is not None:
+                future, work = order
+                with contextlib.suppress(InvalidStateError):  # it was given up meanwhile
+                    try:
+                        future.set_result(work())
+                    except BaseException as error:
+                        future.set_exception(error)
+
+
+@final
+class OwnWorkers:
+    """Some processes, or some threads; none at first.
+
+    Args:
+        make: Makes one.
+    """
+
+    grace = GRACE
+
+    def __init__(self, make: Callable[[], _Owned]) -> None:
+        self._make = make
+        self._workers: list[_Owned] = []
         self._stillborn = 0
+
+    @staticmethod
+    def processes() -> OwnWorkers:
+        """Return processes: for what holds the interpreter, or may take its process along."""
+        return OwnWorkers(_process)
+
+    @staticmethod
+    def threads() -> OwnWorkers:
+        """Return threads: for what is machine code, and catalogue parts alone."""
+        return OwnWorkers(_thread)
 
     @property
     def room(self) -> int:
@@ -98,13 +180,13 @@ class Processes:
         return len(self._workers)
 
     def raise_to(self, count: int) -> None:
-        """Have so many; each starts with its first tasks."""
+        """Have so many."""
         with _starting():
             while len(self._workers) < count:
-                self._workers.append(_Worker())
+                self._workers.append(self._make())
 
     def submit(self, tasks: Sequence[Task[Any]], granted: float | None) -> Future[bytes]:
-        """Give tasks to a process that has nothing to do.
+        """Give tasks to one that has nothing to do.
 
         Raises:
             PicklingError: They cannot be sent; so do AttributeError, TypeError.
@@ -118,10 +200,10 @@ class Processes:
             except RuntimeError:  # it died while it had nothing to do
                 return self._replaced(place).give(data, granted)
 
-    def _replaced(self, place: int) -> _Worker:
+    def _replaced(self, place: int) -> _Owned:
         self._workers[place].end()
         with _starting():
-            self._workers[place] = _Worker()
+            self._workers[place] = self._make()
         return self._workers[place]
 
     def done(self) -> float:
@@ -164,6 +246,7 @@ class Processes:
 
     def end(self) -> None:
         """End them all."""
+        self.stop()
         while self._workers:
             self._workers.pop().end()
 

@@ -107,8 +107,12 @@ class Care:
     isolated: bool = False
     """Whether to compute in other processes even one at a time, so that a task that takes its
     process along costs nothing else."""
+    compiled: bool = False
+    """Whether they are machine code for most of their time, with nothing of a user's own in it:
+    then threads compute them, unless they are isolated."""
     timeout: float | None = None
-    """How long a task may take before its process is ended [s]; absent: for ever."""
+    """How long a task may take before its process is ended, or its thread given up [s]; absent:
+    for ever."""
     batch: float = 0.0
     """How much work to hand over at a time, where tasks are shorter than that [s]."""
     go_on: str = "do the same again"

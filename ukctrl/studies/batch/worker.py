@@ -94,12 +94,21 @@ def computed(tasks: Sequence[Task[Any]], watch: Watch, begin: Callable[[int], bo
 
 
 @final
-class _ThisProcess:
-    """This process, where it is a worker."""
+class Worker:
+    """Whoever computes, a process or a thread, and says on a board how far it is."""
 
-    def __init__(self) -> None:
-        self.board = Board()
+    def __init__(self, board: Board) -> None:
+        self.board = board
         self._under_way = False  # whether a task of it ever was
+
+    def work(self, data: bytes, granted: float | None) -> bytes:
+        """Compute tasks of this process, each of which may take so long [s].
+
+        They come as bytes here too, so that what they share is each worker's own: robots and laws
+        serve one run at a time.
+        """
+        tasks: Sequence[Task[Any]] = pickle.loads(data)
+        return computed(tasks, self.watch(granted), lambda k: self.begin(k, granted))
 
     def begin(self, task: int, granted: float | None) -> bool:
         """Say on the board that a task begins; return whether it is still wanted."""
@@ -126,8 +135,9 @@ class _ThisProcess:
         return 0.0 if granted is None else time.monotonic() + granted + extra
 
 
-_HERE = _ThisProcess()
-"""Its executor calls functions by name, so what they share stands here."""
+_HERE = Worker(Board())
+"""This process, where it is a worker. Its executor calls functions by name, so what they share
+stands here."""
 
 
 def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
@@ -140,7 +150,7 @@ def start(board: Board, files: Sequence[tuple[str, str]]) -> None:
     _HERE.board = board
 
 
-def work(data: bytes, sender: Mapping[str, str], granted: float | None) -> bytes:
+def work(data: bytes, granted: float | None, sender: Mapping[str, str]) -> bytes:
     """Compute tasks in this process, each of which may take so long [s]."""
     return opened(data, (), sender, _HERE.watch(granted), lambda k: _HERE.begin(k, granted))
 

@@ -19,6 +19,7 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run, repeat_seed
+from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.comparison.comparison import Comparison
 from ukctrl.studies.comparison.entry import AS_WRITTEN, Entry, not_taken_over
@@ -62,8 +63,9 @@ def compare(
             earlier comparison has left there. That is not simulated again where it is of the same
             scenario, controller and version, and the card, run anew, comes out the same.
         jobs: How many runs at a time; None: as many as there are processors, where that pays. The
-            results do not depend on it. More than one starts processes: a script that asks for
-            them keeps its work under ``if __name__ == "__main__":``.
+            results do not depend on it. Threads compute them where machine code runs from sample
+            to sample; otherwise processes do, and a script that asks for several keeps its work
+            under ``if __name__ == "__main__":``.
         executor: Where to run instead, such as a cluster's executor.
         beside: File that the names are relative to; absent: the catalogue and the working
             folder.
@@ -83,6 +85,8 @@ def compare(
     asked, levels = _asked(repeats, mismatch), sorted(set(mismatch) - {0.0})
     variants = variants_of(scenario, controllers, beside=beside, trust=trust)
     with Crew(jobs, executor, care=Care(go_on="give the same command again")) as crew:
+        if crew.chooses and suits_threads(list(variants.values()), crew):
+            crew.care = dc.replace(crew.care, compiled=True)
         return _compared(scenario, variants, _Plan(asked, levels, tuning, journal), crew, progress)
 
 

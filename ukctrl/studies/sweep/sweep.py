@@ -16,6 +16,7 @@ from ukctrl.core.fields import written
 from ukctrl.simulation.result.plain_files import folder_for
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
+from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.journal import Journal
@@ -24,7 +25,7 @@ from ukctrl.studies.sweep.plan import Plan
 from ukctrl.studies.sweep.sample import Base, Finished, Samples
 from ukctrl.studies.sweep.study import DESCRIPTION, JOURNAL, RESULTS, About, Study
 from ukctrl.studies.sweep.study_table import table_of, write_tables
-from ukctrl.studies.sweep.try_out import rehearse
+from ukctrl.studies.sweep.try_out import rehearse, representatives
 
 BATCH_SECONDS = 1.0
 """Short samples are handed over in batches that take about so long [s]."""
@@ -62,7 +63,7 @@ def sweep(
     jobs: int | None = 1,
     executor: Executor | None = None,
     room: int | None = None,
-    isolated: bool = False,
+    isolated: bool | None = False,
     folder: str | Path | None = None,
     resume: bool = False,
     keep: Keep | str = "none",
@@ -84,12 +85,14 @@ def sweep(
         seed: What points and seeds are drawn from; absent: the scenario's.
         repeats: Runs of each point, each with a seed of its own.
         jobs: How many samples at a time; None: as many as there are processors. The table does not
-            depend on it. More than one starts processes: a script that asks for them keeps its
-            work under ``if __name__ == "__main__":``.
+            depend on it. Threads compute them where machine code runs from sample to sample;
+            otherwise processes do, and a script that asks for several keeps its work under
+            ``if __name__ == "__main__":``.
         executor: Where to run instead, such as a cluster's executor.
         room: How many samples the executor runs at a time; absent: as many as here.
-        isolated: Whether to start a process even for one job, so that a sample that crashes costs
-            nothing else, and one that never ends is ended from outside.
+        isolated: Whether to start processes in any case, so that a sample that crashes costs
+            nothing else, and one that never ends is ended from outside; None: wherever threads do
+            not compute them, even for one job.
         folder: Where to keep the study; absent: in memory alone.
         resume: Whether to go on with the study in the folder, of which nothing is run again.
         keep: Which results to keep whole in ``results/``: ``none``, ``failed``, ``all``, or
@@ -131,15 +134,16 @@ def sweep(
         keep_all=keeping.what == "all",
         keep_failed=keeping.what == "failed",
     )
-    care = Care(
-        isolated=isolated or jobs != 1,
-        timeout=timeout,
-        batch=BATCH_SECONDS,
-        go_on="go on by --resume (resume=True)",
-    )
+    care = Care(timeout=timeout, batch=BATCH_SECONDS, go_on="go on by --resume (resume=True)")
     with Crew(jobs, executor, room=room, care=care) as crew, _home(folder) as home:
+        watch, some = _watching(progress, plan.count), []
+        if executor is None and not isolated and (jobs != 1 or isolated is None):
+            some = representatives(base)
+        compiled = bool(some) and suits_threads(some, crew, watch)
+        apart = not compiled and (isolated is not False or jobs != 1)
+        crew.care = dc.replace(care, compiled=compiled, isolated=apart)
         if not (home / DESCRIPTION).exists():
-            rehearse(base, crew, _watching(progress, plan.count))
+            rehearse(base, crew, watch)
         open_folder(home, about, resume)
         study = _swept(about, base, home, crew, progress)
         if study.finished and keeping.what == "worst":

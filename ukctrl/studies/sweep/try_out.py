@@ -8,23 +8,24 @@ from collections.abc import Mapping
 from typing import final
 
 from ukctrl.core.errors import InputError, MachineFailure, UkctrlError
-from ukctrl.core.fields import written
+from ukctrl.core.fields import is_number, written
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
 from ukctrl.simulation.loop import Loop
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
-from ukctrl.studies.batch.task import Care, Lost, Progress, Watch
+from ukctrl.studies.batch.suits_threads import LONGEST_SECONDS
+from ukctrl.studies.batch.task import Lost, Progress, Watch
 from ukctrl.studies.sweep.factor import Factor
 from ukctrl.studies.sweep.sample import Base
 from ukctrl.studies.sweep.spread import Log, Normal, Uniform
 
 MOST_TRIALS = 200
 """Values of one factor that are tried on the scenario."""
+MOST_NAMES = 20
+"""Values that are no numbers and may each make another loop."""
 INSIDE = 0.381966
 """A place in a range that is neither an end nor the middle."""
-LONGEST_SECONDS = 60.0
-"""How long the samples that are tried may take to begin before nobody waits for them [s]."""
 
 
 def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
@@ -54,10 +55,30 @@ def rehearse(base: Base, crew: Crew, progress: Progress) -> None:
                 at = "" if factor.path in fault else f" So with {factor.path} = {written(value)}."
                 raise InputError(f"{fault}{at}")
         _check_inside(base, first, factor)
-    care = Care(isolated=crew.care.isolated, timeout=LONGEST_SECONDS)
+    care = dc.replace(crew.care, timeout=LONGEST_SECONDS, batch=0.0)
     with contextlib.suppress(MachineFailure):  # its sample will say why
         if not crew.gather([_Beginnings(base, first, last)], _ignore, progress, care=care):
             raise KeyboardInterrupt
+
+
+def representatives(base: Base) -> list[Scenario]:
+    """Return scenarios of samples that differ in more than numbers; none where there are too many,
+    or one is no scenario.
+    """
+    factors = base.plan.factors
+    first = {factor.path: factor.trials[0] for factor in factors}
+    others = [
+        {factor.path: value}
+        for factor in factors
+        for value in factor.trials[1:]
+        if isinstance(value, bool) or not is_number(value)
+    ]
+    try:
+        changes = [first | other for other in ({}, *others[:MOST_NAMES])]
+        found = [_changed(base, one) for one in changes]
+    except UkctrlError:
+        return []
+    return found if len(others) <= MOST_NAMES else []
 
 
 def _ignore(k: int, value: Lost | bool) -> None:

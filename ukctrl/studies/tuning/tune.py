@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses as dc
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ukctrl.simulation.result.result import Result
 from ukctrl.simulation.scenario import Scenario
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.run_outcome import Outcome, Run
+from ukctrl.studies.batch.suits_threads import suits_threads
 from ukctrl.studies.batch.task import Care, Lost, Progress, part
 from ukctrl.studies.tuning.evaluate import Bench, Order, Plant
 from ukctrl.studies.tuning.gains import gains_of
@@ -61,6 +63,8 @@ def tune(
     total = search + held_out + 2
     care = Care(go_on="go on by --resume (resume=True)")
     with Crew(jobs, executor, care=care) as crew, _journal(folder, resume) as journal:
+        if crew.chooses and suits_threads([scenario], crew):
+            crew.care = dc.replace(care, compiled=True)
         tunings = tune_all(
             {name: scenario},
             budget,
