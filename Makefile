@@ -80,8 +80,8 @@ docs: $(STAMP) ## build the documentation into site/
 bench: $(STAMP) ## time ukctrl beside the script a user would write
 	@for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script" || exit 1; done
 
-peers: $(STAMP) ## install TSID, MuJoCo and Drake in out/peers, and time ukctrl beside them
-	$(BIN)/python benchmarks/peers.py --install
+peers: $(STAMP) ## install TSID, MuJoCo, Drake and C++ headers in out/peers; time ukctrl beside them, into the page
+	$(BIN)/python benchmarks/peers.py --install --page
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) $(OUT) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import statistics
 import sys
 import time
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from page import DOCS, write_tables
 from scipy.linalg import pinv, sqrtm
 
 from ukctrl.core.algebra import kernels
@@ -47,7 +47,6 @@ MARKS = (1, 10, 100, 1_000, 10_000, 100_000)
 """Marks of the time axis [us]."""
 KERNEL = "compiled kernel"
 CHECKED, SCRIPT = "solve(), with its checks", "script: sqrtm, pinv"
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
 
 
 class System(NamedTuple):
@@ -252,17 +251,6 @@ def draw(measured: dict[str, Table], target: Path) -> None:
         figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
 
 
-def filled(page: str, texts: dict[str, str]) -> str:
-    """Return a page with every table of ours in its place."""
-
-    def place(match: re.Match[str]) -> str:
-        if match[1] not in texts:  # another benchmark's
-            return match[0]
-        return f"<!-- measured: {match[1]} -->\n\n{texts[match[1]]}\n\n<!-- end -->"
-
-    return re.sub(r"<!-- measured: (\w+) -->[^<]*<!-- end -->", place, page)
-
-
 def on_one_core() -> None:
     """Start over with linear algebra on one core, which it must know before it is loaded."""
     one = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP")}
@@ -291,8 +279,7 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(measured, indent=2) + "\n")
     if options.page:
-        page = DOCS / "benchmarks.md"
-        page.write_text(filled(page.read_text(encoding="utf-8"), texts), encoding="utf-8")
+        write_tables(texts)
         draw(measured, DOCS / "figures" / "formulations.png")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import statistics
 import sys
 import time
@@ -19,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from naive_n_four_bar import NaiveFourBars
+from page import write_tables
 
 from ukctrl import Robot, Scenario, simulate
 from ukctrl.core.algebra.rank_policy import RankPolicy
 from ukctrl.mechanics.dynamics import Dynamics, Gains
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 LOOPS = (1, 2, 5, 10, 20, 40)
 ANGLE, OMEGA = np.deg2rad(60.0), -1.0
 """State that is timed: the rods' angle [rad] and rate [rad/s]."""
@@ -125,9 +124,7 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(measured, indent=2) + "\n")
     if options.page:
-        place = re.compile(r"<!-- measured: n_four_bar -->[^<]*<!-- end -->")
-        filled = f"<!-- measured: n_four_bar -->\n\n{text}\n\n<!-- end -->"
-        PAGE.write_text(place.sub(lambda _: filled, PAGE.read_text("utf-8")), encoding="utf-8")
+        write_tables({"n_four_bar": text})
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Time one control tick of ukctrl beside TSID, Drake, MuJoCo and the script a user would write.
+"""Time ticks and closed loops of ukctrl beside TSID, Drake, MuJoCo, C++ and a user's script.
 
     python benchmarks/peers.py [--install] [--page] [--json FILE] [--rounds N] [--cases a1 ...]
 
 Every contestant gets the same URDF, states and demands, in a process and an environment of its
-own; one whose environment is missing is skipped. All must give the torques of a dense reference
-before anything is timed; then they take turns. A time is that of the fastest round, a ratio to
-ukctrl is the median of the rounds' ratios with its quartiles.
+own; one whose environment is missing is skipped. Before anything is timed, all must give the
+torques of a dense reference, and end their loops where the script's end. Then they take turns, on
+one core: a time is that of the fastest round, a ratio the median of the rounds' ratios with its
+quartiles.
 """
 
 from __future__ import annotations
@@ -15,40 +16,62 @@ import json
 import os
 import platform
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page import write_tables
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-PAGE = ROOT / "docs" / "reference" / "benchmarks.md"
-CASES = ("scara", "panda", "two_arms", "a1", "humanoid")
+CASES = ("scara", "panda", "arms", "two_arms", "a1", "humanoid")
 PACKAGES = {
     "tsid": ("tsid==1.7.1", "pin==3.4.0", "cmeel-urdfdom==4.0.1", "cmeel-tinyxml2==10.0.0"),
     "mujoco": ("mujoco==4.0.0",),
     "drake": ("drake==1.51.1",),
+    "cpp": ("pin==4.1.0", "cmeel-eigen==3.4.1", "numpy==2.4.6", "scipy==1.17.1"),
 }
 """What goes into the environment of each peer; newer releases of TSID's wheels do not start."""
 TITLES = {
     "ukctrl": "ukctrl",
     "script": "script: sqrtm, pinv",
+    "jitted": "script, algebra in numba",
     "tsid": "TSID",
-    "mujoco": "MuJoCo, operational space",
-    "drake": "Drake, inverse dynamics",
+    "mujoco": "MuJoCo",
+    "drake": "Drake",
+    "cpp": "C++ on Pinocchio",
 }
-SAME = 1e-6
-"""Largest difference of torques that count as the same [N m]; TSID regularises by 1e-8."""
+ABSENT = {"tsid": ("arms",), "cpp": ("two_arms", "a1", "humanoid")}
+"""Cases that a contestant does not know: TSID has one motor a joint."""
+WORKS = {
+    "tick": ("µs", 1e6),
+    "rk45": ("ms/s", 1e3),
+    "dop853": ("ms/s", 1e3),
+    "rk4": ("ms/s", 1e3),
+    "sampled": ("ms/s", 1e3),
+    "rollouts": ("/s", 1.0),
+}
+"""What is told of each work, and how many of it are in a second."""
+SAME = {"mujoco": 1e-8, "drake": 1e-8, "tsid": 1e-6}
+"""Differences that count as none where not 1e-10, of the largest torque or state, or of one if that
+is less; TSID adds 1e-8 to its Hessian."""
 SAME_MOTION = 1e-5
-"""The same for accelerations [rad/s^2, m/s^2], where motors share the load in another way."""
+"""The same for what the task demands [rad/s^2, m/s^2], where motors share the load in another
+way, and for where the tool is [m]."""
+OTHER_ERROR = 1e-5
+"""The same for ukctrl's rollouts, whose tools are off: of the error of an orientation it follows
+an exact definition, the others one that differs in third order."""
 SHARE = 0.2
-"""Time that one measurement takes [s]."""
+"""Time that one measurement takes at least [s]."""
 ONE_CORE = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP", "NUMBA")}
-PARTS = ("Pinocchio", "contact rows", "kernel", "servo rows", "feedback, allocation")
+Told = dict[str, dict[str, Any]]
+"""What is told of a work by each contestant."""
+Measured = dict[str, dict[str, Told]]
+"""By case and work."""
 
 
 class Contestant:
@@ -63,7 +86,9 @@ class Contestant:
             text=True,
             env={**os.environ, **ONE_CORE},
         )
-        self.versions = str(self._answer()["ready"])
+        ready = self._answer()
+        self.versions: str = ready["ready"]
+        self.works: list[str] = ["tick", *ready["loops"]]
 
     def ask(self, question: str) -> Any:
         """Return the answer to a question."""
@@ -88,7 +113,7 @@ class Contestant:
 
 def interpreters(folder: Path, install: bool) -> dict[str, str]:
     """Return the Python of every contestant that is there; tell how to get the others."""
-    found = {"ukctrl": sys.executable, "script": sys.executable}
+    found = dict.fromkeys(("ukctrl", "script", "jitted"), sys.executable)
     for name, packages in PACKAGES.items():
         python = folder / name / "bin" / "python"
         if install and not python.exists():
@@ -104,98 +129,127 @@ def interpreters(folder: Path, install: bool) -> dict[str, str]:
     return found
 
 
-def difference(case: Path, contestant: Contestant) -> dict[str, Any]:
-    """Return by how much torques and accelerations differ from the reference's.
-
-    Exits where they should not: torques everywhere but for TSID with redundant motors, which
-    shares the load among them by another rule. There the motion must be the same.
-    """
+def reference(case: Path) -> Any:
+    """Return the dense model of a case."""
     sys.path.insert(0, str(HERE / "peers"))
-    from dense import Model, acceleration
+    from dense import Model
 
-    wanted, model = json.loads(case.read_text()), Model(case)
-    u = np.array(contestant.ask("torques"))
-    a = np.array([acceleration(model, k, each) for k, each in enumerate(u)])
-    torque = float(np.abs(u - wanted["u"]).max())
-    motion = float(np.abs(a - wanted["a"]).max())
-    same = contestant.name != "tsid" or wanted["rule"]["kind"] != "effort"
-    if motion > SAME_MOTION or (same and torque > SAME):
-        sys.exit(
-            f"{case.stem}: {contestant.name} differs by {torque:.1e} N m and "
-            f"{motion:.1e} rad/s^2; nothing to compare."
-        )
-    return {"torque": torque, "motion": motion, "same_torques": same}
+    return Model(case)
 
 
-def measure(case: Path, pythons: dict[str, str], rounds: int) -> dict[str, Any]:
-    """Return what is told of one case."""
-    contestants = [Contestant(name, python, case) for name, python in pythons.items()]
-    told: dict[str, Any] = {c.name: {"versions": c.versions} for c in contestants}
-    for contestant in contestants:
-        told[contestant.name] |= difference(case, contestant)
-    times: dict[str, list[float]] = {c.name: [] for c in contestants}
-    parts = []
+def other_problem(model: Any, name: str) -> bool:
+    """Return whether a contestant cannot state what shall be least; then motions are compared."""
+    return name == "tsid" and model.case["rule"]["kind"] in ("effort", "gauss")
+
+
+def difference(model: Any, name: str, work: str, wanted: Any, found: Any) -> float:
+    """Return by how much a contestant differs from what is wanted; exit where it should not.
+
+    Torques of all states, or the end of a loop and its torques; of another problem, the task's
+    accelerations and the tool's place at the end.
+    """
+    if other_problem(model, name):
+        limit = SAME_MOTION
+        if work == "tick":
+            off = max(model.missed(k, np.array(u)) for k, u in enumerate(found[0]))
+        else:
+            ends = [model.tool(np.array(y[: len(model.motors)])) for y in (wanted[0], found[0])]
+            off = np.abs(ends[0] - ends[1]).max()
+    else:
+        limit = OTHER_ERROR if (name, work) == ("ukctrl", "rollouts") else SAME.get(name, 1e-10)
+        pairs = [(np.array(a), np.array(b)) for a, b in zip(wanted, found, strict=True)]
+        off = max(np.abs(a - b).max() / max(1.0, np.abs(a).max()) for a, b in pairs)
+    if not off <= limit:
+        sys.exit(f"{model.case['name']}, {work}: {name} differs by {off:.1e}; nothing to compare.")
+    return float(off)
+
+
+def measure(case: Path, pythons: dict[str, str], rounds: int) -> dict[str, Told]:
+    """Return what is told of every work of a case."""
+    model = reference(case)
+    names = [name for name in pythons if case.stem not in ABSENT.get(name, ())]
+    contestants = [Contestant(name, pythons[name], case) for name in names]
+    script = next(c for c in contestants if c.name == "script")
+    told: dict[str, Told] = {work: {} for work in script.works}
+    for work, by_name in told.items():
+        wanted = [model.case["u"]] if work == "tick" else script.ask(f"run {work}")
+        for contestant in (c for c in contestants if work in c.works):
+            name = contestant.name
+            by_name[name] = {
+                "versions": contestant.versions,
+                "star": other_problem(model, name),
+                "off": difference(model, name, work, wanted, contestant.ask(f"run {work}")),
+                "times": [],
+            }
     for _ in range(rounds):
-        for contestant in contestants:
-            times[contestant.name].append(contestant.ask(f"time {SHARE}"))
-        parts.append(contestants[0].ask(f"split {SHARE / 4}"))
+        for work, by_name in told.items():
+            for contestant in (c for c in contestants if c.name in by_name):
+                seconds = contestant.ask(f"time {work} {SHARE}")
+                by_name[contestant.name]["times"].append(seconds / length(model.case, work))
     for contestant in contestants:
         contestant.close()
-    for name, measured in times.items():
-        ratios = [t / own for t, own in zip(measured, times["ukctrl"], strict=True)]
-        low, high = np.percentile(ratios, [25, 75]).tolist()
-        told[name] |= {"us": min(measured)}
-        told[name] |= {"ratio": statistics.median(ratios), "quartiles": [low, high]}
-    whole = {name: min(part[name] for part in parts) for name in parts[0]}
-    rows = whole["contact rows"] if json.loads(case.read_text())["contacts"] else 0.0
-    kernel = whole["move"] - whole["Pinocchio"] - rows
-    rest = whole["law"] - whole["servo rows"]
-    shares = (whole["Pinocchio"], rows, kernel, whole["servo rows"], rest)
-    told["ukctrl"]["parts"] = dict(zip(PARTS, shares, strict=True))
+    for by_name in told.values():
+        for entry in by_name.values():
+            entry["to_ukctrl"] = spread(entry["times"], by_name["ukctrl"]["times"])
+            entry["faster"] = spread(by_name["script"]["times"], entry["times"])
     return told
 
 
-def table(measured: dict[str, Any], freedoms: dict[str, int]) -> str:
-    """Return microseconds, and ratios to ukctrl with their quartiles."""
-    names = [name for name in TITLES if any(name in told for told in measured.values())]
-    lines = [f"| case | freedoms | {' | '.join(TITLES[name] for name in names)} |"]
-    lines.append("|" + " --- |" * (len(names) + 2))
-    for case, told in measured.items():
-        cells = []
-        for name in names:
-            entry = told[name]
-            low, high = entry["quartiles"]
-            cell = f"{entry['us']:.3g} µs"
-            if name != "ukctrl":
-                cell += f", {entry['ratio']:.2g} ({low:.2g} to {high:.2g})"
-            cells.append(cell + ("" if entry["same_torques"] else " *"))
-        lines.append(f"| `{case}` | {freedoms[case]} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def length(case: dict[str, Any], work: str) -> float:
+    """Return how many of what is told of are in one call: ticks, seconds or rollouts."""
+    if work == "tick":
+        return 1.0
+    loops = case["loops"]
+    return float(len(loops["mass_scale"]) if work == "rollouts" else loops["seconds"][work])
 
 
-def agreement(measured: dict[str, Any]) -> str:
-    """Return the largest differences from the reference."""
-    names = [name for name in TITLES if any(name in told for told in measured.values())]
-    lines = [f"| case | {' | '.join(TITLES[name] for name in names)} |"]
+def spread(times: list[float], others: list[float]) -> list[float]:
+    """Return the median of the rounds' ratios and its quartiles."""
+    ratios = [a / b for a, b in zip(times, others, strict=True)]
+    return [float(x) for x in np.percentile(ratios, [50, 25, 75])]
+
+
+def ratio(entry: list[float]) -> str:
+    """Return a ratio with its quartiles."""
+    middle, low, high = (spoken(x) for x in entry)
+    return f"{middle} ({low} to {high})"
+
+
+def spoken(x: float) -> str:
+    """Return a number with two digits, or as a whole one."""
+    return f"{x:.2g}" if x < 10 else f"{x:.0f}"
+
+
+def table(measured: Measured, cell: Callable[[str, str, Told], str], names: list[str]) -> str:
+    """Return a table of all works, a column a contestant."""
+    lines = [f"| work | {' | '.join(TITLES[name] for name in names)} |"]
     lines.append("|" + " --- |" * (len(names) + 1))
-    for case, told in measured.items():
-        cells = [
-            f"{told[name]['torque']:.0e} N m"
-            if told[name]["same_torques"]
-            else f"motion {told[name]['motion']:.0e} *"
-            for name in names
-        ]
-        lines.append(f"| `{case}` | {' | '.join(cells)} |")
+    for case, works in measured.items():
+        for work, told in works.items():
+            cells = [cell(name, work, told) if name in told else "" for name in names]
+            lines.append(f"| `{case}`, {work} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def split(measured: dict[str, Any]) -> str:
-    """Return where a tick of ukctrl goes."""
-    lines = [f"| case | {' | '.join(PARTS)} |", "|" + " --- |" * (len(PARTS) + 1)]
-    for case, told in measured.items():
-        cells = [f"{told['ukctrl']['parts'][part]:.3g} µs" for part in PARTS]
-        lines.append(f"| `{case}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def times(name: str, work: str, told: Told) -> str:
+    """Return the fastest round, and the ratio to ukctrl."""
+    entry, (unit, count) = told[name], WORKS[work]
+    fastest = min(entry["times"])
+    text = f"{1.0 / fastest if unit == '/s' else count * fastest:.3g} {unit}"
+    text += "" if name == "ukctrl" else f", {ratio(entry['to_ukctrl'])}"
+    return text + (" *" if entry["star"] else "")
+
+
+def faster(name: str, work: str, told: Told) -> str:
+    """Return how many times faster than the script, and for ukctrl with quartiles."""
+    entry = told[name]["faster"]
+    return f"**{ratio(entry)}**" if name == "ukctrl" else spoken(entry[0])
+
+
+def agreement(name: str, work: str, told: Told) -> str:
+    """Return the largest difference from the reference."""
+    entry = told[name]
+    return f"{entry['off']:.0e}" + (" *" if entry["star"] else "")
 
 
 def machine() -> str:
@@ -216,31 +270,35 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="also write into docs/reference")
     options = parser.parse_args()
     pythons = interpreters(options.environments, options.install)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as scratch:
         export = [sys.executable, str(HERE / "peers" / "export.py"), scratch, *options.cases]
         subprocess.run(export, check=True)
-        files = {name: Path(scratch) / f"{name}.json" for name in options.cases}
-        freedoms = {name: json.loads(file.read_text())["dofs"] for name, file in files.items()}
-        measured = {name: measure(file, pythons, options.rounds) for name, file in files.items()}
-    versions = {name: told["versions"] for name, told in next(iter(measured.values())).items()}
+        measured: Measured = {
+            name: measure(Path(scratch) / f"{name}.json", pythons, options.rounds)
+            for name in options.cases
+        }
+    versions = {
+        name: entry["versions"]
+        for works in measured.values()
+        for told in works.values()
+        for name, entry in told.items()
+    }
+    names = [name for name in TITLES if name in versions]
     facts = f"{machine()}; Python {platform.python_version()}; " + "; ".join(versions.values())
+    rivals = [name for name in names if name != "script"]
     texts = {
-        "peers": table(measured, freedoms),
-        "peers_agree": agreement(measured),
-        "peers_split": split(measured),
+        "peers": table(measured, times, names),
+        "peers_script": table(measured, faster, rivals),
+        "peers_agree": table(measured, agreement, names),
         "peers_machine": facts + ".",
     }
     print("\n\n".join(texts.values()))
     if options.json:
-        told = {"machine": facts, "cases": measured}
-        options.json.write_text(json.dumps(told, indent=2) + "\n")
+        options.json.write_text(json.dumps({"machine": facts, "cases": measured}, indent=2) + "\n")
     if options.page:
-        page = PAGE.read_text("utf-8")
-        for name, text in texts.items():
-            place = re.compile(rf"<!-- measured: {name} -->[^<]*<!-- end -->")
-            filled = f"<!-- measured: {name} -->\n\n{text}\n\n<!-- end -->"
-            page = place.sub(lambda _, filled=filled: filled, page)
-        PAGE.write_text(page, encoding="utf-8")
+        write_tables(texts)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python benchmarks/rollouts.py [--json FILE] [--samples N] [--rounds N] [--memory] [--page]
 
 Both run 2 s of scenarios/panda-pose-sampled.toml with masses that are off by up to 10 %, on 1, 2
-and all cores, in turn, round by round; before that both must give the same motion. A rate is that
-of the fastest round, a ratio the median of the rounds' ratios. The processes of both are started
-before their time is taken, and have run once.
+and all cores, in turn, round by round; before that both must give the same motion. The script is
+that of `peers`. A rate is that of the fastest round, a ratio the median of the rounds' ratios. The
+processes of both are started before their time is taken, and have run once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -22,21 +21,28 @@ import time
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from naive_rollouts import NaivePanda, rollout
+from page import write_tables
 
-from ukctrl import Robot, Scenario, simulate
+from ukctrl import Scenario, simulate
 from ukctrl.studies.batch.crew import Crew
 from ukctrl.studies.batch.task import Care
 from ukctrl.studies.sweep import Plan
 from ukctrl.studies.sweep.sample import Base, Samples
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
+from export import ROLLOUT, export
+from loops import pinocchio_plant, sampled
+from protocol import Case
+from with_script import Script
+
 NAME = "panda-pose-sampled"
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 SAME = 1e-8
-"""Largest difference of positions that count as the same [rad]; errors are defined alike to second
-order only."""
+"""Largest difference of states that count as the same [rad, rad/s]."""
+SCRIPT: Any = None
+"""Case, law and references of the script, one a process."""
 COUNTS = (100, 1000, 10_000)
 SHARE = 8
 """Samples of each core in the round that warms up."""
@@ -47,12 +53,28 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def agree(scenario: Scenario, urdf: str) -> float:
-    """Return the largest difference of the positions, with the masses of the file [rad]."""
+def start_script(file: str) -> None:
+    """Make the script's law, in a process of its own."""
+    global SCRIPT
+    case = Case(Path(file))
+    SCRIPT = case, Script(case).torque, case.sampled()
+
+
+def rollout(seed: int | None) -> list[float]:
+    """Return the last state of a sample of the script; no seed: with the masses of the file."""
+    case, law, tasks = SCRIPT
+    scale = np.ones(7)
+    if seed is not None:
+        scale = np.random.default_rng(seed).uniform(0.9, 1.1, 7)
+    y, _ = sampled(law, pinocchio_plant(case, scale), case, tasks, ROLLOUT)
+    return [float(x) for x in y]
+
+
+def agree(scenario: Scenario, file: str) -> float:
+    """Return the largest difference of the last states, with the masses of the file."""
     ours = simulate(scenario.replace({"effect": []}))
-    q, v = ours["q"][0], ours["v"][0]
-    theirs, _ = NaivePanda(urdf, np.ones(7)).run(q, v, scenario.timing.duration, 1e-3, 10)
-    return float(np.abs(ours["q"][:-1] - theirs[:, :7]).max())
+    start_script(file)
+    return float(np.abs(np.concatenate([ours["q"][-1], ours["v"][-1]]) - rollout(None)).max())
 
 
 def timed(work: Callable[[int], object], count: int) -> float:
@@ -76,17 +98,14 @@ def with_sweep(scenario: Scenario, jobs: int) -> tuple[Crew, Callable[[int], obj
 
 
 def measure(
-    scenario: Scenario, urdf: str, jobs: int, samples: int, rounds: int
+    scenario: Scenario, file: str, jobs: int, samples: int, rounds: int
 ) -> dict[str, float]:
     """Time both on so many cores."""
-    start = simulate(scenario.replace({"timing.duration": 0.01}))
-    q, v, duration = start["q"][0], start["v"][0], scenario.timing.duration
     crew, ours = with_sweep(scenario, jobs)
-    with crew, get_context("spawn").Pool(jobs) as pool:
+    with crew, get_context("spawn").Pool(jobs, start_script, (file,)) as pool:
 
         def theirs(count: int) -> None:
-            tasks = ((urdf, k, q, v, duration) for k in range(count))
-            for _ in pool.imap_unordered(rollout, tasks, chunksize=4):
+            for _ in pool.imap_unordered(rollout, range(count), chunksize=4):
                 pass
 
         for warm in (ours, theirs):
@@ -153,15 +172,16 @@ def main() -> None:
     for library in ("OPENBLAS", "MKL", "OMP"):  # one thread for each of the processes to come
         os.environ[f"{library}_NUM_THREADS"] = "1"
     scenario = Scenario.load(NAME)
-    urdf = str(Path(str(Robot.load("panda").path)).parent / "panda.urdf")
-    off = agree(scenario, urdf)
-    if not off < SAME:
-        sys.exit(f"the motions differ by {off:.1e} rad; there is nothing to compare.")
-    print(f"largest difference of the motions: {off:.1e} rad; load {os.getloadavg()[0]:.1f}")
-    found = {
-        jobs: measure(scenario, urdf, jobs, given.samples, given.rounds)
-        for jobs in sorted({1, 2, cores()})
-    }
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(export("panda", Path(folder)))
+        off = agree(scenario, file)
+        if not off < SAME:
+            sys.exit(f"the motions differ by {off:.1e}; there is nothing to compare.")
+        print(f"largest difference of the motions: {off:.1e}; load {os.getloadavg()[0]:.1f}")
+        found = {
+            jobs: measure(scenario, file, jobs, given.samples, given.rounds)
+            for jobs in sorted({1, 2, cores()})
+        }
     tables = {"rollouts": rates(found)}
     kept = [memory(count) for count in COUNTS] if given.memory else []
     if kept:
@@ -171,11 +191,7 @@ def main() -> None:
         told = {"difference": off, "cores": found, "memory": kept}
         given.json.write_text(json.dumps(told, indent=2) + "\n")
     if given.page:
-        page = PAGE.read_text("utf-8")
-        for name, text in tables.items():
-            place = re.compile(rf"<!-- measured: {name} -->[^<]*<!-- end -->")
-            page = place.sub(f"<!-- measured: {name} -->\n\n{text}\n\n<!-- end -->", page)
-        PAGE.write_text(page, "utf-8")
+        write_tables(tables)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time and memory over the size of a robot, with exponents; print tables and write JSON.
+"""Time and memory over the size of a robot, with exponents; print tables, write JSON, a figure.
 
 A chain of n links whose tip follows a circle (a tick of the law), N four-bar loops (a step of the
 simulation, and one acceleration), swarms, and minutes of an arm at 1 kHz (whole runs, each in a
@@ -6,6 +6,7 @@ process of its own). Beside the first two stands `pinocchio.constraintDynamics` 
 in turn in one process, on one core. A growth ``t ~ n^p`` is a line through logarithms.
 
     python benchmarks/scaling.py [--json FILE] [--rounds N] [--only chain|loops|swarm|long]
+                                 [--page]
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is importe
 import numpy as np
 import pinocchio as pin
 from naive_n_four_bar import NaiveFourBars
+from page import DOCS, write_tables
 
 from ukctrl import Dynamics, Robot, Scenario, Task, simulate
 
@@ -59,6 +61,16 @@ frame = "tip"
 path = { kind = "circle", center = [0.0, 0.0, 0.5], radius = 0.1, period = 2.0 }
 """
 Table = dict[int, dict[str, float]]
+LINES = {
+    "chain": {"tick": "ukctrl: tick of the law", "pinocchio": "Pinocchio: constraintDynamics"},
+    "loops": {
+        "step": "ukctrl: step of the motion, RK4",
+        "acceleration": "ukctrl: acceleration",
+        "pinocchio": "Pinocchio: constraintDynamics",
+    },
+}
+"""What the figure calls a column."""
+AXES = {"chain": "freedoms of a chain, tip on a circle", "loops": "four-bar loops in a row"}
 
 
 def chain(links: int) -> str:
@@ -83,9 +95,9 @@ def chain(links: int) -> str:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return the time of one call [s], from as many as take long enough."""
-    began, count = time.perf_counter(), 0
-    while (spent := time.perf_counter() - began) < LONG_ENOUGH:
+    """Return the processor time of one call [s], from as many as take long enough."""
+    began, count = time.process_time(), 0
+    while (spent := time.process_time() - began) < LONG_ENOUGH:
         work()
         count += 1
     return spent / count
@@ -177,9 +189,9 @@ def loop_step(loops: int, rounds: int) -> dict[str, float]:
     for _ in range(rounds):
         pair = []
         for run in runs:
-            began = time.perf_counter()
+            began = time.process_time()
             simulate(run)
-            pair.append(time.perf_counter() - began)
+            pair.append(time.process_time() - began)
         spent.append((pair[1] - pair[0]) / STEPS)
     return {"step": statistics.median(spent), **found}
 
@@ -201,9 +213,9 @@ def sized(what: str, count: int) -> Scenario:
 
 def run_here(what: str, count: int) -> None:
     """Run one of them and print what it took."""
-    began = time.perf_counter()
+    began = time.process_time()
     run = simulate(sized(what, count))
-    spent = time.perf_counter() - began
+    spent = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     if run.status != "completed":
         sys.exit(f"{count} {what}: {run.message}")
@@ -229,11 +241,60 @@ def told(title: str, table: Table) -> str:
     return "\n".join(lines)
 
 
+def markdown(kind: str, table: Table) -> str:
+    """Return a table for the page [us], the growth of its columns in the last line."""
+    names = LINES[kind]
+    lines = [f"| {AXES[kind]} | {' | '.join(names.values())} |", "|" + " --- |" * (len(names) + 1)]
+    for n, entry in table.items():
+        lines.append(f"| {n} | {' | '.join(f'{1e6 * entry[k]:.3g} µs' for k in names)} |")
+    growth = (f"$n^{{{exponent(table, k):.2f}}}$" for k in names)
+    return "\n".join([*lines, f"| grows as | {' | '.join(growth)} |"])
+
+
+def draw(measured: dict[str, Table], target: Path) -> None:
+    """Draw time over size, and what growing in proportion would be."""
+    from matplotlib.figure import Figure
+
+    from ukctrl import plot
+
+    style = plot.style
+
+    with style.look():
+        figure = Figure(figsize=(9.6, 4.2), dpi=110, facecolor="white", layout="constrained")
+        for ax, (kind, names) in zip(figure.subplots(1, 2), LINES.items(), strict=True):
+            table = measured[kind]
+            sizes = np.array(list(table))
+            for k, (name, label) in enumerate(names.items()):
+                times = np.array([1e6 * entry[name] for entry in table.values()])
+                theirs = name == "pinocchio"
+                color = style.MUTED if theirs else style.PALETTE[k]
+                label = f"{label}, slope {exponent(table, name):.2f}"
+                ax.loglog(
+                    sizes, times, "--" if theirs else "-", color=color, marker=".", label=label
+                )
+            first = 1e6 * next(iter(table.values()))["pinocchio"]
+            ax.loglog(sizes, 0.5 * first * sizes / sizes[0], ":", color=style.INK, label="slope 1")
+            ticks = [n for n in sizes if n not in (47, 48)]
+            ax.set_xticks(ticks, [str(n) for n in ticks])
+            low, high = ax.get_ylim()
+            high *= 5.0  # room for the legend
+            marks = [mark for mark in (1, 10, 100, 1000, 10_000) if low <= mark <= high]
+            ax.set_yticks(marks, [f"{mark:,}".replace(",", " ") for mark in marks])
+            ax.set_ylim(low, high)
+            ax.minorticks_off()
+            ax.set_xlabel(AXES[kind])
+            ax.set_ylabel("time [µs]")
+            ax.legend(fontsize=8)
+        target.parent.mkdir(exist_ok=True)
+        figure.savefig(target, metadata={"Software": None}, pil_kwargs={"optimize": True})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=("chain", "loops", "swarm", "long"))
+    parser.add_argument("--page", action="store_true", help="also write into docs/reference")
     for what in ("particles", "minutes"):
         parser.add_argument(f"--{what}", type=int, help="run so many here, and tell what it took")
     options = parser.parse_args()
@@ -256,6 +317,10 @@ def main() -> None:
     if "long" in wanted:
         measured["long"] = {n: whole_run("minutes", n) for n in MINUTES}
         print(told("minutes", measured["long"]), flush=True)
+    if options.page:
+        write_tables({f"scaling_{k}": markdown(k, measured[k]) for k in LINES if k in measured})
+        if measured.keys() >= LINES.keys():
+            draw(measured, DOCS / "figures" / "scaling.png")
     if options.json:
         options.json.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
 

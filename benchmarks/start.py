@@ -1,11 +1,11 @@
-"""Time what starting takes: the processor time of short commands, whose machine code is kept.
+"""Time what starting takes: the processor time of short commands, and their peak memory.
 
     python benchmarks/start.py [--json FILE] [--rounds N] [--beside FOLDER]
 
-Each command runs once untimed, so that all it compiles and derives is on the disk, and then in
-turn with the others, round by round. A time is the median of the user and system time of its
-process [s]. With another checkout of ukctrl beside it, each command runs there in the same rounds,
-and a ratio is the median of the rounds' ratios.
+All run once with an empty store of machine code, and what each takes then is told. So all that it
+compiles and derives is on the disk, and it runs in turn with the others, round by round. A time is
+the median of the user and system time of its process [s]. With another checkout of ukctrl beside
+it, each command runs there in the same rounds, and a ratio is the median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -31,31 +30,34 @@ COMMANDS = {
 }
 
 
-def seconds(arguments: tuple[str, ...], sources: Path, folder: str) -> float:
-    """Return the processor time of one command in a folder [s]."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
+def taken(arguments: tuple[str, ...], sources: Path, folder: Path) -> tuple[float, float]:
+    """Return the processor time of one command in a folder [s], and its peak memory [MB]."""
+    store = folder / sources.name
+    own = {"PYTHONPATH": str(sources), "MPLBACKEND": "Agg", "NUMBA_CACHE_DIR": str(store)}
+    process = subprocess.Popen(
         [sys.executable, *arguments],
-        env={**os.environ, "PYTHONPATH": str(sources), "MPLBACKEND": "Agg"},
+        env={**os.environ, **own},
         cwd=folder,
         stdout=subprocess.DEVNULL,
-        check=True,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(arguments)} ended with {process.returncode}; what it said is above.")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024.0
 
 
-def measured(places: list[Path], rounds: int) -> dict[str, list[list[float]]]:
-    """Return the times of every command, in each place a list over the rounds."""
-    times: dict[str, list[list[float]]] = {name: [[] for _ in places] for name in COMMANDS}
+def measured(places: list[Path], rounds: int) -> dict[str, list[list[tuple[float, float]]]]:
+    """Return what every command took, in each place a list over the rounds, the first included."""
+    found: dict[str, list[list[tuple[float, float]]]] = {
+        name: [[] for _ in places] for name in COMMANDS
+    }
     with tempfile.TemporaryDirectory() as folder:
-        for k in range(rounds + 1):
+        for _ in range(rounds + 1):
             for name, arguments in COMMANDS.items():
-                for place, of_place in zip(places, times[name], strict=True):
-                    spent = seconds(arguments, place, folder)
-                    if k:  # the first round compiles
-                        of_place.append(spent)
-    return times
+                for place, of_place in zip(places, found[name], strict=True):
+                    of_place.append(taken(arguments, place, Path(folder)))
+    return found
 
 
 def main() -> None:
@@ -66,11 +68,22 @@ def main() -> None:
     parser.add_argument("--beside", type=Path, help="another checkout")
     given = parser.parse_args()
     places = [ROOT, *([given.beside.resolve()] if given.beside else [])]
-    times = measured(places, given.rounds)
-    rows = {name: {"s": statistics.median(here)} for name, (here, *_) in times.items()}
-    print(f"{'command':40s}{'s':>8s}" + (f"{'beside':>8s}{'ratio':>8s}" if given.beside else ""))
+    found = measured(places, given.rounds)
+    times = {name: [[s for s, _ in place[1:]] for place in both] for name, both in found.items()}
+    rows = {
+        name: {
+            "s": statistics.median(here),
+            "first": found[name][0][0][0],
+            "MB": max(peak for _, peak in found[name][0]),
+        }
+        for name, (here, *_) in times.items()
+    }
+    print(
+        f"{'command':40s}{'s':>8s}{'first':>8s}{'MB':>8s}"
+        + (f"{'beside':>8s}{'ratio':>8s}" if given.beside else "")
+    )
     for name, row in rows.items():
-        line = f"{name:40s}{row['s']:8.2f}"
+        line = f"{name:40s}{row['s']:8.2f}{row['first']:8.2f}{row['MB']:8.0f}"
         if given.beside:
             here, there = times[name]
             ratios = [a / b for a, b in zip(here, there, strict=True)]

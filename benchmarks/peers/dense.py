@@ -34,8 +34,8 @@ class Model:
         self.data = self.model.createData()
         model = self.model
         self.motors = [model.joints[model.getJointId(name)].idx_v for name in case["joints"]]
-        self.B = np.zeros((model.nv, len(self.motors)))
-        self.B[self.motors, range(len(self.motors))] = 1.0
+        along = np.eye(model.nv)[:, self.motors]
+        self.B = along @ np.array(case["spread"])
 
     def evaluate(self, k: int) -> tuple[np.ndarray, ...]:
         """Return ``M, nle, A, b, A_p, b_p`` of state k."""
@@ -64,12 +64,12 @@ class Model:
         alpha, beta = case["contact_gains"]["alpha"], case["contact_gains"]["beta"]
         A_p, b_p = [np.zeros((0, model.nv))], [np.zeros(0)]
         for contact in case["contacts"]:
-            size = 3 if contact["type"] == "point" else 6
             J, drift, placed = self.frame(contact["frame"])
             right = -drift - alpha * (J @ v)
-            right[2] -= beta * placed.translation[2]
-            A_p.append(J[:size])
-            b_p.append(right[:size])
+            for row, place in contact["held_at"]:
+                right[row] -= beta * (placed.translation[row] - place)
+            A_p.append(J[contact["rows"]])
+            b_p.append(right[contact["rows"]])
         return (
             data.M.copy(), data.nle.copy(), np.vstack(A), np.concatenate(b),
             np.vstack(A_p), np.concatenate(b_p),
@@ -82,16 +82,28 @@ class Model:
         J = pin.getFrameJacobian(model, data, at, axes)
         return J, pin.getFrameClassicalAcceleration(model, data, at, axes).vector, data.oMf[at]
 
+    def missed(self, k: int, u: np.ndarray) -> float:
+        """Return by how much torques miss what the task demands of accelerations."""
+        _, _, A, b, _, _ = self.evaluate(k)
+        return float(np.abs(A @ acceleration(self, k, u) - b).max())
+
+    def tool(self, q: np.ndarray) -> np.ndarray:
+        """Return where the task's frame is."""
+        data, at = self.model.createData(), self.model.getFrameId(self.case["tasks"][0]["frame"])
+        pin.framesForwardKinematics(self.model, data, q)
+        return np.array(data.oMf[at].translation)
+
     def wished(self, k: int) -> np.ndarray:
-        """Return the acceleration that the rule ``resolved`` wishes for."""
-        rule, case = self.case["rule"], self.case
-        return rule["kp"] * (np.array(rule["q"]) - case["q"][k]) - rule["kd"] * np.array(
-            case["v"][k]
-        )
+        """Return what pulls to the posture: an acceleration, or with `gauss` motors' torques."""
+        rule, q, v = self.case["rule"], np.array(self.case["q"][k]), np.array(self.case["v"][k])
+        wish: np.ndarray = rule["kp"] * (np.array(rule["q"]) - q) - rule["kd"] * v
+        if rule["kind"] == "gauss":
+            wish += pin.computeGeneralizedGravity(self.model, self.model.createData(), q)
+        return wish
 
 
-def optimum(model: Model, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return torques and accelerations of state k."""
+def optimum(model: Model, k: int) -> np.ndarray:
+    """Return the torques of state k."""
     M, nle, A, b, A_p, b_p = model.evaluate(k)
     B = model.B
     nv, nu, rows = len(M), B.shape[1], len(A_p)
@@ -108,11 +120,14 @@ def optimum(model: Model, k: int) -> tuple[np.ndarray, np.ndarray]:
     if model.case["rule"]["kind"] == "resolved":
         Q[:nv, :nv] = np.eye(nv)
         c[:nv] = model.wished(k)
-    else:
-        Q[nv : nv + nu, nv : nv + nu] = np.eye(nu)
+    else:  # the least of u' R u, or of (u - u_0)' R (u - u_0)
+        gauss = model.case["rule"]["kind"] == "gauss"
+        R = np.linalg.inv(M)[np.ix_(model.motors, model.motors)] if gauss else np.eye(nu)
+        Q[nv : nv + nu, nv : nv + nu] = R
+        c[nv : nv + nu] = R @ model.wished(k) if gauss else 0.0
     whole = np.block([[Q, C.T], [C, np.zeros((len(C), len(C)))]])
     x = np.linalg.solve(whole, np.concatenate([c, d]))
-    return x[nv : nv + nu], x[:nv]
+    return x[nv : nv + nu]
 
 
 def acceleration(model: Model, k: int, u: np.ndarray) -> np.ndarray:
@@ -122,8 +137,7 @@ def acceleration(model: Model, k: int, u: np.ndarray) -> np.ndarray:
     return np.linalg.solve(whole, np.concatenate([model.B @ u - nle, b_p]))[: len(M)]
 
 
-def reference(file: Path) -> tuple[list[list[float]], list[list[float]]]:
-    """Return torques and accelerations of every state of a case."""
+def reference(file: Path) -> list[list[float]]:
+    """Return the torques of every state of a case."""
     model = Model(file)
-    found = [optimum(model, k) for k in range(len(model.case["t"]))]
-    return [u.tolist() for u, _ in found], [a.tolist() for _, a in found]
+    return [optimum(model, k).tolist() for k in range(len(model.case["t"]))]

@@ -13,21 +13,23 @@ def log3(R):
     return 0.5 * twice * (angle / sine if sine > 1e-9 else 1.0)
 
 
+def cross(a, b):
+    """Return ``a x b``, sooner than NumPy does."""
+    (x, y, z), (p, q, r) = a.tolist(), b.tolist()
+    return np.array([y * r - z * q, z * p - x * r, x * q - y * p])
+
+
 def demand(gains, task, k, J, drift, position, rotation, v):
     """Return what the rows ``J a`` shall be: PD on the error, minus the drift."""
     error = np.empty(6)
     error[:3] = position - task["position"][k]
     error[3:] = log3(rotation @ task["rotation"][k].T)
-    rate = J @ v - task["velocity"][k]
-    return task["acceleration"][k] - gains["alpha"] * rate - gains["beta"] * error - drift
-
-
-def references(task):
-    """Return the references of a task as arrays."""
-    made = {name: np.array(task[name]) for name in ("position", "velocity", "acceleration")}
-    if "rotation" in task:
-        made["rotation"] = np.array(task["rotation"]).reshape(-1, 3, 3)
-    return made
+    twist = J @ v
+    rate = twist - task["velocity"][k]
+    wanted = task["acceleration"][k] - gains["alpha"] * rate - gains["beta"] * error - drift
+    if task["turning"]:  # the error is one that the frame sees
+        wanted[3:] += cross(twist[3:], rate[3:])
+    return wanted
 
 
 def joint_acceleration(A, b, wish):
@@ -35,8 +37,14 @@ def joint_acceleration(A, b, wish):
     return wish + A.T @ np.linalg.solve(A @ A.T, b - A @ wish)
 
 
-def contact_torque(M, nle, B, A_p, b_p, A, b):
-    """Return the least torques that meet ``A a = b`` while the contacts hold.
+def gauss_torque(M, nle, A, b, u):
+    """Return the torques next to ``u``, in the metric of ``M^-1``, that meet ``A a = b``."""
+    answers = np.linalg.solve(M, np.column_stack([u - nle, A.T]))
+    return u + A.T @ np.linalg.solve(A @ answers[:, 1:], b - A @ answers[:, 0])
+
+
+def contact_motion(M, nle, B, A_p, b_p, A, b):
+    """Return the least torques that meet ``A a = b`` while the contacts hold, and ``a``.
 
     The contacts' inertia matrix removes them from the equation of motion, the rest is least norm.
     """
@@ -46,4 +54,5 @@ def contact_torque(M, nle, B, A_p, b_p, A, b):
     push = np.linalg.solve(inertia, np.column_stack([b_p - A_p @ a, -A_p @ G]))
     a, G = a + back @ push[:, 0], G + back @ push[:, 1:]
     H = A @ G
-    return H.T @ np.linalg.solve(H @ H.T, b - A @ a)
+    u = H.T @ np.linalg.solve(H @ H.T, b - A @ a)
+    return u, a + G @ u

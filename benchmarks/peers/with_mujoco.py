@@ -6,12 +6,14 @@ MuJoCo's own contacts are soft and take no part: feet are rows of the script's e
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from functools import partial
 from pathlib import Path
 
 import mujoco
 import numpy as np
-from operational_space import contact_torque, demand, joint_acceleration, references
-from protocol import Case, Tick, serve
+from loops import STEP, Arms, panda_loops
+from operational_space import contact_motion, demand, gauss_torque, joint_acceleration
+from protocol import Case, Contestant, references, serve
 
 
 def compiled(case: Case) -> mujoco.MjModel:
@@ -24,6 +26,8 @@ def compiled(case: Case) -> mujoco.MjModel:
     if case["floating"]:
         spec.worldbody.bodies[0].add_freejoint()
     spec.option.gravity = case["gravity"]
+    spec.option.timestep, spec.option.integrator = STEP, mujoco.mjtIntegrator.mjINT_RK4
+    spec.option.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # and the search for contacts
     return spec.compile()
 
 
@@ -38,20 +42,19 @@ class OperationalSpace:
         at_q, at_v = [j.qposadr[0] for j in joints], [j.dofadr[0] for j in joints]
         self.at_q, self.at_v = np.array(at_q), np.array(at_v)
         self.states = [self.state(np.array(q), np.array(v)) for q, v in zip_states(case)]
-        self.tasks = [
-            (self.place(task["frame"]), task["rows"], references(task)) for task in case["tasks"]
-        ]
+        self.tasks = [(self.place(task["frame"]), task["rows"]) for task in case["tasks"]]
+        self.references, self.rest = case.references(), np.array(case["rule"].get("q", []))
         self.joints = []
         for task in case["joint_tasks"]:
             of = [case["joints"].index(name) for name in task["joints"]]
             self.joints.append((self.at_q[of], self.at_v[of], references(task)))
         self.contacts = [
-            (self.place(contact["frame"]), 3 if contact["type"] == "point" else 6)
+            (self.place(contact["frame"]), contact["rows"], contact["held_at"])
             for contact in case["contacts"]
         ]
         n = model.nv
-        self.B = np.eye(n)[:, self.at_v]
-        self.M = np.zeros((n, n))
+        self.B = np.eye(n)[:, self.at_v] @ case.spread()
+        self.M, self.weight = np.zeros((n, n)), np.zeros(n)
         self.J, self.J_dot = np.zeros((6, n)), np.zeros((6, n))
 
     def place(self, frame: str) -> int:
@@ -78,11 +81,18 @@ class OperationalSpace:
         mujoco.mj_jacDot(model, data, J_dot[:3], J_dot[3:], position, body)
         return J.copy(), J_dot @ v, position, data.xmat[body].reshape(3, 3)
 
-    def torque(self, k: int):
+    def tick(self, k: int):
         """Return the torques of state k."""
+        return self.motion(*self.states[k], k, self.references)[0]
+
+    def torque(self, q, v, k: int, tasks):
+        """Return the torques."""
+        return self.motion(q, v, k, tasks)[0]
+
+    def motion(self, q, v, k: int, tasks):
+        """Return the torques, and the acceleration where it falls off."""
         model, data, case = self.model, self.data, self.case
-        data.qpos[:], data.qvel[:] = self.states[k]
-        q, v = self.states[k]
+        data.qpos[:], data.qvel[:] = q, v
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_makeM(model, data)
@@ -90,7 +100,7 @@ class OperationalSpace:
         mujoco.mj_rne(model, data, 0, data.qfrc_bias)
         mujoco.mj_fullM(model, data, self.M)
         M, nle, A, b = self.M, data.qfrc_bias, [], []
-        for body, rows, task in self.tasks:
+        for (body, rows), task in zip(self.tasks, tasks, strict=True):
             J, drift, position, rotation = self.frame(body, v)
             wanted = demand(case["gains"], task, k, J, drift, position, rotation, v)
             A.append(J[rows])
@@ -103,19 +113,26 @@ class OperationalSpace:
         A, b, rule = np.vstack(A), np.concatenate(b), case["rule"]
         if rule["kind"] == "resolved":
             wish = np.zeros(len(v))
-            wish[self.at_v] = rule["kp"] * (np.array(rule["q"]) - q[self.at_q])
+            wish[self.at_v] = rule["kp"] * (self.rest - q[self.at_q])
             wish -= rule["kd"] * v
-            return (M @ joint_acceleration(A, b, wish) + nle)[self.at_v]
+            return (M @ joint_acceleration(A, b, wish) + nle)[self.at_v], None
+        if rule["kind"] == "gauss":
+            u = rule["kp"] * (self.rest - q[self.at_q]) - rule["kd"] * v[self.at_v]
+            data.qvel[:] = 0.0
+            mujoco.mj_comVel(model, data)
+            mujoco.mj_rne(model, data, 0, self.weight)
+            return gauss_torque(M, nle, A, b, u + self.weight), None
         if rule["kind"] == "unique":
-            return (M @ np.linalg.solve(A, b) + nle)[self.at_v]
+            return (M @ np.linalg.solve(A, b) + nle)[self.at_v], None
         gains, A_p, b_p = case["contact_gains"], [], []
-        for body, size in self.contacts:
+        for body, rows, held in self.contacts:
             J, drift, position, _ = self.frame(body, v)
             right = -drift - gains["alpha"] * (J @ v)
-            right[2] -= gains["beta"] * position[2]
-            A_p.append(J[:size])
-            b_p.append(right[:size])
-        return contact_torque(M, nle, self.B, np.vstack(A_p), np.concatenate(b_p), A, b)
+            for row, where in held:
+                right[row] -= gains["beta"] * (position[row] - where)
+            A_p.append(J[rows])
+            b_p.append(right[rows])
+        return contact_motion(M, nle, self.B, np.vstack(A_p), np.concatenate(b_p), A, b)
 
 
 def zip_states(case: Case):
@@ -123,9 +140,31 @@ def zip_states(case: Case):
     return zip(case["q"], case["v"], strict=True)
 
 
-def prepare(case: Case) -> Tick:
+def plant(case: Case, scale):
+    """Return what advances a robot whose masses are other ones, by MuJoCo's own RK4."""
+    model = compiled(case)
+    joints = model.body_jntadr[model.body_weldid]  # what a joint carries is welded to its body
+    factors = np.where(joints < 0, 1.0, np.array(scale)[joints])
+    model.body_mass *= factors
+    model.body_inertia *= factors[:, None]
+    data = mujoco.MjData(model)
+
+    def advance(q, v, u):
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, v, u
+        mujoco.mj_step(model, data)
+        return data.qpos.copy(), data.qvel.copy()
+
+    return advance
+
+
+def prepare(case: Case) -> Contestant:
     """Make the controller."""
-    return OperationalSpace(case).torque
+    made, loops = OperationalSpace(case), {}
+    if case["name"] == "arms":
+        loops = Arms(case, made.motion).loops()
+    if case["name"] == "panda":
+        loops = panda_loops(case, made.torque, partial(plant, case))
+    return Contestant(made.tick, loops)
 
 
 def versions() -> str:

@@ -2,17 +2,20 @@
 
 Tasks and contacts are equality constraints (priority 0). Where the task leaves joints free, the
 cost is the distance of their accelerations from the posture's wish, which is the rule ``resolved``
-but for a term of 1e-8 that TSID adds to its Hessian. Where motors are redundant, TSID's cost is
-that of the contact forces: it has no least effort. Friction cones are so wide that none binds.
+but for a term of 1e-8 that TSID adds to its Hessian; it has no metric of Gauss. Where motors are
+redundant, its cost is that of the contact forces: it has no least effort. Friction cones are so
+wide that none binds. The plant of its loops is Pinocchio's forward dynamics.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
 import pinocchio as pin
-from protocol import Case, Tick, serve
+from loops import panda_loops, pinocchio_plant
+from protocol import Case, Contestant, serve
 from tsid import tsid_pywrap as tsid  # the wheel's package is nested one level too deep
 
 WIDE = 1e3
@@ -43,7 +46,7 @@ class Tsid:
             task.useLocalFrame(False)
             task.setMask(np.isin(np.arange(6), given["rows"]).astype(float))
             self.problem.addMotionTask(task, 1.0, 0, 0.0)
-            self.tasks.append((task, references(given, case.count)))
+            self.tasks.append((task, references(given)))
         joints = [str(name) for name in model.names][2 if case["floating"] else 1 :]
         self.order = [joints.index(name) for name in case["joints"]]
         for number, given in enumerate(case["joint_tasks"]):
@@ -55,7 +58,7 @@ class Tsid:
             self.problem.addMotionTask(task, 1.0, 0, 0.0)
             self.tasks.append((task, whole(given, joints, case.count)))
         rule = case["rule"]
-        if rule["kind"] == "resolved":
+        if rule["kind"] in ("resolved", "gauss"):
             task = tsid.TaskJointPosture("posture", self.robot)
             task.setKp(rule["kp"] * np.ones(len(joints)))
             task.setKd(rule["kd"] * np.ones(len(joints)))
@@ -92,13 +95,18 @@ class Tsid:
         self.problem.addRigidContact(contact, FORCE_WEIGHT, 1.0, 0)
         return contact, places
 
-    def torque(self, k: int):
+    def tick(self, k: int):
         """Return the torques of state k."""
-        for task, samples in self.tasks:
+        for task, samples in self.tasks[1:]:
             task.setReference(samples[k])
         for contact, places in self.contacts:
             contact.setReference(places[k])
-        data = self.problem.computeProblemData(0.0, self.q[k], self.v[k])
+        return self.torque(self.q[k], self.v[k], k, self.tasks[0][1])
+
+    def torque(self, q, v, k: int, samples):
+        """Return the torques."""
+        self.tasks[0][0].setReference(samples[k])
+        data = self.problem.computeProblemData(0.0, q, v)
         solution = self.solver.solve(data)
         if solution.status != 0:
             raise SystemExit(f"TSID's solver stops with status {solution.status}.")
@@ -114,10 +122,10 @@ def sample(value, velocity, acceleration):
     return made
 
 
-def references(given, count: int):
+def references(given):
     """Return the references of a frame; TSID wants the rotation column by column."""
     found = []
-    for k in range(count):
+    for k in range(len(given["position"])):
         R = np.array(given["rotation"][k]).reshape(3, 3)
         value = np.concatenate([given["position"][k], R.T.ravel()])
         found.append(
@@ -138,9 +146,15 @@ def whole(given, joints: list[str], count: int):
     return found
 
 
-def prepare(case: Case) -> Tick:
+def prepare(case: Case) -> Contestant:
     """Make the controller."""
-    return Tsid(case).torque
+    made, loops = Tsid(case), {}
+    if case["name"] == "panda":
+        tasks = references(case.sampled()[0])
+        plants = partial(pinocchio_plant, case)
+        loops = panda_loops(case, made.torque, plants, tasks)
+        del loops["rollouts"]  # where its tool is off, its other posture shows
+    return Contestant(made.tick, loops)
 
 
 def versions() -> str:

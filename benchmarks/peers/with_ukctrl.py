@@ -1,59 +1,68 @@
-"""A tick of ukctrl: ``law.command(t, q, v)``, state in, torques out; its reference included."""
+"""ukctrl: ``law.command(t, q, v)``, its reference included, and ``simulate(scenario)``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
+from typing import Any
 
 import numba
 import numpy as np
 import pinocchio as pin
-from protocol import Case, Tick, serve
+from protocol import Case, Contestant, serve
 
-from ukctrl import Dynamics, Law, Loop, Scenario, Stack, Task, Vector
+from ukctrl import Law, Loop, Result, Scenario, Task, Vector, simulate
 
 
 def states(case: Case) -> list[tuple[float, Vector, Vector]]:
-    """Return time, configuration and velocity of every state."""
-    return [
-        (t, np.array(q), np.array(v))
-        for t, q, v in zip(case["t"], case["q"], case["v"], strict=True)
-    ]
+    """Return time, configuration and velocity of every state; the arms' are angles of links."""
+    of = np.cumsum if case["name"] == "arms" else np.array
+    return [(t, of(q), of(v)) for t, q, v in zip(case["t"], case["q"], case["v"], strict=True)]
 
 
-def task_of(case: Case) -> tuple[Scenario, Task]:
-    """Return the case's scenario and what its law is started on."""
-    scenario = Scenario.load(case["scenario"])
-    robot, (_, q, v) = Loop(scenario).robot, states(case)[0]
-    return scenario, Task(robot=robot, servo=scenario.servo, q=q, v=v, rank=scenario.rank)
+def ends(run: Result) -> tuple[Vector, Vector]:
+    """Return the last state, and the torques of all samples but that."""
+    return np.concatenate([run["q"][-1], run["v"][-1]]), run["u"][:-1]
 
 
-def prepare(case: Case) -> Tick:
+def loops(case: Case) -> dict[str, Callable[[], tuple[Any, Any]]]:
+    """Return the closed loops of a case."""
+    loop = case["loops"]
+    seconds = loop.get("seconds", {})
+    if case["name"] == "arms":
+        arms = Scenario.load("coordinated-arms")
+        adaptive = {"integrator.rtol": 1e-9, "integrator.atol": 1e-9}
+        changes = {
+            "rk45": {"integrator.method": "RK45", **adaptive},
+            "dop853": adaptive,
+            "rk4": {"integrator": {"method": "RK4", "step": 1e-3}, "stabilisation.rate": 20.0},
+        }
+        runs = {
+            name: arms.replace({"timing.duration": seconds[name], **change})
+            for name, change in changes.items()
+        }
+        return {name: lambda run=run: ends(simulate(run)) for name, run in runs.items()}
+    if case["name"] != "panda":
+        return {}
+    panda = Scenario.load("panda-pose-sampled")
+    nominal = panda.replace({"effect": [], "timing.duration": seconds["sampled"]})
+    rollouts = [panda.replace({"seed": seed}) for seed in range(len(loop["mass_scale"]))]
+
+    def roll() -> tuple[list[Vector], list[Vector]]:
+        made = [ends(simulate(scenario)) for scenario in rollouts]
+        return [y for y, _ in made], [u[-1] for _, u in made]
+
+    return {"sampled": lambda: ends(simulate(nominal)), "rollouts": roll}
+
+
+def prepare(case: Case) -> Contestant:
     """Start the law."""
-    scenario, task = task_of(case)
+    scenario, at = Scenario.load(case["scenario"]), states(case)
+    q = np.array(case["rule"].get("q", at[0][1]))
+    robot = Loop(scenario).robot
+    task = Task(robot=robot, servo=scenario.servo, q=q, v=at[0][2], rank=scenario.rank)
     law: Law = scenario.controller.start(task)
-    at = states(case)
-    law.command(*at[0])  # compiles
-    return lambda k: law.command(*at[k]).u
-
-
-def split(case: Case) -> dict[str, Tick]:
-    """Return the parts of a tick.
-
-    ``Dynamics.move`` is the first two and its kernel; ``command`` adds servo rows and allocation.
-    """
-    scenario, task = task_of(case)
-    law = scenario.controller.start(task)
-    dynamics, at = Dynamics(task.robot, task.rank, task.gains), states(case)
-    dynamics.move(*at[0])
-    servo = Stack(scenario.servo, task.robot)
-    return {
-        "Pinocchio": lambda k: dynamics.snapshot.move(at[k][1], at[k][2], at[k][0]),
-        "contact rows": lambda k: dynamics.passive.write(dynamics.snapshot),
-        "move": lambda k: dynamics.move(*at[k]),
-        "servo rows": lambda k: servo.write(dynamics.snapshot),
-        "law": lambda k: law.step(dynamics, law.memory),
-        "tick": lambda k: law.command(*at[k]),
-    }
+    return Contestant(lambda k: law.command(*at[k]).u, loops(case))
 
 
 def versions() -> str:
@@ -63,4 +72,4 @@ def versions() -> str:
 
 
 if __name__ == "__main__":
-    serve(prepare, versions, split)
+    serve(prepare, versions)
