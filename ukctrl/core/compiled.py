@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from ukctrl.core.own_processes import out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
@@ -40,8 +42,11 @@ PACKAGE = Path(__file__).resolve().parents[1]
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile for the loop: cached on disk, with IEEE arithmetic, so that runs repeat exactly.
 
-    Other threads go on meanwhile.
+    Other threads go on meanwhile. With ``NUMBA_DISABLE_JIT=1`` the function stays Python's, and as
+    quiet as machine code where a result is no finite number.
     """
+    if config.DISABLE_JIT:
+        return np.errstate(all="ignore")(function)
     decorated: Callable[P, T] = compiled_with(
         numba.njit(cache=True, error_model="numpy", nogil=True), function
     )

@@ -123,9 +123,9 @@ class Call:
         if inside is not None:
             self.fault = lambda code: inside.forget()
         self.entrance = self.block = 0
+        block = _Block(arguments)
         if config.DISABLE_JIT:
             return
-        block = _Block(arguments)
         address, returns = _native(kernel, block.text, arguments)
         self._words = np.array([address, *block.words], dtype=np.int64)
         self.entrance = int(entrance(returns, block.text, block.classes).address)
