@@ -124,6 +124,16 @@ def test_no_library_explains_more_than_rounding(twin, q):
     assert twin.compare("x", outcome(twin), other).faults
 
 
+def test_only_efforts_that_move_nothing_may_differ_by_more(twin):
+    pressing = outcome(twin, q=(1.0, 2.0 + 8e-12), libraries=("motor_metric: svd",))
+    assert twin.compare("x", outcome(twin), pressing).faults
+    ours, theirs = (
+        each._replace(arrays={"u": each.arrays["q"]}) for each in (outcome(twin), pressing)
+    )
+    assert twin.compare("x", ours, theirs).faults == ()
+    assert twin.compare("x", ours, theirs._replace(libraries=("kernel: svd",))).faults
+
+
 def test_what_is_not_a_number_must_not_be_one_in_both(twin):
     ours = outcome(twin, q=(np.nan, -np.inf))
     assert twin.compare("x", ours, outcome(twin, q=(np.nan, -np.inf))).faults == ()

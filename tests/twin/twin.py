@@ -8,7 +8,8 @@
 Every scenario runs for a few milliseconds in two processes, as users run it and with
 ``NUMBA_DISABLE_JIT=1``. Status, message, verdicts and the parts that Python was asked for must be
 the same, and so must every bit of every array, unless a kernel left something to a library that is
-another one for Python (`runs`); then every array must agree to `CLOSE` of what it measures.
+another one for Python (`runs`); then every array must agree to `CLOSE` of what it measures, but for
+efforts that move nothing, of which `PRESSED` is required.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ from runs import Array, Outcome, Task
 HERE = Path(__file__).resolve().parent
 CLOSE = 1e-12
 """Of the largest value in an array, or of one unit (m, rad, s, N, J) where that is more."""
+PRESSED = 1e-11
+"""The same of efforts by which motors press a closed chain against itself, where a metric weighs
+that 10,000 times less than what moves (`motor_metric`), and rounding so many times more."""
+EFFORTS = ("u", "passive_force", "reaction")
 SAMPLES = 5
 MOTION = 5e-3
 """How long a scenario runs [s], where its law has no ticks."""
@@ -105,7 +110,9 @@ def compare(name: str, compiled: Outcome, python: Outcome) -> Verdict:
     apart = dict(_apart(compiled, python))
     if apart and not python.libraries:
         faults.append("bits differ though no kernel used a library")
-    far = {name: error for name, error in apart.items() if not error <= CLOSE}
+    loose = EFFORTS if "motor_metric: svd" in python.libraries else ()
+    bounds = {name: PRESSED if name in loose else CLOSE for name in apart}
+    far = {name: error for name, error in apart.items() if not error <= bounds[name]}
     if far:
         faults.append(f"too far apart: {far}")
     return Verdict(name, compiled.status, python.libraries, apart, tuple(faults))

@@ -12,8 +12,8 @@ changes the motion. That is the answer to $c$ as to any applied force, so it is 
 
 from __future__ import annotations
 
-import math
 import dataclasses as dc
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, final
 

@@ -7,6 +7,7 @@ A block is what Pinocchio stores of one joint, or of several whose coordinates a
 from __future__ import annotations
 
 import math
+
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector

@@ -6,8 +6,8 @@ error box. They differ in how hard they push inside it and how hard outside.
 
 from __future__ import annotations
 
-import math
 import abc
+import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
