@@ -23,7 +23,7 @@ export NO_MKDOCS_2_WARNING := 1
 # The tests start the command hundreds of times: Python keeps what it has compiled, also where a shell tells it not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test lint type fast pages slow portable truth fuzz kill mutants docs bench peers clean
+.PHONY: help demo test lint type fast pages slow portable truth twin fuzz kill mutants docs bench peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ fuzz: $(STAMP) ## thousands of strange inputs, none of which may run, crash, han
 # Further: make truth COUNT=200 SEED=7.
 truth: $(STAMP) ## random robots beside dense equations of fifty digits: motions, reactions, least norms
 	$(BIN)/python tests/truth/truth.py --jobs $(JOBS) --count $(or $(COUNT),2000) --seed $(or $(SEED),1)
+
+# Further: make twin COUNT=40 SEED=7.
+twin: $(STAMP) ## the catalogue and random scenarios by machine code and by Python, bit by bit
+	$(BIN)/python tests/twin/twin.py --jobs $(JOBS) --count $(or $(COUNT),500) --seed $(or $(SEED),1)
 
 # Further: make kill ONLY="--only tune --share 0.1".
 kill: $(STAMP) ## kills, rivals, small disks and cold caches, after which nothing may be lost, repeated or mixed

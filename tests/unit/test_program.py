@@ -46,6 +46,10 @@ def raises(values):
         raise ValueError("kernels must not")
 
 
+def in_python(kernel):
+    return getattr(kernel, "py_func", kernel)
+
+
 def test_a_kernel_gets_what_it_was_given_and_sees_what_becomes_of_it():
     first, second = np.arange(6.0).reshape(3, 2), np.array([0.1, 0.2, 0.3])
     flags, numbers, out = np.array([True, False, True]), np.array([7, 8, 9]), np.zeros(3)
@@ -55,7 +59,7 @@ def test_a_kernel_gets_what_it_was_given_and_sees_what_becomes_of_it():
         first += change
         program()
         expected = np.zeros(3)
-        mixed.py_func(*given, expected)
+        in_python(mixed)(*given, expected)
         np.testing.assert_array_equal(out, expected)
 
 
@@ -79,7 +83,7 @@ def test_the_first_kernel_that_fails_ends_a_program_and_says_why():
 def test_a_truth_of_numpy_counts_as_one_where_nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(config, "DISABLE_JIT", True)
     cell = np.ones(1, dtype=np.int64)
-    call = Call(holds.py_func, cell, 2)
+    call = Call(in_python(holds), cell, 2)
     assert call.in_python() == 0
     cell[0] = 2
     assert call.in_python() == -1
@@ -87,7 +91,9 @@ def test_a_truth_of_numpy_counts_as_one_where_nothing_is_compiled(monkeypatch):
 
 def test_a_kernel_that_raises_is_a_failure_and_no_silence():
     program = Steps([Call(raises, np.ones(1), fault=lambda code: ArithmeticError(str(code)))])
-    with pytest.raises(ArithmeticError, match=str(RAISED)):
+    interpreted = ValueError, "kernels must not"  # by Python its own error is there to be seen
+    kind, text = interpreted if config.DISABLE_JIT else (ArithmeticError, str(RAISED))
+    with pytest.raises(kind, match=text):
         program()
 
 

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from ukctrl.core.own_processes import out_of_the_folder
 
 with out_of_the_folder(".numba_config.yaml"):
@@ -44,7 +46,9 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile for the loop: cached on disk, with IEEE arithmetic, so that runs repeat exactly.
 
     Other threads go on meanwhile. The function asks for no memory and returns no array, so that
-    none of its arrays has to be counted: that would take longer than short loops do.
+    none of its arrays has to be counted: that would take longer than short loops do. With
+    ``NUMBA_DISABLE_JIT=1`` it stays Python's, and as quiet as machine code where a result is no
+    finite number.
     """
     return _njit(function, _nrt=False)
 
@@ -63,6 +67,8 @@ def allocating(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _njit(function: Callable[P, T], **options: bool) -> Callable[P, T]:
+    if config.DISABLE_JIT:
+        return np.errstate(all="ignore")(function)
     njit: Any = numba.njit  # one of its options is not told to type checkers
     every = {"cache": True, "error_model": "numpy", "nogil": True, **options}
     decorated: Callable[P, T] = compiled_with(njit(**every), function)

@@ -13,6 +13,7 @@ changes the motion. That is the answer to $c$ as to any applied force, so it is 
 from __future__ import annotations
 
 import dataclasses as dc
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, final
 
@@ -112,7 +113,7 @@ def rub_along(J: Matrix, v: Vector, viscous: float, dry: Matrix, slip: Vector, f
     speed, factor = np.sqrt(squared), viscous
     if speed > 0.0:
         for k in range(len(dry)):
-            factor += dry[k, 0] * np.tanh(speed / dry[k, 1]) / speed
+            factor += dry[k, 0] * math.tanh(speed / dry[k, 1]) / speed
     for i in range(len(J)):
         for c in range(len(v)):
             f[c] -= J[i, c] * (factor * slip[i])

@@ -6,6 +6,8 @@ A block is what Pinocchio stores of one joint, or of several whose coordinates a
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Matrix, Vector
@@ -72,7 +74,7 @@ def write_angle(c: float, s: float, angle: float, at: int, out: Vector) -> None:
 @compiled
 def angle_between(c0: float, s0: float, c1: float, s1: float) -> float:
     """Return the angle between two (cos, sin) pairs; half a turn counts as positive."""
-    return float(np.arctan2((c0 * s1 - s0 * c1) + 0.0, c0 * c1 + s0 * s1))
+    return math.atan2((c0 * s1 - s0 * c1) + 0.0, c0 * c1 + s0 * s1)
 
 
 @compiled

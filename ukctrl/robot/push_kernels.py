@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,8 +51,8 @@ def rub(
         slip, most = v[dofs[i]], level[i]
         if excess[i] != 0.0:
             ratio = slip / fall
-            most += excess[i] * np.exp(-(ratio * ratio))
-        f[dofs[i]] -= most * np.tanh(slip / scale[i]) + viscous[i] * slip
+            most += excess[i] * math.exp(-(ratio * ratio))
+        f[dofs[i]] -= most * math.tanh(slip / scale[i]) + viscous[i] * slip
 
 
 @compiled
@@ -77,7 +79,7 @@ def pull_joints(
 def stretch_at(at: int, motor: int, continuous: bool, q: Vector) -> float:
     """Return how far a motor is ahead of its joint; of one without end, the shorter way round."""
     if continuous:
-        stretch = q[motor] - np.arctan2(q[at + 1], q[at])
+        stretch = q[motor] - math.atan2(q[at + 1], q[at])
         return float(stretch - 2.0 * np.pi * np.rint(stretch / (2.0 * np.pi)))
     return float(q[motor] - q[at])
 

@@ -16,7 +16,7 @@ plane, or only turns, is a subgroup.
 
 from __future__ import annotations
 
-from math import factorial
+import math
 
 import numpy as np
 
@@ -31,8 +31,8 @@ NEAR = 0.25
 """Squared angle below which differences that cancel are added up as series [rad^2]."""
 ORDERS = range(8)
 """Terms of a series: the first that is left out is below rounding there."""
-B_SERIES = tuple((-1.0) ** k / factorial(2 * k + 2) for k in ORDERS)
-C_SERIES = tuple((-1.0) ** k / factorial(2 * k + 3) for k in ORDERS)
+B_SERIES = tuple((-1.0) ** k / math.factorial(2 * k + 2) for k in ORDERS)
+C_SERIES = tuple((-1.0) ** k / math.factorial(2 * k + 3) for k in ORDERS)
 BETA_SERIES = (
     1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600,
     3617 / 10670622842880000,
@@ -163,7 +163,7 @@ def turn_from(a: Quaternion, b: Quaternion) -> Three:
     x, y, z, w = product(conjugate(a), b)
     sign = 1.0 if w >= 0.0 else -1.0
     size = np.sqrt(x * x + y * y + z * z)
-    share = 2.0 * sign * (np.arctan2(size, sign * w) / size if size > 0.0 else 1.0)
+    share = 2.0 * sign * (math.atan2(size, sign * w) / size if size > 0.0 else 1.0)
     return share * x, share * y, share * z
 
 

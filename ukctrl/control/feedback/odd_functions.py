@@ -7,6 +7,7 @@ error box. They differ in how hard they push inside it and how hard outside.
 from __future__ import annotations
 
 import abc
+import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -27,13 +28,13 @@ def odd_function(kind: int, shape: float, x: Vector, y: Vector) -> None:
     far = 700.0 * shape  # beyond this the exponential is no number any more
     for i in range(len(x)):
         if kind == TANH:
-            y[i] = np.tanh(x[i] / shape) / np.tanh(1.0 / shape)
+            y[i] = math.tanh(x[i] / shape) / math.tanh(1.0 / shape)
         elif kind == ARCTAN:
-            y[i] = np.arctan(x[i] / shape) / np.arctan(1.0 / shape)
+            y[i] = math.atan(x[i] / shape) / math.atan(1.0 / shape)
         elif kind == POWER:
             y[i] = np.sign(x[i]) * np.abs(x[i]) ** shape
         else:
-            y[i] = np.sinh(min(max(x[i], -far), far) / shape) / np.sinh(1.0 / shape)
+            y[i] = math.sinh(min(max(x[i], -far), far) / shape) / math.sinh(1.0 / shape)
 
 
 @spec

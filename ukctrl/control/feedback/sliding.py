@@ -2,6 +2,7 @@ r"""Udwadia and Wanichanon's generalised sliding surface: errors stay in a box."
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, NamedTuple, final
 
@@ -76,11 +77,11 @@ def nominal_error(
         if square >= 0.0:
             fast = half + apart
             slow = stiffness / fast if fast > 0.0 else 0.0
-            left = np.exp(-slow * t)
-            S = left * (t if apart * t < 1e-8 else -np.expm1(-2.0 * apart * t) / (2.0 * apart))
-            C, S_rate = left + slow * S, np.exp(-fast * t) - slow * S
+            left = math.exp(-slow * t)
+            S = left * (t if apart * t < 1e-8 else -math.expm1(-2.0 * apart * t) / (2.0 * apart))
+            C, S_rate = left + slow * S, math.exp(-fast * t) - slow * S
         else:
-            left = np.exp(-half * t)
+            left = math.exp(-half * t)
             S = left * (t if apart * t < 1e-8 else np.sin(apart * t) / apart)
             C, S_rate = left * np.cos(apart * t) + half * S, left * np.cos(apart * t) - half * S
         now, moving = phi * C + beta * S, beta * S_rate - phi * stiffness * S

@@ -68,7 +68,7 @@ def planned_state(knots: Knots, blocks: Indices, clock: Vector, q: Vector, v: Ve
     s = (t - knots.times[k]) / h
     xi = np.empty(len(v))
     for i in range(len(v)):
-        xi[i] = (s * (1.0 - s) ** 2 * h) * knots.v[k, i]
+        xi[i] = (s * ((1.0 - s) * (1.0 - s)) * h) * knots.v[k, i]
         xi[i] += (s * s * (3.0 - 2.0 * s)) * knots.ahead[k, i]
         xi[i] += (s * s * (s - 1.0) * h) * knots.ends[k, i]
     integrate(blocks, knots.q[k], xi, q)

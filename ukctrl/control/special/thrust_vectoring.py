@@ -41,7 +41,8 @@ UPRIGHT = 0.1
 @compiled
 def fading(size: float, limit: float) -> float:
     """Return what stands in for a direction: nothing from ``limit`` on, all of it at zero."""
-    return limit * (1.0 - size / limit) ** 3 if size < limit else 0.0
+    left = 1.0 - size / limit
+    return limit * (left * left * left) if size < limit else 0.0
 
 
 @allocating

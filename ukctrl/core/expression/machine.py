@@ -8,12 +8,12 @@ operations below. A new formula needs no compiler, and machine code that calls k
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled
+from ukctrl.core.compiled import compiled, config
 
 (
     ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MODULO, NEGATE, FLOOR,
@@ -45,30 +45,30 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
     k = first
     while k < len(code):
         op, to, a, b = code[k, 0], code[k, 1], code[k, 2], code[k, 3]
-        x, y = w[a], w[b]
+        x = w[a]
         if op == MULTIPLY:
-            value = x * y
+            value = x * w[b]
         elif op == ADD:
-            value = x + y
+            value = x + w[b]
         elif op == SUBTRACT:
-            value = x - y
+            value = x - w[b]
         elif op == NEGATE:
             value = -x
         elif op == DIVIDE:
-            value = x / y
+            value = x / w[b]
         elif op == COPY:
             w[to] = x
             k += 1
             continue
         elif op == LESS:
-            k += 1 if x < y else 1 + code[k, 4]
+            k += 1 if x < w[b] else 1 + code[k, 4]
             continue
         elif op >= SIN:
-            value = function(op, x, y)
+            value = function(op, x, w[b])
         elif op == POWER:
-            value = x**y
+            value = x ** w[b]
         elif op == MODULO:
-            value = x % y
+            value = x % w[b]
         elif op == FLOOR:
             value = np.floor(x)
         elif op == LOAD:
@@ -93,15 +93,14 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
             continue
         else:
             return k
-        if not np.isfinite(value) and np.isfinite(x) and np.isfinite(y):
+        if not np.isfinite(value) and np.isfinite(x) and np.isfinite(w[b]):
             return k
         w[to] = value
         k += 1
     return DONE
 
 
-@compiled
-def function(op: int, x: float, y: float) -> float:
+def _function(op: int, x: float, y: float) -> float:
     """Return the value of a function, NaN where it has none."""
     if op == SIN:
         return math.sin(x)
@@ -128,6 +127,19 @@ def function(op: int, x: float, y: float) -> float:
     if op == COSH:
         return math.cosh(x)
     return math.log(x) if x > 0.0 else np.nan
+
+
+def _function_in_python(op: int, x: float, y: float) -> float:
+    """Return the value where nothing is compiled: Python raises where there is no finite one."""
+    try:
+        return _function(op, x, y)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
+function: Callable[[int, float, float], float] = (
+    _function_in_python if config.DISABLE_JIT else compiled(_function)
+)
 
 
 @compiled

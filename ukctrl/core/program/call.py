@@ -126,10 +126,10 @@ class Call:
         if inside is not None:
             self.fault = lambda code: inside.forget()
         self.entrance = self.block = 0
-        if config.DISABLE_JIT:
-            return
         words: list[int] = [0]
         kinds = _laid_out(arguments, words)
+        if config.DISABLE_JIT:
+            return
         known = _ENTRANCES.get((kernel, kinds))
         self.entrance, words[0] = known or _entrance(kernel, kinds, arguments)
         self._words = array("q", words)

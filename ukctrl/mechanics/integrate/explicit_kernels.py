@@ -80,7 +80,8 @@ def error_norm(method: Method, trial: Trial, h: float, rtol: float, atol: float)
             error = 0.0
             for j in range(method.stages + 1):
                 error += method.E[k, j] * trial.K[j, i]
-            squares[k] += (error / scale) ** 2
+            error /= scale
+            squares[k] += error * error
     if count == 1:
         return float(abs(h) * np.sqrt(squares[0] / n))
     total = squares[0] + 0.01 * squares[1]
@@ -134,8 +135,9 @@ def first_step(
     d = np.zeros(3)
     for i in range(n):
         scale = atol + rtol * abs(trial.y[i])
-        d[0] += (trial.y[i] / scale) ** 2
-        d[1] += (f[i] / scale) ** 2
+        size, rate = trial.y[i] / scale, f[i] / scale
+        d[0] += size * size
+        d[1] += rate * rate
     state, slope = np.sqrt(d[0] / n), np.sqrt(d[1] / n)
     h0 = 1e-6 if state < 1e-5 or slope < 1e-5 else 0.01 * state / slope
     h0 = min(h0, stop - t)
@@ -145,7 +147,8 @@ def first_step(
         return STOP
     for i in range(n):
         scale = atol + rtol * abs(trial.y[i])
-        d[2] += ((trial.K[1, i] - f[i]) / scale) ** 2
+        turn = (trial.K[1, i] - f[i]) / scale
+        d[2] += turn * turn
     bend = np.sqrt(d[2] / n) / h0
     h1 = max(1e-6, 1e-3 * h0)
     if not (slope <= 1e-15 and bend <= 1e-15):

@@ -77,8 +77,9 @@ def look(halving: Halving, after: Vector) -> None:
     halving.counts[NEXT] = count + 1 + int(SPACING * count)
     change, error, size = 0.0, 0.0, 0.0
     for i in range(len(after)):
-        change += (after[i] - halving.before[i]) ** 2
-        error += (after[i] - halving.v[i]) ** 2
+        moved, off = after[i] - halving.before[i], after[i] - halving.v[i]
+        change += moved * moved
+        error += off * off
         size += after[i] * after[i]
     richardson = 2.0**halving.order / (2.0**halving.order - 1.0)
     error, floor = richardson * np.sqrt(error), ROUNDING * np.sqrt(size)

@@ -52,7 +52,7 @@ def rounded(coordinates: Indices, turns: Flags, step: Vector, q: Vector, q_read:
     for k in range(len(step)):
         at = coordinates[k]
         if turns[k]:
-            angle = step[k] * np.round(np.arctan2(q[at + 1], q[at]) / step[k])
+            angle = step[k] * np.round(math.atan2(q[at + 1], q[at]) / step[k])
             q_read[at], q_read[at + 1] = np.cos(angle), np.sin(angle)
         else:
             q_read[at] = step[k] * np.round(q[at] / step[k])

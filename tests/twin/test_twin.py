@@ -1,0 +1,190 @@
+"""A share of `make twin`: machine code beside Python, bit by bit; and the judge of both."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ukctrl.core.files import catalog
+from ukctrl.simulation.scenario.part_kinds import part_kinds
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+QUICK = (
+    "cart-pole-swing-up", "coordinated-arms-squeeze", "elastic-arm-middle", "five-bar-relative",
+    "flexible-joint-arm-motor", "furuta-swing-up", "log-spiral-particle-polar", "mass-on-car",
+    "n-four-bar", "panda-pose-sampled", "projectile", "quadrotor-hover", "scara-helix",
+    "scara-helix-bench", "scara-weak-motors", "stretched-arm", "two-mass-spring-far", "ur5-pose",
+)  # fmt: skip
+"""Scenarios that take Python a second or two."""
+PARTS = 4
+"""How many slow tests share the others."""
+SEED, DRAWS, MANY, GROUPS = 1, 25, 500, 10
+
+
+@pytest.fixture(scope="module")
+def twin():
+    """The script, which is no package."""
+    sys.path.insert(0, str(HERE))
+    try:
+        yield importlib.import_module("twin")
+    finally:
+        sys.path.remove(str(HERE))
+        for name in ("twin", "parts", "paths", "families", "runs"):
+            sys.modules.pop(name, None)
+
+
+def agree(twin, tasks):
+    verdicts = twin.judge(tasks)
+    assert not [one for one in verdicts if one.faults], "\n".join(twin.report(verdicts))
+    return verdicts
+
+
+def test_scenarios_of_the_catalogue_are_the_same_to_the_last_bit(twin):
+    verdicts = agree(twin, [twin.of_the_catalogue(name) for name in QUICK])
+    plain = [one for one in verdicts if not one.libraries]
+    assert len(plain) >= 4  # of which `agree` wants every bit
+    assert {"completed", "infeasible"} == {one.status for one in verdicts}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_others_are_too(twin, part):
+    names = [name for name in catalog.names("scenarios") if name not in QUICK]
+    agree(twin, [twin.of_the_catalogue(name) for name in names[part::PARTS]])
+
+
+def test_random_scenarios_are_the_same(twin):
+    verdicts = agree(twin, [twin.drawn(SEED, number) for number in range(DRAWS)])
+    assert {"completed", "refused"} <= {one.status for one in verdicts}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_many_random_scenarios_are(twin, group):
+    agree(twin, [twin.drawn(SEED, number) for number in range(DRAWS + group, MANY, GROUPS)])
+
+
+ELSEWHERE = {
+    "closure", "contact", "rolling",  # rows of robots, which are drawn with them
+    "table",  # a path in a file, which becomes a spline
+    "none",  # written by leaving the law out
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_every_part_of_the_catalogue_is_drawn(twin):
+    seen = set()
+
+    def look(value):
+        if isinstance(value, dict):
+            if "use" in value:
+                path = ROOT / "controllers" / f"{value['use']}.toml"
+                look(tomllib.loads(path.read_text()) if path.is_file() else {})
+            seen.add(value.get("kind"))
+            value = list(value.values())
+        for each in value if isinstance(value, list) else ():
+            look(each)
+
+    for number in range(MANY):
+        look(tomllib.loads(twin.draw(SEED, number)["toml"]))
+    kinds = {kind for sort, kinds in part_kinds().items() if sort != "metric" for kind in kinds}
+    assert kinds - seen == ELSEWHERE
+
+
+# The judge.
+
+
+def outcome(twin, status="completed", q=(1.0, 2.0), libraries=(), message=""):
+    return twin.Outcome(status, message, ("ok",), {}, {"q": np.array(q)}, libraries)
+
+
+NEXT = float(np.nextafter(2.0, 3.0))
+
+
+def test_a_single_bit_is_a_fault_unless_a_library_explains_it(twin):
+    verdict = twin.compare("x", outcome(twin), outcome(twin, q=(1.0, NEXT)))
+    assert verdict.faults == ("bits differ though no kernel used a library",)
+    named = outcome(twin, q=(1.0, NEXT), libraries=("kernel: svd",))
+    verdict = twin.compare("x", outcome(twin), named)
+    assert verdict.faults == ()
+    assert verdict.apart == {"q": pytest.approx(np.spacing(2.0) / 2.0)}
+
+
+@pytest.mark.parametrize("q", [(1.0, 2.0 + 1e-11), (1.0, np.nan), (1.0, np.inf), (1.0,)])
+def test_no_library_explains_more_than_rounding(twin, q):
+    other = outcome(twin, q=q, libraries=("kernel: svd",))
+    assert twin.compare("x", outcome(twin), other).faults
+
+
+def test_only_efforts_that_move_nothing_may_differ_by_more(twin):
+    pressing = outcome(twin, q=(1.0, 2.0 + 8e-12), libraries=("motor_metric: svd",))
+    assert twin.compare("x", outcome(twin), pressing).faults
+    ours, theirs = (
+        each._replace(arrays={"u": each.arrays["q"]}) for each in (outcome(twin), pressing)
+    )
+    assert twin.compare("x", ours, theirs).faults == ()
+    assert twin.compare("x", ours, theirs._replace(libraries=("kernel: svd",))).faults
+
+
+def test_what_is_not_a_number_must_not_be_one_in_both(twin):
+    ours = outcome(twin, q=(np.nan, -np.inf))
+    assert twin.compare("x", ours, outcome(twin, q=(np.nan, -np.inf))).faults == ()
+    for q in ((np.nan, np.inf), (np.inf, -np.inf)):
+        assert twin.compare("x", ours, outcome(twin, q=q, libraries=("kernel: svd",))).faults
+
+
+def test_status_and_message_must_be_the_same_but_for_rounding_in_numbers(twin):
+    ours = outcome(twin, message="reached 1.25e-03 m")
+    close = outcome(twin, message="reached 1.26e-03 m", libraries=("kernel: svd",))
+    assert twin.compare("x", ours, close).faults == ()
+    assert twin.compare("x", ours, close._replace(libraries=())).faults
+    assert twin.compare("x", ours, close._replace(message="reached it")).faults
+    assert twin.compare("x", ours, ours._replace(status="diverged")).faults
+    assert twin.compare("x", ours, ours._replace(verdicts=("warning",))).faults
+
+
+def test_what_kernels_leave_to_libraries_is_read_from_their_text(twin):
+    runs = importlib.import_module("runs")
+
+    def kernel(A, x):
+        y = A @ np.ascontiguousarray(x)
+        return np.tan(x[0]) + np.sqrt(y[0]) ** 2 + x[0] ** y[0] + np.linalg.svd(A)[1][0]
+
+    assert runs.libraries(kernel) == {"kernel: @", "kernel: np.tan", "kernel: **2"}
+
+
+# Kernels as functions of Python.
+
+UNIT = ("test_program.py", "test_formula_machine.py", "test_explicit.py", "test_fixed_steps.py")
+MORE = (
+    "laws", "robot/test_tree.py", "robot/test_configurations.py", "test_effects.py",
+    "test_energy_rows.py", "test_expression.py", "test_expression_rows.py", "test_gain_rows.py",
+    "test_jets.py", "test_projection.py", "test_reference.py", "test_reference_orientation.py",
+    "test_reference_waypoints.py", "test_robust_feedback.py",
+)  # fmt: skip
+
+
+def passes_without_machine_code(files):
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    done = subprocess.run(
+        [*words, *(str(ROOT / "tests" / "unit" / file) for file in files)], cwd=ROOT,
+        capture_output=True, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_programs_formulas_and_integrators_run_without_machine_code():
+    passes_without_machine_code(UNIT)
+
+
+@pytest.mark.slow
+def test_laws_robots_and_references_do():
+    passes_without_machine_code(MORE)
