@@ -51,7 +51,7 @@ def accelerations(dynamics, q, v, u):
         dynamics.move(0.0, robot.integrate(q, d[:n]), v + d[n:])
         return dynamics.acceleration(u)
 
-    return jacobian(answer, 2 * n)
+    return jacobian(answer, 2 * n, step=2e-3)
 
 
 def test_a_pendulum_swings_about_the_bottom_and_falls_from_the_top():

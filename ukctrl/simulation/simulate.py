@@ -16,7 +16,7 @@ from ukctrl.core.arrays import Array
 from ukctrl.core.errors import InfeasibleConstraint, UkctrlError
 from ukctrl.core.files.plugins import blame
 from ukctrl.core.own_processes import machine_failed
-from ukctrl.core.program import Steps, run
+from ukctrl.core.program import Call, Steps, run
 from ukctrl.mechanics.dynamics import Dynamics
 from ukctrl.mechanics.integrate.held_kernels import Stepping
 from ukctrl.mechanics.integrate.system import State
@@ -28,6 +28,7 @@ from ukctrl.simulation.loop.joint_error import joint_error
 from ukctrl.simulation.loop.provenance import provenance
 from ukctrl.simulation.loop.rates import asked
 from ukctrl.simulation.loop.recorder import Drifted
+from ukctrl.simulation.loop.sample_kernels import other_state
 from ukctrl.simulation.loop.spans import SAME, Schedule, Span, Times
 from ukctrl.simulation.result.quantities import FIELDS
 from ukctrl.simulation.result.result import Result, Status
@@ -209,7 +210,8 @@ class Simulation(Loop):
         if not (self.ticks and self.scenario.controller.acts):
             return float("nan")
         s = self.belief.snapshot
-        ask = Steps((*self.belief.steps.every, *asked(self.tick, s, self._answers)))
+        robot = Call(other_state, s.v), *self.belief.steps.every
+        ask = Steps((*robot, *asked(self.tick, s, self._answers)))
         # The clock of this thread alone: others may hold the interpreter meanwhile.
         began, spent, count, block = time.thread_time(), 0.0, 0, 2
         while spent < TIMED:

@@ -185,6 +185,12 @@ def is_later(counts: Indices) -> bool:
 
 
 @compiled
+def other_state(v: Vector) -> None:
+    """Change a velocity a little, so that nothing that is known of the state is used again."""
+    v[0] += 1e-9
+
+
+@compiled
 def count_up(counts: Indices) -> None:
     """Count a sample."""
     counts[0] += 1
