@@ -177,9 +177,10 @@ def solve_lower(L: Matrix, x: Vector) -> None:
 def solve_upper(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-T x``."""
     for k in range(x.shape[0] - 1, -1, -1):
-        x[k] /= L[k, k]
+        entry = x[k] / L[k, k]
+        x[k] = entry
         for i in range(k):
-            x[i] -= L[k, i] * x[k]
+            x[i] -= L[k, i] * entry
 
 
 @compiled

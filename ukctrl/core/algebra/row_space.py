@@ -32,7 +32,7 @@ class RowSpace(NamedTuple):
     """The directions that rows constrain, and the smallest ``x`` along them with ``H x = d``."""
 
     Q: Matrix
-    """Orthonormal rows, shape ``(k, n)``."""
+    """Orthonormal rows, of which the first ``rank`` count, shape ``(k, n)``."""
     weight: Vector
     """How far each direction counts as constrained, shape ``(k,)``: 1 but near a singularity."""
     y: Matrix
@@ -76,10 +76,9 @@ def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
         return RowSpace(np.zeros((0, n)), np.zeros(0), none, 0, 0.0, dropped)
     T, y = _least_squares(factor, D)
     kept = _smallest_singular_value(T)
-    if not np.isfinite(kept + dropped):
-        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, kept, dropped)
-    if kept >= CLEAR * GRADUAL * rtol and CLEAR * dropped <= rtol:
-        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, kept, dropped)
+    clear = kept >= CLEAR * GRADUAL * rtol and CLEAR * dropped <= rtol
+    if clear or not np.isfinite(kept + dropped):
+        return RowSpace(factor.Q, np.ones(rank), y, rank, kept, dropped)
     U, sigma, Vt = np.linalg.svd(H, False)
     count = sigma.shape[0]
     weight, y = np.zeros(count), np.zeros((D.shape[0], count))
@@ -123,8 +122,8 @@ def gradual(sigma: float, rtol: float) -> float:
 def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     r"""Return a lower ``T`` with the singular values of ``L``, and least-squares ``L y = d``.
 
-    Without redundant rows ``T`` is ``L`` itself. Else ``L = P' T'`` with orthonormal rows in
-    ``P``, by Gram-Schmidt with reorthogonalisation.
+    Without redundant rows ``T`` is ``L`` itself, which may have columns without entries. Else
+    ``L = P' T'`` with orthonormal rows in ``P``, by Gram-Schmidt with reorthogonalisation.
 
     Redundant rows that have drifted apart by some $\delta$ span slightly different directions,
     depending on which of them were picked. Leaning ``Q`` towards what is left of the others,
@@ -134,12 +133,11 @@ def _least_squares(factor: RowFactor, D: Matrix) -> tuple[Matrix, Matrix]:
     m = L.shape[0]
     y = np.zeros((D.shape[0], rank))
     if m == rank:
-        T = L[:, :rank].copy()
         for j in range(D.shape[0]):
             for i in range(rank):
                 y[j, i] = D[j, order[i]]
-            solve_lower(T, y[j])
-        return T, y
+            solve_lower(L, y[j])
+        return L, y
     T = np.zeros((rank, rank))
     P = L[:, :rank].T.copy()
     for k in range(rank):
@@ -236,7 +234,8 @@ def drop_taken_up(free: Matrix, X: Matrix) -> None:
             left += X[r, k] * X[r, k]
             whole += free[r, k] * free[r, k]
         if left <= NOTHING * NOTHING * whole:
-            X[:, k] = 0.0
+            for r in range(X.shape[0]):
+                X[r, k] = 0.0
 
 
 @allocating

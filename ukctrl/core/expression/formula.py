@@ -21,10 +21,6 @@ from ukctrl.core.expression import machine
 from ukctrl.core.expression.syntax import shown
 from ukctrl.core.program import Call, Step
 
-OPERATORS = {
-    ast.Add: machine.ADD, ast.Sub: machine.SUBTRACT, ast.Mult: machine.MULTIPLY,
-    ast.Div: machine.DIVIDE, ast.Mod: machine.MODULO,
-}  # fmt: skip
 WHY = {
     machine.DIVIDE: "division by zero",
     machine.MODULO: "division by zero",
@@ -264,15 +260,34 @@ class _Assembler:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return self._constant(-float(value))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self._operation(machine.NEGATE, self._value(operand))
+                return self._multiply_add(self._value(operand), -1.0, -0.0)
+            case ast.BinOp(left=ast.BinOp(left=x, op=ast.Mult(), right=y), op=ast.Add(), right=z):
+                return self._multiply_add(self._value(x), self._value(y), self._value(z))
+            case ast.BinOp(left=z, op=ast.Add(), right=ast.BinOp(left=x, op=ast.Mult(), right=y)):
+                return self._multiply_add(self._value(x), self._value(y), self._value(z))
             case ast.BinOp(left=left, op=operator, right=right):
-                return self._operation(
-                    OPERATORS[type(operator)], self._value(left), self._value(right)
-                )
+                return self._of_two(operator, self._value(left), self._value(right))
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in machine.FUNCTIONS:
                 places = [self._value(argument) for argument in arguments]
                 return self._operation(machine.FUNCTIONS[name], *places)
         raise NotImplementedError(ast.unparse(node))
+
+    def _of_two(self, operator: ast.operator, a: int, b: int) -> int:
+        match operator:
+            case ast.Add():
+                return self._multiply_add(a, 1.0, b)
+            case ast.Sub():
+                return self._multiply_add(b, -1.0, a)
+            case ast.Mult():
+                return self._multiply_add(a, b, -0.0)  # which changes no number, and no zero
+            case ast.Mod():
+                return self._operation(machine.MODULO, a, b)
+        return self._operation(machine.DIVIDE, a, b)
+
+    def _multiply_add(self, x: int, y: int | float, z: int | float) -> int:
+        """Write ``x y + z`` of places, or of constants."""
+        y, z = (self._constant(of) if isinstance(of, float) else of for of in (y, z))
+        return self._operation(machine.MULTIPLY_ADD, x, y, z)
 
     def _named(self, name: str) -> int:
         if name not in self._names:
@@ -327,6 +342,7 @@ class _Assembler:
         shift = len(self.code)
         for op, to, a, b, more in function.code.tolist():
             b = b + data if op in (machine.LOAD, machine.SEARCH) else b + base
+            more = more + base if op == machine.MULTIPLY_ADD else more
             self.code.append((op, to + base, a + base, b, more))
         for at, call in function.callbacks.items():
             self.callbacks[at + shift] = call._replace(

@@ -16,12 +16,13 @@ from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled, config
 
 (
-    ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MODULO, NEGATE, FLOOR,
-    COPY, LOAD, SEARCH, LESS, JUMP, CALL,
+    MULTIPLY_ADD, DIVIDE, POWER, MODULO, FLOOR, COPY, LOAD, SEARCH, LESS, JUMP, CALL,
     SIN, COS, TAN, ASIN, ACOS, ATAN, ATAN2, SINH, COSH, TANH, EXP, LOG, SQRT,
-) = range(27)  # fmt: skip
+) = range(24)  # fmt: skip
 """The operations. One is a row of five whole numbers: what to do, where the result goes, where its
-two arguments are, and one more. ``LOAD``, ``SEARCH`` and the jumps are told in `operate`."""
+two arguments are, and one more. Sums, differences and products are all ``MULTIPLY_ADD``, two
+roundings of ``x y + z``: a processor runs many of the same operation ahead, where it would have to
+guess which one comes next. ``LOAD``, ``SEARCH`` and the jumps are told in `operate`."""
 FUNCTIONS: Mapping[str, int] = {
     "sin": SIN, "cos": COS, "tan": TAN, "asin": ASIN, "acos": ACOS, "atan": ATAN, "atan2": ATAN2,
     "sinh": SINH, "cosh": COSH, "tanh": TANH, "exp": EXP, "log": LOG, "sqrt": SQRT,
@@ -45,30 +46,30 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
     k = first
     while k < len(code):
         op, to, a, b = code[k, 0], code[k, 1], code[k, 2], code[k, 3]
-        x = w[a]
-        if op == MULTIPLY:
-            value = x * w[b]
-        elif op == ADD:
-            value = x + w[b]
-        elif op == SUBTRACT:
-            value = x - w[b]
-        elif op == NEGATE:
-            value = -x
-        elif op == DIVIDE:
-            value = x / w[b]
+        x, y, value = w[a], w[b], 0.0
+        if op == MULTIPLY_ADD:
+            z = w[code[k, 4]]
+            value = x * y + z
+            if not abs(value) < np.inf and np.isfinite(x + y + z):
+                return k
+            w[to] = value
+            k += 1
+            continue
+        if op == DIVIDE:
+            value = x / y
         elif op == COPY:
             w[to] = x
             k += 1
             continue
         elif op == LESS:
-            k += 1 if x < w[b] else 1 + code[k, 4]
+            k += 1 if x < y else 1 + code[k, 4]
             continue
         elif op >= SIN:
-            value = function(op, x, w[b])
+            value = function(op, x, y)
         elif op == POWER:
-            value = x ** w[b]
+            value = x**y
         elif op == MODULO:
-            value = x % w[b]
+            value = x % y
         elif op == FLOOR:
             value = np.floor(x)
         elif op == LOAD:
@@ -93,7 +94,7 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
             continue
         else:
             return k
-        if not np.isfinite(value) and np.isfinite(x) and np.isfinite(w[b]):
+        if not np.isfinite(value) and np.isfinite(x) and np.isfinite(y):
             return k
         w[to] = value
         k += 1
