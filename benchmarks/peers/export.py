@@ -43,7 +43,7 @@ STATES = 24
 """States of a case."""
 AHEAD = 0.01
 """How much later the task wants the robot where it is [s]."""
-ADAPTIVE, FIXED, SAMPLED, ROLLOUT = 6.0, 1.0, 10.0, 2.0
+ADAPTIVE, FIXED, SAMPLED, ROLLOUT = 6.0, 6.0, 10.0, 2.0
 """How long the closed loops last [s]."""
 PERIOD = 1e-3
 """Time between the ticks of a sampled loop [s]."""

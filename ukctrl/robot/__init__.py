@@ -4,9 +4,10 @@ and only by what reads models.
 In order: ``layout``, ``motor`` and ``schema`` (what files say);
 ``interface`` (a robot as its parts see it), ``push_kernels`` (forces on it) and ``snapshot``;
 ``twist_kernels``, ``configuration_kernels`` (how configurations move) and ``structure``;
-``tree_kernels`` (the terms of rigid bodies), ``force_kernels`` (what motions take of them),
-``whole_kernels`` (all of them as one mass), ``rigid_snapshot``, ``rigid_arrays`` (bodies without
-a model), ``tree`` (of a Pinocchio model) and ``rigid``;
+``spatial_kernels`` (motions and inertias), ``tree_kernels`` (the terms of rigid bodies),
+``force_kernels`` (what motions take of them), ``whole_kernels`` (all of them as one mass),
+``rigid_snapshot``, ``rigid_arrays`` (bodies without a model), ``tree`` (of a Pinocchio model) and
+``rigid``;
 ``actuators``, ``forces``, ``by_name`` (values by joint) and ``elastic``;
 ``audit`` and ``models`` (where bodies come from);
 ``assembly`` (all of it put together), ``links_alone`` (without springs) and ``formulas`` (plants
