@@ -434,7 +434,7 @@ main(sys.argv[2:])
 """Sends itself a Ctrl-C when it begins to import the module that its first argument names."""
 
 
-@pytest.mark.parametrize("module", ["numpy", "pinocchio", "ukctrl.simulation.simulate"])
+@pytest.mark.parametrize("module", ["numpy", "pydantic", "ukctrl.simulation.simulate"])
 def test_a_signal_before_the_run_is_one_line(tmp_path, module):
     done = subprocess.run(
         [sys.executable, "-c", STRUCK, module, "run", "scara-helix", "--out", "out"],
@@ -446,6 +446,19 @@ def test_a_signal_before_the_run_is_one_line(tmp_path, module):
     said = "ukctrl: stopped by the user before there was anything to keep.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_signal_while_the_robot_is_loaded_ends_the_run_at_its_first_sample(tmp_path):
+    line = ["pinocchio", "run", "scara-helix", "--out", "out"]
+    done = subprocess.run(
+        [sys.executable, "-c", STRUCK, *line],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "scara-helix: interrupted\n  stopped by the user at t = 0" in done.stdout
 
 
 def test_a_signal_that_the_parent_ignores_stays_ignored(tmp_path):

@@ -256,4 +256,6 @@ def test_a_sum_of_angles_costs_sums_alone():
         0.1 + 0.2 + 0.3,
         6.0,
     )
-    assert rows.evaluate.code[:, 0].tolist() == [machine.ADD] * 4
+    ones = [code[3] for code in rows.evaluate.code.tolist()]
+    assert rows.evaluate.code[:, 0].tolist() == [machine.MULTIPLY_ADD] * 4
+    assert rows.evaluate.start[ones].tolist() == [1.0] * 4

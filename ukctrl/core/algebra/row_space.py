@@ -32,7 +32,7 @@ class RowSpace(NamedTuple):
     """The directions that rows constrain, and the smallest ``x`` along them with ``H x = d``."""
 
     Q: Matrix
-    """Orthonormal rows, of which the first ``rank`` count, shape ``(k, n)``."""
+    """Orthonormal rows, shape ``(k, n)``."""
     weight: Vector
     """How far each direction counts as constrained, shape ``(k,)``: 1 but near a singularity."""
     y: Matrix
@@ -78,7 +78,7 @@ def row_space(H: Matrix, D: Matrix, rtol: float) -> RowSpace:
     kept = _smallest_singular_value(T)
     clear = kept >= CLEAR * GRADUAL * rtol and CLEAR * dropped <= rtol
     if clear or not np.isfinite(kept + dropped):
-        return RowSpace(factor.Q, np.ones(rank), y, rank, kept, dropped)
+        return RowSpace(factor.Q[:rank].copy(), np.ones(rank), y, rank, kept, dropped)
     U, sigma, Vt = np.linalg.svd(H, False)
     count = sigma.shape[0]
     weight, y = np.zeros(count), np.zeros((D.shape[0], count))
