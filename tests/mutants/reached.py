@@ -33,6 +33,8 @@ disable_warnings = no-data-collected, module-not-measured, module-not-imported
 
 FEW = 300
 """So few tests are joined by their neighbours."""
+KERNELS = ("compiled", "inlined", "allocating")
+"""Decorators of functions that are compiled."""
 
 
 class Function(NamedTuple):
@@ -181,7 +183,7 @@ class Reached:
         for file, tree in self._trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef):
-                    compiled = any("compiled" in ast.unparse(one) for one in node.decorator_list)
+                    compiled = any(ast.unparse(one) in KERNELS for one in node.decorator_list)
                     found.append(
                         Function(
                             file, node.name, node.body[0].lineno, node.end_lineno or 0, compiled,

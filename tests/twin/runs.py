@@ -91,6 +91,8 @@ def outcome(task: Task, folder: Path) -> Outcome:
 
 
 NOTED: set[str] = set()
+DECORATORS = ("compiled", "inlined", "allocating")
+"""By which kernels are known."""
 
 
 def note_libraries() -> None:
@@ -100,11 +102,11 @@ def note_libraries() -> None:
     """
     import ukctrl.core.compiled as module
 
-    compiled, kernels = module.compiled, set()
+    kernels = set()
 
-    def noting(function: Callable[..., Any]) -> Callable[..., Any]:
+    def noting(decorate: Any, function: Callable[..., Any]) -> Callable[..., Any]:
         kernels.add(function.__code__)
-        made, used = compiled(function), libraries(function)
+        made, used = decorate(function), libraries(function)
         if not used:
             return made
 
@@ -115,7 +117,8 @@ def note_libraries() -> None:
 
         return kernel
 
-    module.compiled = noting
+    for name in DECORATORS:
+        setattr(module, name, functools.partial(noting, getattr(module, name)))
     for name in FACTORISATIONS:
         setattr(np.linalg, name, _noted(getattr(np.linalg, name), kernels))
 
