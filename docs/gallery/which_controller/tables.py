@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cases import CASES
 from markdown_text import power, table
-from study import Record, chatters, load
+from study import Record, chatters, load, trembles
 from verdicts import decide
 
 ROUNDING = 1e-7
@@ -23,6 +23,10 @@ def stored() -> dict[str, Record]:
 def laws(case: str) -> list[str]:
     """Return the controllers of a comparison, in order."""
     return list(stored()[case]["entries"])
+
+
+TOOL, ALL = "rms_phi.tool", "rms_phi"
+MM = 1e3
 
 
 def number(value: float | None, scale: float = 1.0) -> str:
@@ -52,6 +56,8 @@ def cell(case: str, law: str, metric: str, scale: float = 1.0) -> str:
     if chatters(entry):
         return "chatters"
     text = number(entry["metrics"][metric], scale)
+    if metric in (TOOL, ALL) and trembles(record, law):
+        text = f"{float(format(scale * entry['metrics'][metric], '.1g')):g}"
     spread = entry.get("statistics", {}).get(metric)
     if spread is not None:
         half = scale * (spread["high"] - spread["low"]) / 2.0
@@ -78,10 +84,6 @@ def grid(rows: Sequence[str], columns: Sequence[Column], head: str = "law") -> s
         for law in rows
     ]
     return table([head, *(column[0] for column in columns)], body)
-
-
-TOOL, ALL = "rms_phi.tool", "rms_phi"
-MM = 1e3
 
 
 def exact() -> str:
