@@ -77,10 +77,10 @@ def independent(X: Matrix, columns: Vector, lost: float) -> int:
 
 def _apart(V: Matrix) -> Matrix:
     """Return another basis, in which what has nothing to do with each other has zeros."""
-    from scipy.linalg import qr
-
     if not V.size:
         return V
+    from scipy.linalg import qr
+
     _, _, order = qr(V.T, mode="economic", pivoting=True)
     return _exact(np.linalg.solve(V[order[: V.shape[1]]].T, V.T).T)
 
