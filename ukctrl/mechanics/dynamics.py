@@ -168,8 +168,8 @@ class Dynamics:
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
         """Return where the acceleration under an input is, and what writes it for ``u`` as it is.
 
-        It takes less than the answer to any input. ``L``, ``nonideal`` and the passive rows are
-        written too.
+        It takes less than the answer to any input. ``nonideal`` and the passive rows are written
+        too, and ``L`` where there are such rows.
 
         Args:
             u: Input, shape ``(nu,)``.
@@ -183,7 +183,11 @@ class Dynamics:
         yield from s.steps.every if drives or self._count else s.inertia_steps()
         yield from drives
         yield Call(kernels.acceleration, s.f, s.B, u, pushed)
-        yield from self._answer(pushed, none, a, none)
+        if self._count:
+            yield from self._answer(pushed, none, a, none)
+        else:
+            room = np.zeros_like(self.L)
+            yield Call(kernels.plain_acceleration, s.M, s.nle, pushed, room, a, fault=singular)
 
     def _answer(self, f: Vector, B: Matrix, a_free: Vector, G: Matrix) -> Iterator[Step]:
         """Yield what writes the answer to forces that are there then and inputs through ``B``."""

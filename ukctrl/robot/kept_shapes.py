@@ -22,6 +22,9 @@ from ukctrl.robot.tree_kernels import (
     PRISMATIC,
     SCREW,
     SPHERICAL,
+    TURN_X,
+    TURN_Y,
+    TURN_Z,
 )
 
 SHAPES: Mapping[str, Mapping[str, str]] = {
@@ -47,8 +50,8 @@ SHAPES: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 """Shapes of what a robot is made of, and what its entries are below: ``n`` joints, ``v``
 velocities, ``q`` coordinates, ``u`` inputs; ``k`` is any number that fields of one part share."""
-JOINTS = {"line": (SCREW, PRISMATIC), "circle": (CIRCLE,), "planar": (PLANAR,),
-          "spherical": (SPHERICAL,), "free": (FREE,)}  # fmt: skip
+JOINTS = {"line": (SCREW, PRISMATIC, TURN_X, TURN_Y, TURN_Z), "circle": (CIRCLE,),
+          "planar": (PLANAR,), "spherical": (SPHERICAL,), "free": (FREE,)}  # fmt: skip
 """Kinds of joints that a block of each shape may have."""
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Matrix
 from ukctrl.core.compiled import inlined
-from ukctrl.robot.twist_kernels import Three, Twist, cross, plus, twist_sum
+from ukctrl.robot.twist_kernels import Three, Twist, cross, plus
 
 Turn = tuple[Three, Three, Three]
 """A rotation matrix, by its rows."""
@@ -186,23 +186,45 @@ def unit_body(number: int) -> Inertia:
 
 
 @inlined
-def momentum(inertia: Inertia, x: Twist) -> Twist:
-    """Return the momentum of a body that moves."""
-    m, h, (d, o) = inertia
-    v, w = x
-    turned = (
+def angular(inertia: Inertia, w: Three) -> Three:
+    """Return the product of the inertia about its point and an angular velocity."""
+    d, o = inertia[2]
+    return (
         d[0] * w[0] + o[2] * w[1] + o[1] * w[2],
         o[2] * w[0] + d[1] * w[1] + o[0] * w[2],
         o[1] * w[0] + o[0] * w[1] + d[2] * w[2],
     )
-    return plus(cross(w, h), m, v), plus(turned, 1.0, cross(h, v))
+
+
+@inlined
+def momentum(inertia: Inertia, x: Twist) -> Twist:
+    """Return the momentum of a body that moves."""
+    m, h, _ = inertia
+    v, w = x
+    return plus(cross(w, h), m, v), plus(angular(inertia, w), 1.0, cross(h, v))
+
+
+@inlined
+def momentum_of_turning(inertia: Inertia, w: Three) -> Twist:
+    """Return the momentum of a body that turns about its point."""
+    return cross(w, inertia[1]), angular(inertia, w)
 
 
 @inlined
 def force_of(inertia: Inertia, acceleration: Twist, velocity: Twist) -> Twist:
-    """Return the force that moves a body so."""
-    turning = force_bracket(velocity, momentum(inertia, velocity))
-    return twist_sum(momentum(inertia, acceleration), 1.0, turning)
+    r"""Return the force that moves a body so.
+
+    With $a$, $\alpha$ of the acceleration, $v$, $\omega$ of the velocity, and what the point itself
+    feels, $a_p = a + \omega \times v$:
+    $f = m a_p + \alpha \times h + \omega \times (\omega \times h)$ and
+    $n = I \alpha + \omega \times I \omega + h \times a_p$.
+    """
+    m, h, _ = inertia
+    v, w = velocity
+    felt = plus(acceleration[0], 1.0, cross(w, v))
+    push = plus(plus(cross(acceleration[1], h), m, felt), 1.0, cross(w, cross(w, h)))
+    turn = plus(angular(inertia, acceleration[1]), 1.0, cross(w, angular(inertia, w)))
+    return push, plus(turn, 1.0, cross(h, felt))
 
 
 @inlined

@@ -23,14 +23,17 @@ from ukctrl.robot.tree_kernels import (
     PRISMATIC,
     SCREW,
     SPHERICAL,
+    TURN_X,
+    TURN_Y,
+    TURN_Z,
     Tree,
     rigid_terms,
 )
 from ukctrl.robot.whole_kernels import as_one_mass, gravity_load
 
 KINDS = {
-    "RUB": CIRCLE, "RevoluteUnb": CIRCLE, "R": SCREW, "H": SCREW,
-    "Planar": PLANAR, "P": PRISMATIC, "Spherical": SPHERICAL, "FreeFlyer": FREE,
+    "RUB": CIRCLE, "RevoluteUnb": CIRCLE, "RX": TURN_X, "RY": TURN_Y, "RZ": TURN_Z, "R": SCREW,
+    "H": SCREW, "Planar": PLANAR, "P": PRISMATIC, "Spherical": SPHERICAL, "FreeFlyer": FREE,
 }  # fmt: skip
 """By how Pinocchio's name of a joint begins; the first that fits."""
 STATES = 3

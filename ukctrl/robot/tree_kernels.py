@@ -23,9 +23,11 @@ from ukctrl.robot.spatial_kernels import (
     body_sum,
     both_rotated,
     composed,
+    dot,
     force_from,
     force_of,
     momentum,
+    momentum_of_turning,
     motion_at,
     of_quaternion,
     power,
@@ -39,10 +41,11 @@ from ukctrl.robot.spatial_kernels import (
     write_three,
     write_turn,
 )
-from ukctrl.robot.twist_kernels import Three, bracket, plus, twist_sum
+from ukctrl.robot.twist_kernels import Three, bracket, cross, plus, twist_sum
 
-SCREW, PRISMATIC, CIRCLE, PLANAR, SPHERICAL, FREE = range(6)
-"""How a joint moves; a screw turns, and moves along its axis by what it turns, or not at all."""
+SCREW, PRISMATIC, CIRCLE, PLANAR, SPHERICAL, FREE, TURN_X, TURN_Y, TURN_Z = range(9)
+"""How a joint moves; a screw turns, and moves along its axis by what it turns, or not at all. The
+last three turn about an axis of their own frame, as most do, which takes half of the arithmetic."""
 PARENT, KIND, IQ, IV, NV = range(5)
 """Columns of `Tree.joints`."""
 
@@ -111,30 +114,68 @@ def joint_motion(kind: int, iq: int, screw: Vector, q: Vector) -> tuple[Turn, Th
     return turn, place
 
 
+@inlined
+def turned_about(kind: int, R: Turn, c: float, s: float) -> tuple[Turn, Three]:
+    """Return a frame that turns about one of its own axes, and where that axis points."""
+    x, y, z = R
+    if kind == TURN_X:
+        return (
+            (x[0], c * x[1] + s * x[2], c * x[2] - s * x[1]),
+            (y[0], c * y[1] + s * y[2], c * y[2] - s * y[1]),
+            (z[0], c * z[1] + s * z[2], c * z[2] - s * z[1]),
+        ), (x[0], y[0], z[0])
+    if kind == TURN_Y:
+        return (
+            (c * x[0] - s * x[2], x[1], c * x[2] + s * x[0]),
+            (c * y[0] - s * y[2], y[1], c * y[2] + s * y[0]),
+            (c * z[0] - s * z[2], z[1], c * z[2] + s * z[0]),
+        ), (x[1], y[1], z[1])
+    return (
+        (c * x[0] + s * x[1], c * x[1] - s * x[0], x[2]),
+        (c * y[0] + s * y[1], c * y[1] - s * y[0], y[2]),
+        (c * z[0] + s * z[1], c * z[1] - s * z[0], z[2]),
+    ), (x[2], y[2], z[2])
+
+
 @compiled
 def outwards(tree: Tree, room: Room, q: Vector, v: Vector) -> None:
     """Write how all bodies move and what force that takes, from the world to the tips."""
     for j in range(1, len(tree.joints)):
         parent, kind, iv = tree.joints[j, PARENT], tree.joints[j, KIND], tree.joints[j, IV]
-        turn, place = joint_motion(kind, tree.joints[j, IQ], tree.subspace[iv], q)
+        iq = tree.joints[j, IQ]
         base = turn_at(room.rotations, parent)
         arm = rotated(base, three(tree.translations, j))
         R = base = composed(base, turn_at(tree.rotations, j))
-        if kind != PRISMATIC:
-            R = composed(base, turn)
-        if kind != CIRCLE and kind != SPHERICAL:
-            arm = plus(arm, 1.0, rotated(base, place))
+        velocity, acceleration = six(room.velocity, parent), six(room.acceleration, parent)
+        if kind >= TURN_X:
+            R, axis = turned_about(kind, base, np.cos(q[iq]), np.sin(q[iq]))
+            write_six(((0.0, 0.0, 0.0), axis), room.axes, iv)
+            own = (v[iv] * axis[0], v[iv] * axis[1], v[iv] * axis[2])
+            along, turning = motion_at(velocity, arm)
+            velocity = along, plus(turning, 1.0, own)
+            rise, faster = motion_at(acceleration, arm)
+            rise, faster = (
+                plus(rise, 1.0, cross(along, own)),
+                plus(faster, 1.0, cross(turning, own)),
+            )
+            acceleration = rise, faster
+        else:
+            turn, place = joint_motion(kind, iq, tree.subspace[iv], q)
+            if kind != PRISMATIC:
+                R = composed(base, turn)
+            if kind != CIRCLE and kind != SPHERICAL:
+                arm = plus(arm, 1.0, rotated(base, place))
+            moved = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+            for c in range(iv, iv + tree.joints[j, NV]):
+                screw = both_rotated(R, six(tree.subspace, c))
+                write_six(screw, room.axes, c)
+                moved = twist_sum(moved, v[c], screw)
+            velocity = twist_sum(motion_at(velocity, arm), 1.0, moved)
+            acceleration = motion_at(acceleration, arm)
+            acceleration = twist_sum(acceleration, 1.0, bracket(velocity, moved))
         write_turn(R, room.rotations, j)
         write_three(arm, room.arms, j)
         write_three(plus(three(room.translations, parent), 1.0, arm), room.translations, j)
-        own = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        for c in range(iv, iv + tree.joints[j, NV]):
-            axis = both_rotated(R, six(tree.subspace, c))
-            write_six(axis, room.axes, c)
-            own = twist_sum(own, v[c], axis)
-        velocity = twist_sum(motion_at(six(room.velocity, parent), arm), 1.0, own)
-        acceleration = motion_at(six(room.acceleration, parent), arm)
-        acceleration = twist_sum(acceleration, 1.0, bracket(velocity, own))
         inertia = rotated_body(R, body(tree.inertias, j))
         write_six(velocity, room.velocity, j)
         write_six(acceleration, room.acceleration, j)
@@ -163,11 +204,18 @@ def inwards(tree: Tree, room: Room, M: Matrix, nle: Vector) -> None:
         parent, iv, inertia = joints[j, PARENT], joints[j, IV], body(bodies, j)
         hand_on_force(joints, j, axes, arms, room.force, nle)
         for c in range(iv, iv + joints[j, NV]):
-            carried, i = momentum(inertia, six(axes, c)), j
+            axis, i = six(axes, c), j
+            if joints[j, KIND] >= TURN_X:
+                carried = momentum_of_turning(inertia, axis[1])
+            else:
+                carried = momentum(inertia, axis)
             while i > 0:
                 first = joints[i, IV]
-                for d in range(first, min(first + joints[i, NV], c + 1)):
-                    M[c, d] = M[d, c] = power(six(axes, d), carried)
+                if joints[i, KIND] >= TURN_X:
+                    M[c, first] = M[first, c] = dot(six(axes, first)[1], carried[1])
+                else:
+                    for d in range(first, min(first + joints[i, NV], c + 1)):
+                        M[c, d] = M[d, c] = power(six(axes, d), carried)
                 carried = force_from(carried, three(arms, i))
                 i = joints[i, PARENT]
             M[c, c] += tree.armature[c]

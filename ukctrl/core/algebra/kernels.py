@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukctrl.core.algebra.factorisation import (
+    LONG,
     cholesky,
     copy_into,
     solve_lower,
@@ -78,6 +79,45 @@ def plain_answer(
     solve_lower_columns(L, G)
     column_lengths(G, motors)
     solve_upper_columns(L, G)
+    return 0
+
+
+@compiled
+def plain_acceleration(M: Matrix, nle: Vector, f: Vector, L: Matrix, a: Vector) -> int:
+    """Write ``a = M^-1 (f - nle)``; of ``L`` nothing but its memory is used.
+
+    Two thirds of what `plain_answer` would take: ``M = K D K'`` with ones on the diagonal of ``K``
+    needs no roots, and its rows are eliminated from ``f - nle`` as they are made. Above its
+    diagonal ``L`` holds ``D K'``, and on it ``1 / D``.
+
+    Returns what `plain_answer` does.
+    """
+    n = len(a)
+    if n >= LONG:
+        failed = cholesky(M, L)
+        for i in range(n):
+            a[i] = f[i] - nle[i]
+        solve_lower(L, a)
+        solve_upper(L, a)
+        return -failed
+    for i in range(n):
+        pivot, rest = M[i, i], f[i] - nle[i]
+        for j in range(i):
+            entry = M[i, j]
+            for k in range(j):
+                entry -= L[j, k] * L[k, i]
+            L[j, i] = entry
+            L[i, j] = entry * L[j, j]
+            pivot -= entry * L[i, j]
+            rest -= L[i, j] * a[j]
+        if not pivot > 0.0:
+            return -1 - i
+        L[i, i], a[i] = 1.0 / pivot, rest
+    for i in range(n - 1, -1, -1):
+        entry = a[i] * L[i, i]
+        for k in range(i + 1, n):
+            entry -= L[k, i] * a[k]
+        a[i] = entry
     return 0
 
 
