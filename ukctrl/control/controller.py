@@ -183,7 +183,7 @@ class Law:
                 get it.
             InputError: ``q`` or ``v`` is not finite.
         """
-        if memory.shape != self.memory.shape:
+        if memory is not self.memory and memory.shape != self.memory.shape:
             raise ShapeError(
                 f"memory must have the shape of law.memory, {self.memory.shape}; got "
                 f"{memory.shape}. Start with law.memory and add memory_rate * dt at every tick."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from functools import partial
 from typing import Any, final
 
@@ -10,14 +11,15 @@ from numba import types
 from numpy.typing import ArrayLike
 
 from ukctrl.core.arrays import Indices, Vector
-from ukctrl.core.compiled import compiled, config
+from ukctrl.core.compiled import allocating, compiled, config
 from ukctrl.core.program import Steps, run
+from ukctrl.core.program.call import carray, floats, laid_out, whole
 from ukctrl.robot.snapshot import Snapshot, checked
 
 UNFIT = -3
 """What `tick_at` returns of a state that is not the robot's, or not finite."""
 VECTOR: Any = types.Array(types.float64, 1, "C")
-SIGNATURE = (types.Array(types.int64, 2, "C"), *[VECTOR] * 3, types.float64, VECTOR, VECTOR)
+SIGNATURE = (types.int64, types.float64, VECTOR, VECTOR)
 
 
 @compiled
@@ -41,6 +43,18 @@ def tick_at(
     return run(lines) if zero == 0.0 else UNFIT
 
 
+@allocating
+def tick_at_block(block: int, t: float, q: Vector, v: Vector) -> int:
+    """Do what `tick_at` does, whose first four arrays are laid out at an address.
+
+    Every array that Python hands over takes 50 ns.
+    """
+    b = whole(block)
+    lines, clock = carray(whole(b[0]), (b[1], b[2])), carray(floats(b[3]), (b[4],))
+    here_q, here_v = carray(floats(b[5]), (b[6],)), carray(floats(b[7]), (b[8],))
+    return tick_at(lines, clock, here_q, here_v, t, q, v)
+
+
 @final
 class MeasuredTick:
     """Steps that evaluate a robot at a state and answer it, called with one state after another.
@@ -51,12 +65,19 @@ class MeasuredTick:
     """
 
     def __init__(self, snapshot: Snapshot, steps: Steps) -> None:
-        kernel: Any = tick_at
-        if not config.DISABLE_JIT and kernel._can_compile:
+        self._snapshot, self._steps = snapshot, steps
+        here = steps.lines, snapshot.clock, snapshot.q, snapshot.v
+        if config.DISABLE_JIT:
+            self._run: Any = partial(tick_at, *here)
+            return
+        kernel: Any = tick_at_block
+        if kernel._can_compile:
             kernel.compile(SIGNATURE)
             kernel.disable_compile()  # for a list or a column of a matrix, which `at` converts
-        self._snapshot, self._steps = snapshot, steps
-        self._run = partial(kernel, steps.lines, snapshot.clock, snapshot.q, snapshot.v)
+        words: list[int] = []
+        laid_out(here, words)
+        self._block = array("q", words)
+        self._run = partial(kernel, self._block.buffer_info()[0])
 
     def at(self, t: float, q: ArrayLike, v: ArrayLike) -> None:
         """Run the steps at a measured state.

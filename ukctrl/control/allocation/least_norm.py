@@ -178,7 +178,8 @@ class _LeastNorm(Allocator):
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
-        return Call(least_input.checked_input, *given, reach, u, miss, fault=care)
+        desk = least_input.desk_for(len(A), A.shape[1], len(u), len(R) > 0)
+        return Call(least_input.checked_input, desk, *given, reach, u, miss, fault=care)
 
     def _feedback_input(
         self,

@@ -94,9 +94,11 @@ class InputMetric:
             return self._constant, Steps(())
         nu = dynamics.robot.nu
         R: Matrix = np.zeros((nu, nu))
-        given = dynamics.L, dynamics.snapshot.B, dynamics.G, self._power
-        call = Call(kernels.input_metric, *given, self._reacting, self._complete, R)
-        return R, Steps((call,))
+        s, G = dynamics.snapshot, dynamics.G
+        if self._complete or len(dynamics.passive):
+            own = dynamics.L, s.B, G, self._power, self._reacting, self._complete, R
+            return R, Steps((Call(kernels.input_metric, *own),))
+        return R, Steps((Call(kernels.plain_metric, s.B, G, self._power, R),))
 
     def freedoms(self, dynamics: Dynamics) -> Matrix:
         """Return ``S`` with ``S S' = R^-1``, shape ``(nu, nu)``; an array of the metric's own."""

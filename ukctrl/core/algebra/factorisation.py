@@ -164,6 +164,44 @@ def cholesky_by_rows(M: Matrix, L: Matrix) -> int:
 
 
 @compiled
+def factor_unrooted(M: Matrix, K: Matrix) -> int:
+    """Factor ``M = K D K'`` with ones on the diagonal of ``K``; return 0, or 1 + the failing pivot.
+
+    It needs no roots, which the next row would wait for. Below its diagonal ``K`` is that factor,
+    on it stands ``1 / D``, and above it ``D K'``.
+    """
+    for i in range(len(M)):
+        pivot = M[i, i]
+        for j in range(i):
+            entry = M[i, j]
+            for k in range(j):
+                entry -= K[j, k] * K[k, i]
+            K[j, i] = entry
+            K[i, j] = entry * K[j, j]
+            pivot -= entry * K[i, j]
+        if not pivot > 0.0:
+            return i + 1
+        K[i, i] = 1.0 / pivot
+    return 0
+
+
+@compiled
+def solve_unrooted(K: Matrix, x: Vector) -> None:
+    """Overwrite the vector ``x`` with ``M^-1 x``, by the factor of `factor_unrooted`."""
+    n = len(x)
+    for i in range(n):
+        entry = x[i]
+        for k in range(i):
+            entry -= K[i, k] * x[k]
+        x[i] = entry
+    for i in range(n - 1, -1, -1):
+        entry = x[i] * K[i, i]
+        for k in range(i + 1, n):
+            entry -= K[k, i] * x[k]
+        x[i] = entry
+
+
+@compiled
 def solve_lower(L: Matrix, x: Vector) -> None:
     """Overwrite the vector ``x`` with ``L^-1 x``."""
     for i in range(x.shape[0]):

@@ -13,8 +13,10 @@ from ukctrl.core.algebra.factorisation import (
     LONG,
     cholesky,
     copy_into,
+    factor_unrooted,
     solve_lower,
     solve_lower_columns,
+    solve_unrooted,
     solve_upper,
     solve_upper_columns,
 )
@@ -84,40 +86,21 @@ def plain_answer(
 
 @compiled
 def plain_acceleration(M: Matrix, nle: Vector, f: Vector, L: Matrix, a: Vector) -> int:
-    """Write ``a = M^-1 (f - nle)``; of ``L`` nothing but its memory is used.
+    """Write ``a = M^-1 (f - nle)``, in half of the time that `plain_answer` takes.
 
-    Two thirds of what `plain_answer` would take: ``M = K D K'`` with ones on the diagonal of ``K``
-    needs no roots, and its rows are eliminated from ``f - nle`` as they are made. Above its
-    diagonal ``L`` holds ``D K'``, and on it ``1 / D``.
-
-    Returns what `plain_answer` does.
+    Of ``L`` nothing but its memory is used. Returns what `plain_answer` does.
     """
-    n = len(a)
-    if n >= LONG:
-        failed = cholesky(M, L)
-        for i in range(n):
-            a[i] = f[i] - nle[i]
+    for i in range(len(a)):
+        a[i] = f[i] - nle[i]
+    many = len(a) >= LONG
+    failed = cholesky(M, L) if many else factor_unrooted(M, L)
+    if failed > 0:
+        return -failed
+    if many:
         solve_lower(L, a)
         solve_upper(L, a)
-        return -failed
-    for i in range(n):
-        pivot, rest = M[i, i], f[i] - nle[i]
-        for j in range(i):
-            entry = M[i, j]
-            for k in range(j):
-                entry -= L[j, k] * L[k, i]
-            L[j, i] = entry
-            L[i, j] = entry * L[j, j]
-            pivot -= entry * L[i, j]
-            rest -= L[i, j] * a[j]
-        if not pivot > 0.0:
-            return -1 - i
-        L[i, i], a[i] = 1.0 / pivot, rest
-    for i in range(n - 1, -1, -1):
-        entry = a[i] * L[i, i]
-        for k in range(i + 1, n):
-            entry -= L[k, i] * a[k]
-        a[i] = entry
+    else:
+        solve_unrooted(L, a)
     return 0
 
 
@@ -234,6 +217,28 @@ def input_metric(
                     for i in range(c + 1, n):
                         X[c, k] += L[i, c] * G[i, k]
     motor_metric(X, could, complete, R)
+
+
+@compiled
+def plain_metric(B: Matrix, G: Matrix, power: int, R: Matrix) -> None:
+    """Write what `input_metric` does, for independent motors of a robot without passive rows.
+
+    ``B' M^-1 B`` and ``B' M^-2 B``, of ``G = M^-1 B``.
+    """
+    X = B if power == 1 else G
+    nu = len(R)
+    for i in range(nu):
+        for j in range(i + 1):
+            R[i, j] = 0.0
+    for c in range(len(B)):
+        for i in range(nu):
+            entry = X[c, i]
+            if entry != 0.0:
+                for j in range(i + 1):
+                    R[i, j] += entry * G[c, j]
+    for i in range(nu):
+        for j in range(i):
+            R[j, i] = R[i, j]
 
 
 @allocating

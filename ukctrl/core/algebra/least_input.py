@@ -19,19 +19,33 @@ from ukctrl.core.algebra.factorisation import (
     copy_into,
     dot,
     factor_in_place,
+    factor_unrooted,
+    multiplied,
     solve_lower,
+    solve_lower_columns,
+    solve_unrooted,
     solve_upper,
     unit_rows,
     write_least_norm,
 )
 from ukctrl.core.algebra.grip import MANY, Lengths, beside, drop_lost, held_rows
-from ukctrl.core.algebra.products import column_lengths, write_times, write_weighted_columns
+from ukctrl.core.algebra.products import (
+    column_lengths,
+    write_gram,
+    write_times,
+    write_weighted_columns,
+)
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
 UNSURE, LOST = -2, -3
 """Says that an answer must be found with care; or that rows have lost the motors' grip."""
+CLEAR = 1e-8
+"""Rows of unit length whose squared singular values are above this are solved by their Gram matrix;
+one correction takes what that loses."""
+ROUNDED = 8.0 * float(np.finfo(np.float64).eps)
+"""What may be missed without a correction, of the demand and of the input."""
 
 
 def servo_input(
@@ -84,15 +98,11 @@ def quick_input(
     """
     (m, n), nu = A.shape, G.shape[1]
     same, each, order = np.empty((3, m, nu)), np.empty((5, m)), np.empty(m, dtype=np.int64)
+    across, gram = np.empty((nu, m)), np.empty((m, m))
     columns, root, inputs = np.empty((n, m)), np.empty(R.shape), np.empty((2, nu))
-    desk = Desk(same[0], same[1], same[2], columns, root, each, order, inputs)
+    desk = Desk(same[0], same[1], same[2], across, gram, columns, root, each, order, inputs)
     code = input_on(desk, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    if code > UNSURE:
-        return code
-    rank, length = UNSURE - code, Lengths(each[ROWS], motors)
-    if m > MANY or stands(L, A, G, length, rtol, each[D], order[:rank]):
-        return rank
-    return UNSURE
+    return code if code > UNSURE else held_or_unsure(UNSURE - code, desk, A, G, L, motors, rtol)
 
 
 class Desk(NamedTuple):
@@ -104,6 +114,10 @@ class Desk(NamedTuple):
     """The same of unit length, in the metric, and then orthonormal."""
     factor: Matrix
     """Of these; see `ukctrl.core.algebra.factorisation.RowFactor`."""
+    across: Matrix
+    """``H`` as columns, in the metric, shape ``(nu, m)``."""
+    gram: Matrix
+    """Products of these, and their factor, shape ``(m, m)``."""
     columns: Matrix
     """The rows measured by mass, shape ``(n, m)``."""
     root: Matrix
@@ -114,6 +128,22 @@ class Desk(NamedTuple):
     """Rows, the independent ones first."""
     inputs: Matrix
     """Numbers of the inputs, shape ``(2, nu)``."""
+
+
+def desk_for(m: int, n: int, nu: int, weighed: bool) -> Desk:
+    """Return room for so many rows, velocities and inputs, with a metric or without."""
+    return Desk(
+        H=np.zeros((m, nu)),
+        rows=np.zeros((m, nu)),
+        factor=np.zeros((m, nu)),
+        across=np.zeros((nu, m)),
+        gram=np.zeros((m, m)),
+        columns=np.zeros((n, m)),
+        root=np.zeros((nu, nu) if weighed else (0, 0)),
+        each=np.zeros((5, m)),
+        order=np.zeros(m, dtype=np.int64),
+        inputs=np.zeros((2, nu)),
+    )
 
 
 D, RIGHT, SIZE, ROWS, LEFT = range(5)
@@ -139,19 +169,115 @@ def input_on(
     miss: Vector,
 ) -> int:
     """Do what `quick_input` does; return `UNSURE` minus the rank where that is not sure."""
-    H, rows, root, each, order = desk.H, desk.rows, desk.root, desk.each, desk.order
-    m, d, step = len(A), each[D], desk.inputs[STEP]
-    write_times(A, G, H)
+    m, d, step = len(A), desk.each[D], desk.inputs[STEP]
+    write_times(A, G, desk.H)
     for i in range(m):
-        d[i] = b[i] - dot(A[i], a_free) - dot(H[i], u0)
+        d[i] = b[i] - dot(A[i], a_free) - dot(desk.H[i], u0)
     write_weighted_columns(L, A, desk.columns)
-    column_lengths(desk.columns, each[ROWS])
-    drop_lost(H, Lengths(each[ROWS], motors), rtol)
+    column_lengths(desk.columns, desk.each[ROWS])
+    if len(R) > 0 and cholesky(R, desk.root) > 0:
+        return -1
+    code = m
+    if not clear_input(desk, motors, rtol, miss):
+        drop_lost(desk.H, Lengths(desk.each[ROWS], motors), rtol)
+        code = pivoted_input(desk, motors, rtol, miss)
+    for k in range(len(u)):
+        u[k] = u0[k] + step[k]
+    return code
+
+
+@compiled
+def clear_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> bool:
+    r"""Write the step that rows clear of each other need, and what it misses; return if they are.
+
+    By their Gram matrix $S = H R^{-1} H^\top$. If no eigenvalue of that of unit rows is below
+    $\sigma^2$, every row has at least $\sigma$ left beside all others, in whatever order.
+    """
+    H, across, S, step, m = desk.H, desk.across, desk.gram, desk.inputs[STEP], len(miss)
+    y, size, reach, d = desk.each[RIGHT], desk.each[SIZE], desk.each[ROWS], desk.each[D]
+    if m == 0 or m > len(step) or m >= LONG:
+        return False
+    for i in range(m):
+        for k in range(len(step)):
+            across[k, i] = H[i, k]
+    if len(desk.root) > 0:
+        solve_lower_columns(desk.root, across)
+    write_gram(across, S)
+    for i in range(m):
+        size[i], y[i] = S[i, i], d[i]
+    if factor_unrooted(S, S) > 0:
+        return False
+    least = least_eigenvalue(S, size, desk.each[LEFT])
+    clear, stretch = least > CLEAR, stretch_bound(motors, desk.root, step)
+    for i in range(m):
+        beside = rtol * stretch * reach[i]
+        clear = clear and least * size[i] > beside * beside
+    if not clear:
+        return False
+    solve_unrooted(S, y)
+    write_step(desk, y, step)
+    long, off = dot(y, d), False  # the step's squared length, in the metric
+    for i in range(m):
+        miss[i] = dot(H[i], step) - d[i]
+        off = off or miss[i] * miss[i] > ROUNDED * ROUNDED * size[i] * long
+    if off:
+        rest, more = desk.each[LEFT], desk.inputs[BESIDE]
+        for i in range(m):
+            rest[i] = -miss[i]
+        solve_unrooted(S, rest)
+        write_step(desk, rest, more)
+        for k in range(len(step)):
+            step[k] += more[k]
+        for i in range(m):
+            miss[i] = dot(H[i], step) - d[i]
+    return True
+
+
+@compiled
+def least_eigenvalue(K: Matrix, size: Vector, z: Vector) -> float:
+    r"""Return a lower bound of all eigenvalues of a Gram matrix, of rows of unit length.
+
+    $\delta / \mathrm{e}$ with the determinant $\delta$, for the other eigenvalues have a mean of
+    about one; where that is too low, the inverse of the trace of its inverse.
+
+    Args:
+        K: Factor of the Gram matrix $S$ as it is; see `factor_unrooted`.
+        size: The diagonal of $S$.
+        z: Scratch.
+    """
+    least, trace, m = 1.0 / np.e, 0.0, len(size)
+    for i in range(m):
+        least /= K[i, i] * size[i]
+    if least > CLEAR:
+        return least
+    for i in range(m):
+        z[i] = 1.0
+        entry = float(K[i, i])
+        for k in range(i + 1, m):
+            z[k] = 0.0
+            for j in range(i, k):
+                z[k] -= K[k, j] * z[j]
+            entry += z[k] * z[k] * K[k, k]
+        trace += size[i] * entry
+    return 1.0 / trace
+
+
+@compiled
+def write_step(desk: Desk, y: Vector, step: Vector) -> None:
+    """Write ``R^-1 H' y``."""
+    multiplied(desk.across, y, step)
+    if len(desk.root) > 0:
+        solve_upper(desk.root, step)
+
+
+@compiled
+def pivoted_input(desk: Desk, motors: Vector, rtol: float, miss: Vector) -> int:
+    """Do what `clear_input` does for any rows, by orthonormal ones; return as `input_on` does."""
+    H, rows, root, each, order = desk.H, desk.rows, desk.root, desk.each, desk.order
+    m, d, step = len(miss), each[D], desk.inputs[STEP]
     copy_into(H, rows)
     copy_into(d, each[RIGHT])
-    if len(R) > 0:
-        if cholesky(R, root) > 0:
-            return -1
+    if len(root) > 0:
         for i in range(m):
             solve_lower(root, rows[i])
     unit_rows(rows, each[RIGHT], each[SIZE])
@@ -164,13 +290,22 @@ def input_on(
         for i in range(rank):
             k = order[i]
             sure = sure and desk.factor[i, i] * each[SIZE, k] > rtol * each[ROWS, k] * stretch
-    if len(R) > 0:
+    if len(root) > 0:
         solve_upper(root, step)
     for i in range(m):
         miss[i] = dot(H[i], step) - d[i]
-    for k in range(len(u)):
-        u[k] = u0[k] + step[k]
     return rank if sure else UNSURE - rank
+
+
+@allocating
+def held_or_unsure(
+    rank: int, desk: Desk, A: Matrix, G: Matrix, L: Matrix, motors: Vector, rtol: float
+) -> int:
+    """Return the rank where grip holds the same rows, else `UNSURE`."""
+    length = Lengths(desk.each[ROWS], motors)
+    if len(A) > MANY or stands(L, A, G, length, rtol, desk.each[D], desk.order[:rank]):
+        return rank
+    return UNSURE
 
 
 @compiled
@@ -199,6 +334,7 @@ def by_separate_rows(rows: Matrix, d: Vector, taken: Vector, x: Vector) -> int:
 
 @compiled
 def checked_input(
+    desk: Desk,
     A: Matrix,
     b: Vector,
     a_free: Vector,
@@ -217,10 +353,32 @@ def checked_input(
     From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
     have, where ``reach`` is not positive; `LOST` minus the rank is returned.
     """
-    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+    rank = input_on(desk, A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
+    if rank <= UNSURE:
+        rank = held_or_unsure(UNSURE - rank, desk, A, G, L, motors, rtol)
     if rank < 0 or rank == len(b):
         return rank
     return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
+
+
+@compiled
+def stretch_bound(motors: Vector, L: Matrix, z: Vector) -> float:
+    """Return a number that is not below `motor_stretch`, found in a fraction of its time.
+
+    No entry of ``L^-1`` is larger than that of the inverse of ``L`` with all entries beside the
+    diagonal negative, of which it sums the rows. ``z`` is scratch.
+    """
+    total = 0.0
+    for i in range(len(motors)):
+        if len(L) > 0:
+            z[i] = motors[i]
+            for k in range(i):
+                z[i] += abs(L[i, k]) * z[k]
+            z[i] /= L[i, i]
+            total += z[i]
+        else:
+            total += motors[i]
+    return total
 
 
 @compiled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ukctrl.core.algebra.factorisation import solve_lower_columns
+from ukctrl.core.algebra.factorisation import SEVERAL, solve_lower_columns
 from ukctrl.core.arrays import Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 
@@ -54,14 +54,52 @@ def times(A: Matrix, G: Matrix) -> Matrix:
 
 @compiled
 def write_times(A: Matrix, G: Matrix, H: Matrix) -> None:
-    """Write what `times` returns."""
-    for i in range(A.shape[0]):
-        for k in range(G.shape[1]):
-            H[i, k] = 0.0
-        for c in range(A.shape[1]):
-            if A[i, c] != 0.0:
-                for k in range(G.shape[1]):
-                    H[i, k] += A[i, c] * G[c, k]
+    """Write what `times` returns: sums of few columns, or rows of many, four of them at a time."""
+    n, count = G.shape
+    for i in range(len(H)):
+        if count < SEVERAL:
+            for k in range(count):
+                total = 0.0
+                for c in range(n):
+                    total += A[i, c] * G[c, k]
+                H[i, k] = total
+            continue
+        row = H[i]
+        for k in range(count):
+            row[k] = 0.0
+        for c in range(0, n - 3, 4):
+            p, q, r, s = A[i, c], A[i, c + 1], A[i, c + 2], A[i, c + 3]
+            if p != 0.0 or q != 0.0 or r != 0.0 or s != 0.0:
+                d, e, f, g = G[c], G[c + 1], G[c + 2], G[c + 3]
+                for k in range(count):
+                    row[k] += (p * d[k] + q * e[k]) + (r * f[k] + s * g[k])
+        for c in range(n - n % 4, n):
+            p, d = A[i, c], G[c]
+            if p != 0.0:
+                for k in range(count):
+                    row[k] += p * d[k]
+
+
+@compiled
+def write_gram(X: Matrix, S: Matrix) -> None:
+    """Write the lower half of ``X' X``, by sums of few columns or by rows of many."""
+    n, m = X.shape
+    for i in range(m):
+        for j in range(i + 1):
+            total = 0.0
+            if m < SEVERAL:
+                for k in range(n):
+                    total += X[k, i] * X[k, j]
+            S[i, j] = total
+    if m < SEVERAL:
+        return
+    for k in range(n):
+        row = X[k]
+        for i in range(m):
+            entry, into = row[i], S[i]
+            if entry != 0.0:
+                for j in range(i + 1):
+                    into[j] += entry * row[j]
 
 
 @compiled

@@ -127,7 +127,7 @@ class Call:
             self.fault = lambda code: inside.forget()
         self.entrance = self.block = 0
         words: list[int] = [0]
-        kinds = _laid_out(arguments, words)
+        kinds = laid_out(arguments, words)
         if config.DISABLE_JIT:
             return
         known = _ENTRANCES.get((kernel, kinds))
@@ -154,7 +154,7 @@ def _address(array: Any) -> int:
         return int(array.ctypes.data)
 
 
-def _laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
+def laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
     """Append to a block what its kernel is called with; return the kinds of all that is in it.
 
     An array is its kind of number and how many axes it has; a tuple is its class and what is in it.
@@ -168,7 +168,7 @@ def _laid_out(arguments: Sequence[Any], words: list[int]) -> tuple[Any, ...]:
             words += (_address(value), *shape)
             kinds.append((numbers, len(shape)))
         elif isinstance(value, tuple):
-            kinds.append((type(value), *_laid_out(value, words)))
+            kinds.append((type(value), *laid_out(value, words)))
         elif isinstance(value, bool | np.bool_):
             words.append(int(value))
             kinds.append("b")
