@@ -43,8 +43,12 @@ class RowFactor(NamedTuple):
 @compiled
 def copy_into(x: NDArray[Any], target: NDArray[Any]) -> None:
     """Write ``x`` into an array of the same shape that is no part of it."""
+    if x.ndim == 1:
+        for i in range(len(x)):
+            target[i] = x[i]
+        return
     entries, into = x.reshape(-1), target.reshape(-1)
-    for i in range(entries.shape[0]):
+    for i in range(len(entries)):
         into[i] = entries[i]
 
 

@@ -45,10 +45,12 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
     """
     k = first
     while k < len(code):
-        op, to, a, b = code[k, 0], code[k, 1], code[k, 2], code[k, 3]
+        # No sign, or each place would be looked at whether it counts from the end.
+        op, to = code[k, 0], np.uint64(code[k, 1])
+        a, b = np.uint64(code[k, 2]), np.uint64(code[k, 3])
         x, y, value = w[a], w[b], 0.0
         if op == MULTIPLY_ADD:
-            z = w[code[k, 4]]
+            z = w[np.uint64(code[k, 4])]
             value = x * y + z
             if not abs(value) < np.inf and np.isfinite(x + y + z):
                 return k
@@ -73,16 +75,16 @@ def operate(code: Indices, table: Vector, w: Vector, first: int) -> int:
         elif op == FLOOR:
             value = np.floor(x)
         elif op == LOAD:
-            start = b + int(x) * code[k, 4]
+            start = code[k, 3] + int(x) * code[k, 4]
             for i in range(code[k, 4]):
-                w[to + i] = table[start + i]
+                w[code[k, 1] + i] = table[start + i]
             k += 1
             continue
         elif op == SEARCH:
             low, high = 0, code[k, 4]
             while low < high:
                 middle = (low + high) // 2
-                if x < table[b + middle]:
+                if x < table[code[k, 3] + middle]:
                     high = middle
                 else:
                     low = middle + 1

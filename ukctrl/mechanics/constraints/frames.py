@@ -1,7 +1,4 @@
-"""Constraints on where frames are: points, orientations, poses, one frame in another.
-
-A frame that follows an orientation, alone or as a pose, takes one compiled call for all its rows.
-"""
+"""Constraints on where frames are: points, orientations, poses, one frame in another."""
 
 from __future__ import annotations
 
@@ -10,10 +7,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator
 
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.algebra.factorisation import copy_into
+from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.fields import Vec3, spec
@@ -29,7 +26,6 @@ from ukctrl.mechanics.constraints.constraint import (
 )
 from ukctrl.mechanics.constraints.kinematics import (
     cross,
-    frame_motion,
     orientation_rows,
     point_rows,
     relative_motion,
@@ -38,68 +34,6 @@ from ukctrl.mechanics.reference import AnyOrientation, AnyReference
 
 if TYPE_CHECKING:
     from ukctrl.robot import Robot, Snapshot
-
-
-@allocating
-def turned_rows(
-    Jt: Matrix,
-    dJt: Matrix,
-    v: Vector,
-    rotations: NDArray[np.float64],
-    translations: Matrix,
-    joint: int,
-    local_rotation: Matrix,
-    local: Vector,
-    columns: Indices,
-    reference: Vector,
-    J: Matrix,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
-    """Write the three rows that turn a frame as a reference has it: R_d, omega_d, omega_dot_d.
-
-    ``J`` is room for the frame's Jacobian, zero where no joint moves the frame.
-    """
-    R, p, velocity, drift = np.empty((3, 3)), np.empty(3), np.empty(6), np.empty(6)
-    joints = Jt, dJt, v, rotations, translations
-    frame_motion(*joints, joint, local_rotation, local, columns, R, p, J, velocity, drift)
-    wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
-    orientation_rows(R, J, velocity[3:], drift[3:], *wanted, A, b, beta, phi)
-
-
-@allocating
-def pose_rows(
-    Jt: Matrix,
-    dJt: Matrix,
-    v: Vector,
-    rotations: NDArray[np.float64],
-    translations: Matrix,
-    joint: int,
-    local_rotation: Matrix,
-    local: Vector,
-    columns: Indices,
-    path: Vector,
-    orientation: Vector,
-    J: Matrix,
-    p: Vector,
-    A: Matrix,
-    b: Vector,
-    beta: Vector,
-    phi: Vector,
-) -> None:
-    """Write the rows of a pose, position then orientation, and where the frame is."""
-    R, velocity, drift = np.empty((3, 3)), np.empty(6), np.empty(6)
-    joints = Jt, dJt, v, rotations, translations
-    frame_motion(*joints, joint, local_rotation, local, columns, R, p, J, velocity, drift)
-    place_rows(p, velocity, drift, path, b[:3], beta[:3], phi[:3])
-    for i in range(3):
-        for c in columns:
-            A[i, c] = J[i, c]
-    wanted = orientation[:9].reshape((3, 3)), orientation[9:12], orientation[12:]
-    rest = A[3:], b[3:], beta[3:], phi[3:]
-    orientation_rows(R, J, velocity[3:], drift[3:], *wanted, *rest)
 
 
 @compiled
@@ -205,6 +139,19 @@ class _Point(Attached):
         return Trace(self._frame, self._position, self._path.now, self._axes)
 
 
+def turned_as(probe: FrameProbe, reference: Vector, rows: Rows) -> Step:
+    """Return what writes the rows that turn a frame as a reference has it.
+
+    Args:
+        probe: The frame, evaluated before.
+        reference: ``R_d``, ``omega_d`` and its derivative, shape ``(15,)``.
+        rows: Three of them.
+    """
+    R, _, J, velocity, drift = probe.motion
+    wanted = reference[:9].reshape((3, 3)), reference[9:12], reference[12:]
+    return Call(orientation_rows, R, J, velocity[3:], drift[3:], *wanted, *rows)
+
+
 @spec
 class OrientationFollows(Constraint):
     r"""A frame turns as prescribed: $\phi = 4\,\sigma(R_d^\top R)$ [rad].
@@ -227,13 +174,12 @@ class OrientationFollows(Constraint):
 class _Orientation(Attached):
     def __init__(self, block: str, frame: str, path: AnyOrientation, robot: Robot) -> None:
         self.name_rows(block, TURNS)
-        self._place = robot.site(frame).place
+        self._probe = FrameProbe(robot, frame)
         self._path = Followed(path.compiled, 15)
-        self._J = np.zeros((6, robot.nv))
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        place = *s.joints, *self._place
-        return self._path.step(s.clock), Call(turned_rows, *place, self._path.now, self._J, *rows)
+        path, probe = self._path, self._probe
+        return path.step(s.clock), probe.step(s), turned_as(probe, path.now, rows)
 
 
 @spec
@@ -255,19 +201,24 @@ class PoseFollows(Constraint):
 class _Pose(Attached):
     def __init__(self, spec: PoseFollows, robot: Robot) -> None:
         self.name_rows(spec.name or spec.frame, PLACES | TURNS)
-        self._frame, self._place = spec.frame, robot.site(spec.frame).place
+        self._probe = FrameProbe(robot, spec.frame)
         self._path = path_of_size(spec.path, 3, f"path of '{self.block}'")
         self._orientation = Followed(spec.orientation.compiled, 15)
-        self._J = np.zeros((6, robot.nv))
-        self._position = np.zeros(3)
 
     def steps(self, s: Snapshot, rows: Rows) -> Sequence[Step]:
-        path, orientation = self._path, self._orientation
-        place = *s.joints, *self._place, path.now, orientation.now, self._J, self._position
-        return path.step(s.clock), orientation.step(s.clock), Call(pose_rows, *place, *rows)
+        path, turn, probe = self._path, self._orientation, self._probe
+        top, (_, p, J, velocity, drift) = rows.part(slice(0, 3)), probe.motion
+        return (
+            path.step(s.clock),
+            turn.step(s.clock),
+            probe.step(s),
+            Call(copy_into, J[:3], top.A),
+            Call(place_rows, p, velocity[:3], drift[:3], path.now, top.b, top.beta, top.phi),
+            turned_as(probe, turn.now, rows.part(slice(3, 6))),
+        )
 
     def trace(self) -> Trace:
-        return Trace(self._frame, self._position, self._path.now, np.arange(3))
+        return Trace(self._probe.frame, self._probe.p, self._path.now, np.arange(3))
 
 
 @spec
