@@ -8,7 +8,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra import grip, kernels, stabilisation
+from ukctrl.core.algebra import grip, separate, stabilisation
 from ukctrl.core.algebra.answer_checks import conflicting, singular
 from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
@@ -16,7 +16,7 @@ from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
 from ukctrl.core.algebra.row_space import mass_weighted
 from ukctrl.core.algebra.span import Span, span
-from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.arrays import Indices, Matrix, Vector, blank
 from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import NotFinite, ShapeError
 from ukctrl.core.fields import spec
@@ -76,6 +76,7 @@ def _nonideal(robot: Robot, passive: Stack) -> list[Push]:
 
 @compiled
 def power_fed(
+    ties: Indices,
     M: Matrix,
     nle: Vector,
     f: Vector,
@@ -90,15 +91,10 @@ def power_fed(
     """Write the power of motors, applied forces without springs, and reactions; see `Dynamics`."""
     fed[0] = stored[push_kernels.POWER]
     for i in range(len(v)):
-        push, needed = 0.0, nle[i]
-        for k in range(len(u)):
-            push += B[i, k] * u[k]
         if reacts:  # what moves it beside them is what the reactions do
-            for c in range(len(v)):
-                needed += M[i, c] * a[c]
-            fed[0] += needed * v[i]
+            fed[0] += separate.momentum(nle[i], ties, M, a, i) * v[i]
         else:
-            fed[0] += (f[i] + push) * v[i]
+            fed[0] += (f[i] + separate.moved_by(0.0, ties, B, u, i)) * v[i]
 
 
 @final
@@ -116,6 +112,7 @@ class Dynamics:
         rank: When passive rows count as dependent.
         gains: How errors of the passive rows decay.
         L: Cholesky factor of the mass matrix, shape ``(nv, nv)``.
+        ties: Which freedoms share entries of ``M`` and ``B``; see `ukctrl.core.algebra.separate`.
         a_free: Acceleration at zero input, shape ``(nv,)``.
         G: Acceleration per unit input, shape ``(nv, nu)``.
         motors: What each motor does to the free robot, ``|M^-1 B_k|``, shape ``(nu,)``.
@@ -136,11 +133,12 @@ class Dynamics:
         self.rank, self.gains = rank, gains
         self.snapshot = robot.snapshot(robot.neutral)
         n = robot.nv
-        self.L, self.a_free, self.G = np.zeros((n, n)), np.zeros(n), np.zeros((n, robot.nu))
+        self.L, self.a_free, self.G = blank(n, n), np.zeros(n), blank(n, robot.nu)
         self.motors: Vector = np.zeros(robot.nu)
         self.margins, self.ranks = np.zeros(2), np.zeros(2, dtype=np.int64)
         self._inputs = robot.nu
         self._count = len(self.passive)
+        self.ties = robot.ties if not self._count else separate.all_tied(n, robot.nu)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
         self._allowed = np.zeros(self._count)
@@ -182,7 +180,7 @@ class Dynamics:
         s, pushed, none = self.snapshot, np.zeros(len(a)), np.zeros((len(a), 0))
         yield from s.steps.every if drives or self._count else s.inertia_steps()
         yield from drives
-        yield Call(kernels.acceleration, s.f, s.B, u, pushed)
+        yield Call(separate.acceleration, self.ties, s.f, s.B, u, pushed)
         yield from self._answer(pushed, none, a, none)
 
     def _answer(self, f: Vector, B: Matrix, a_free: Vector, G: Matrix) -> Iterator[Step]:
@@ -191,7 +189,7 @@ class Dynamics:
         motors = self.motors[: B.shape[1]]
         if not self._count:
             plain = s.M, s.nle, f, B, L, a_free, G, motors
-            yield Call(kernels.plain_answer, *plain, fault=singular)
+            yield Call(separate.separate_answer, self.ties, *plain, fault=singular)
             return
         yield from self.passive.steps(s).every
         if self._pushes:
@@ -335,7 +333,7 @@ class Dynamics:
         if u.size != self._inputs:
             raise ShapeError(f"u must have shape ({self._inputs},); got {u.shape}.")
         a: Vector = np.empty(len(self.a_free))
-        if not kernels.acceleration(self.a_free, self.G, u, a):
+        if not separate.acceleration(self.ties, self.a_free, self.G, u, a):
             raise NotFinite(f"u must be finite; got {u}.")
         return a
 
@@ -352,9 +350,9 @@ class Dynamics:
         """Return what writes `power` at the acceleration and input that are there then."""
         return Call(power_fed, *self._loaded(), a, u, fed)
 
-    def _loaded(self) -> tuple[Matrix, Vector, Vector, Matrix, Vector, Vector, bool]:
+    def _loaded(self) -> tuple[Indices, Matrix, Vector, Vector, Matrix, Vector, Vector, bool]:
         s = self.snapshot
-        return s.M, s.nle, s.f, s.B, s.v, s.stored, self._count > 0
+        return self.ties, s.M, s.nle, s.f, s.B, s.v, s.stored, self._count > 0
 
     def passive_force(self, a: Vector, u: Vector) -> Vector:
         """Return the generalised force of the passive constraints, ``M a + nle - f - B u``.

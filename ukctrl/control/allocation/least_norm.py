@@ -19,7 +19,7 @@ from ukctrl.control.allocation.allocation import Allocation, Allocator
 from ukctrl.control.allocation.metric import SINGULAR, AnyMetric, InputMetric, MetricName
 from ukctrl.control.allocation.null_space import AnyNullSpace, bind
 from ukctrl.control.task import Task
-from ukctrl.core.algebra import kernels, least_input
+from ukctrl.core.algebra import kernels, least_input, separate
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.algebra.factorisation import combined
 from ukctrl.core.algebra.span import span
@@ -178,7 +178,7 @@ class _LeastNorm(Allocator):
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
-        return Call(least_input.checked_input, *given, reach, u, miss, fault=care)
+        return Call(separate.checked_input, dynamics.ties, *given, reach, u, miss, fault=care)
 
     def _feedback_input(
         self,

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import (
     LONG,
     cholesky,
@@ -195,32 +194,6 @@ def by_separate_rows(rows: Matrix, d: Vector, taken: Vector, x: Vector) -> int:
                 some = True
         rank += some
     return rank
-
-
-@compiled
-def checked_input(
-    A: Matrix,
-    b: Vector,
-    a_free: Vector,
-    G: Matrix,
-    L: Matrix,
-    motors: Vector,
-    R: Matrix,
-    u0: Vector,
-    rtol: float,
-    reach: float,
-    u: Vector,
-    miss: Vector,
-) -> int:
-    """Write what `servo_input` does, and return what it returns; or `UNSURE`, or `LOST` and less.
-
-    From `LOST` down: rows are missed that have lost the motors' grip, or all are to be known that
-    have, where ``reach`` is not positive; `LOST` minus the rank is returned.
-    """
-    rank = quick_input(A, b, a_free, G, L, motors, R, u0, rtol, u, miss)
-    if rank < 0 or rank == len(b):
-        return rank
-    return rank if reach > 0.0 and all_met(A, b, a_free, miss, reach) else LOST - rank
 
 
 @compiled

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ukctrl.control.tick import Tick
-from ukctrl.core.algebra import kernels
+from ukctrl.core.algebra import separate
 from ukctrl.core.algebra.factorisation import multiplied_across
 from ukctrl.core.arrays import Vector
 from ukctrl.core.compiled import compiled
@@ -134,7 +134,7 @@ def commanded(
         yield from seen(truth, belief, met)
         yield from asked(tick, b, answers)
         yield from drives
-        yield Call(kernels.acceleration, truth.a_free, truth.G, u, a)
+        yield Call(separate.acceleration, truth.ties, truth.a_free, truth.G, u, a)
         if metered:
             yield Call(copy_common, tick.memory_rate, rate)
             yield truth.power_step(a, u, rate[k:])
@@ -160,4 +160,4 @@ def answer(truth: Dynamics, u: Vector, a: Vector, drives: Iterable[Step] = ()) -
     """Yield what writes the acceleration under an input, and the answer to any other as well."""
     yield from truth.steps.every
     yield from drives
-    yield Call(kernels.acceleration, truth.a_free, truth.G, u, a)
+    yield Call(separate.acceleration, truth.ties, truth.a_free, truth.G, u, a)
