@@ -18,10 +18,12 @@ from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.grip import firm
 from ukctrl.core.algebra.least_input import LOST, quick_input
 from ukctrl.core.arrays import Indices, Matrix, Vector
-from ukctrl.core.compiled import allocating, compiled
+from ukctrl.core.compiled import allocating, compiled, inlined
 
 BEGIN, END, FIRST, BEYOND = range(4)
 """Columns of ties."""
+STRIDE = 64
+"""Entries of a row that are looked at together."""
 
 
 def all_tied(nv: int, nu: int) -> Indices:
@@ -126,6 +128,15 @@ def put_block(block: Matrix, row: int, column: int, X: Matrix) -> None:
             X[row + i, column + k] = block[i, k]
 
 
+@inlined
+def is_clear(bits: Indices, i: int, c: int) -> bool:
+    """Return whether a `STRIDE` of a row is zeros, to the last bit."""
+    some = 0
+    for k in range(c, c + STRIDE):
+        some |= bits[i, k]
+    return some == 0
+
+
 class Shares(NamedTuple):
     """Which rows are whose."""
 
@@ -144,11 +155,15 @@ def shares(ties: Indices, A: Matrix) -> Shares:
     owners = np.zeros(m, dtype=np.int64)
     alone = m > 0 and n > 0 and ties[0, END] < n
     if alone:
+        bits = A.view(np.int64)  # of which the processor looks at several at once
         for i in range(m):
-            c = 0
+            c, last = 0, n
+            while c + STRIDE < n and is_clear(bits, i, c):
+                c += STRIDE
             while c < n and A[i, c] == 0.0:
                 c += 1
-            last = n
+            while last - STRIDE > c and is_clear(bits, i, last - STRIDE):
+                last -= STRIDE
             while last > c and A[i, last - 1] == 0.0:
                 last -= 1
             alone = alone and c < n and last <= ties[c, END]
