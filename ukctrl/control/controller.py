@@ -209,8 +209,10 @@ class Law:
 
         The robot is evaluated there, and a law that switches has its mode settled.
         """
-        yield from dynamics.steps.every
-        if self.switches:
+        if not self.switches:
+            yield from dynamics.steps_for(self.tick(dynamics).steps)
+        else:
+            yield from dynamics.steps.every
             memory = self.tick(dynamics).memory
             yield lambda: copy_into(self.settled(dynamics, memory.copy()), memory)
 

@@ -14,7 +14,9 @@ from ukctrl.core.algebra.constrained import NOW, ranked_answer, settled
 from ukctrl.core.algebra.factorisation import independent_rows
 from ukctrl.core.algebra.multipliers import multipliers, sharing
 from ukctrl.core.algebra.rank_policy import RUN_RANK, RankPolicy
+from ukctrl.core.algebra.row_gram import MANY_ROWS
 from ukctrl.core.algebra.row_space import mass_weighted
+from ukctrl.core.algebra.rows_first import LARGE, Held, answer_to, motor_answer
 from ukctrl.core.algebra.span import Span, span
 from ukctrl.core.arrays import Indices, Matrix, Vector, blank
 from ukctrl.core.compiled import compiled
@@ -119,7 +121,12 @@ class Dynamics:
         ranks: The rank of the passive rows at the state, and the highest so far.
         nonideal: What the passive constraints exert beside their reactions, such as friction,
             shape ``(nv,)``.
-        steps: What evaluates all of it at the state of ``snapshot``.
+        rows_first: Whether the robot is so large that ``G`` and ``motors`` are worth leaving out
+            where nobody reads them.
+        places: Of ``B``, which may be other than zero, shape ``(p, 2)``; where ``rows_first``.
+        held: What the passive rows hold, for `ukctrl.core.algebra.rows_first`.
+        steps: What evaluates all of it at the state of ``snapshot``: first ``free_steps``, all but
+            ``G`` and ``motors`` where ``rows_first``, and then ``motor_steps``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
             the largest that does not; of rows of unit length in mass-weighted coordinates.
     """
@@ -139,11 +146,19 @@ class Dynamics:
         self._inputs = robot.nu
         self._count = len(self.passive)
         self.ties = robot.ties if not self._count else separate.all_tied(n, robot.nu)
+        self.rows_first = robot.nu > 0 and LARGE <= n == self.ties[0, separate.END]
+        self.rows_first = self.rows_first and self._count < MANY_ROWS
+        kept = self._count if self.rows_first else 0
+        pushed = robot.actuation.pushed if self.rows_first else np.zeros((0, 2))
+        self.places: Indices = np.ascontiguousarray(np.argwhere(pushed), dtype=np.int64)
+        self.held = Held(np.zeros((kept, n)), np.zeros(kept), self.ranks)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
         self._allowed = np.zeros(self._count)
         self._pushing = Steps(self._push_steps() if self._pushes else ())
-        self.steps = Steps(self._steps())
+        self.free_steps = Steps(self._steps())
+        self.motor_steps = Steps(self._motor_steps())
+        self.steps = Steps((*self.free_steps.every, *self.motor_steps.every))
 
     def move(self, t: float, q: Vector, v: Vector) -> None:
         """Evaluate at another state.
@@ -161,7 +176,27 @@ class Dynamics:
     def _steps(self) -> Iterator[Step]:
         s = self.snapshot
         yield from s.steps.every
-        yield from self._answer(s.f, s.B, self.a_free, self.G)
+        if self.rows_first:
+            none = np.zeros((len(self.a_free), 0))
+            yield from self._answer(s.f, none, self.a_free, none)
+        else:
+            yield from self._answer(s.f, s.B, self.a_free, self.G)
+
+    def _motor_steps(self) -> Iterator[Step]:
+        if self.rows_first:
+            yield Call(motor_answer, self.L, self.snapshot.B, self.held, self.G, self.motors)
+
+    def steps_for(self, asked: Steps) -> Sequence[Step]:
+        """Return what evaluates as much of it as some steps read that run then."""
+        read = asked.reads(self.G, self.motors)
+        return (self.steps if read else self.free_steps).every
+
+    def response_step(self, u: Vector, a: Vector, asked: Steps) -> Step:
+        """Return what writes ``a_free + G u`` for ``u`` as it is, after `steps_for` them."""
+        if self.rows_first and not asked.reads(self.G, self.motors):
+            pushed = self.L, self.snapshot.B, self.places, self.held
+            return Call(answer_to, *pushed, self.a_free, u, a)
+        return Call(separate.acceleration, self.ties, self.a_free, self.G, u, a)
 
     def under(self, u: Vector, drives: Iterable[Step] = ()) -> tuple[Vector, Iterator[Step]]:
         """Return where the acceleration under an input is, and what writes it for ``u`` as it is.
@@ -201,7 +236,7 @@ class Dynamics:
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
-        yield Call(ranked_answer, *given, a_0, margins, ranks, fault=singular)
+        yield Call(ranked_answer, *given, a_0, margins, self.held, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)

@@ -210,7 +210,7 @@ class Simulation(Loop):
         if not (self.ticks and self.scenario.controller.acts):
             return float("nan")
         s = self.belief.snapshot
-        robot = Call(other_state, s.v), *self.belief.steps.every
+        robot = Call(other_state, s.v), *self.belief.steps_for(self.tick.steps)
         ask = Steps((*robot, *asked(self.tick, s, self._answers)))
         # The clock of this thread alone: others may hold the interpreter meanwhile.
         began, spent, count, block = time.thread_time(), 0.0, 0, 2

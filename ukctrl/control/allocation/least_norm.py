@@ -22,6 +22,7 @@ from ukctrl.control.task import Task
 from ukctrl.core.algebra import kernels, least_input, separate
 from ukctrl.core.algebra.answer_checks import raise_if_missed
 from ukctrl.core.algebra.factorisation import combined
+from ukctrl.core.algebra.rows_first import checked_rows_first
 from ukctrl.core.algebra.span import span
 from ukctrl.core.arrays import Matrix, Vector
 from ukctrl.core.compiled import compiled
@@ -163,8 +164,11 @@ class _LeastNorm(Allocator):
         miss, rtol = np.zeros(len(b)), float(self._rank.servo)
         given = A, b, a_free, G, dynamics.L, dynamics.motors, R, u0, rtol
         reach = float(self._rank.reach) if self._raise else 0.0
+        by_rows = G is dynamics.G and dynamics.rows_first and not R.size
 
         def care(code: int) -> Exception | None:
+            if by_rows:
+                dynamics.motor_steps()
             rank = least_input.LOST - code
             if code == least_input.UNSURE:
                 rank = least_input.servo_input(*given, u, miss)
@@ -178,6 +182,10 @@ class _LeastNorm(Allocator):
                 u[:] = u0 + served.least(b - A @ a_free - H @ u0, R if R.size else None)
             return None
 
+        if by_rows:
+            whole = dynamics.ties, dynamics.places
+            own = A, b, a_free, dynamics.L, dynamics.snapshot.B, dynamics.held, R, u0, rtol
+            return Call(checked_rows_first, *whole, *own, reach, u, miss, fault=care)
         return Call(separate.checked_input, dynamics.ties, *given, reach, u, miss, fault=care)
 
     def _feedback_input(

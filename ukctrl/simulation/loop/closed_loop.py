@@ -175,6 +175,8 @@ class Loop:
         s, b, tick = plant.snapshot, self.belief.snapshot, self.tick
         u, drives = applied(self.conditions, s, self.held if self._sampled else tick.u)
         asked_at, a, first = s.clock, system.port.a, [*system.steps.every, *drives]
+        if not system.steps.run_all_of(plant.motor_steps):
+            first += plant.motor_steps.every
         measured = Seen(b.clock, b.q, b.v)
         if self._sampled:
             measured, a = self.seen, np.zeros(plant.robot.nv)
@@ -206,9 +208,10 @@ class Loop:
             steps.append(self._settle)
         steps.append(Call(copy_common, memory, tick.memory))
         if self.belief is plant or not self._direct:
-            steps += plant.steps.every
+            steps += plant.steps_for(tick.steps)
         if self.belief is not plant:
-            steps += [Call(same_state, *seen, b.clock, b.q, b.v), *self.belief.steps.every]
+            place = Call(same_state, *seen, b.clock, b.q, b.v)
+            steps += [place, *self.belief.steps_for(tick.steps)]
         steps += asked(tick, b, self._answers)
         u, drives = accepted(met, s, tick.u)
         last = self._late.send(u) if met.delay else Call(copy_common, u, self.held)
