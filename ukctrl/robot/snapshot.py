@@ -137,7 +137,8 @@ class Snapshot(abc.ABC):
         self._com: tuple[PointMotion, Steps] | None = None
         self._potential: tuple[Vector, Steps] | None = None
         constant: Matrix = robot.actuation.constant
-        self.B = constant.copy() if robot.actuation.varies else constant
+        still = not robot.actuation.varies
+        self.B = np.ascontiguousarray(constant) if still else constant.copy()
         self.q, self.v = np.empty(robot.nq), np.empty(robot.nv)
         self.joints = JointMotion(self.Jt, self.dJt, self.v, self.rotations, self.translations)
         pushes = [*robot.forces.steps(self), *robot.actuation.steps(self)]

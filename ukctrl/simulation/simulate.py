@@ -190,7 +190,8 @@ class Simulation(Loop):
         """
         around = self._arounds.get(self.truth)
         tick = around.tick if around else self._ticking()
-        python = {*self._plants.integrator.system.steps.python, *tick.python}
+        integrator = self._plants.integrator
+        python = {*integrator.system.steps.python, *tick.python, *integrator.after.python}
         if self.law.switches:
             python.add(f"the guard of {type(self.law).__name__.lstrip('_')}")
         if self._stepping() is None:
@@ -345,6 +346,7 @@ class Simulation(Loop):
                 self.sampling(plant, self._plants.integrator.system, tells=self._tells),
                 self._ticking(),
                 Steps((self.arrive,)),
+                self._plants.integrator.after,
                 self._stepping(),
             )
         return self._arounds[plant]

@@ -83,6 +83,8 @@ class Fixed(NamedTuple):
     q: Vector
     v: Vector
     memory: Vector
+    after: Indices
+    """The table of what corrects the state after every step."""
 
 
 class Recent(NamedTuple):
@@ -198,9 +200,8 @@ def by_fixed_steps(
         copy_into(y[: len(q)], q)
         copy_into(y[len(q) : len(q) + len(v)], v)
         copy_into(y[len(q) + len(v) :], memory)
-        done = fixed_steps(
-            port, fixed.stages, fixed.work, fixed.halving, t, q, v, memory, h, count, limit
-        )
+        given = port, fixed.stages, fixed.work, fixed.halving, t
+        done = fixed_steps(*given, q, v, memory, h, count, limit, fixed.after)
         if done < 0:
             moving.done[HOW] = IN_RATES
             return done

@@ -47,6 +47,8 @@ class Around(NamedTuple):
     """At a tick of a sampled law, likewise."""
     arrival: Steps
     """Where a delayed input arrives."""
+    after: Steps
+    """After every step, what corrects the state."""
     stepping: Stepping | None
     """The method, where all of a step is compiled."""
 
@@ -126,5 +128,6 @@ def _complain(where: int, t: float, state: State, system: System, around: Around
     }  # fmt: skip
     if where == GREW:
         check_bounded(t, state)
+    around.after.complain()
     met[where].complain()
     raise IntegrationFailed(f"the integrator needs steps below rounding at t = {t:.6g} s.")
