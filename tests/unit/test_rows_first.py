@@ -34,7 +34,7 @@ def robot(request):
     if mp:
         A_p[-1], b_p[:, -1] = A_p[0], b_p[:, 0]  # redundant
     force = np.zeros(SIZE), rng.standard_normal(SIZE)
-    L, a_free, motors, a_0 = np.zeros((SIZE, SIZE)), np.zeros(SIZE), np.zeros(MOTORS), np.zeros(SIZE)
+    L, a_free, a_0, motors = np.zeros((SIZE, SIZE)), *np.zeros((2, SIZE)), np.zeros(MOTORS)
     G, none, margins = np.zeros((SIZE, MOTORS)), np.zeros((SIZE, 0)), np.zeros(2)
     held = Held(np.zeros((mp, SIZE)), np.zeros(mp), np.zeros(2, dtype=np.int64))
     if mp:
@@ -142,7 +142,8 @@ def test_a_run_is_the_same_whether_rows_or_motors_come_first(tmp_path, monkeypat
     by_motors = simulate(scenario)
     for name in ("q", "u", "rank", "sigma_min", "reach"):
         ours, wanted = by_rows.samples[name], by_motors.samples[name]
-        np.testing.assert_allclose(ours, wanted, rtol=1e-7, atol=1e-9 * (1.0 + np.abs(wanted).max()))
+        size = 1.0 + np.abs(wanted).max()
+        np.testing.assert_allclose(ours, wanted, rtol=1e-7, atol=1e-9 * size)
 
 
 def test_a_law_reads_the_answer_to_motors_where_its_metric_does(tmp_path):

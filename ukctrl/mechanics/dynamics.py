@@ -124,7 +124,7 @@ class Dynamics:
         rows_first: Whether the robot is so large that ``G`` and ``motors`` are worth leaving out
             where nobody reads them.
         places: Of ``B``, which may be other than zero, shape ``(p, 2)``; where ``rows_first``.
-        held: What the passive rows hold, for `ukctrl.core.algebra.rows_first`.
+        held_directions: What the passive rows hold, for `ukctrl.core.algebra.rows_first`.
         steps: What evaluates all of it at the state of ``snapshot``: first ``free_steps``, all but
             ``G`` and ``motors`` where ``rows_first``, and then ``motor_steps``.
         margins: The smallest singular value of the passive rows that counts as constraining, and
@@ -151,7 +151,7 @@ class Dynamics:
         kept = self._count if self.rows_first else 0
         pushed = robot.actuation.pushed if self.rows_first else np.zeros((0, 2))
         self.places: Indices = np.ascontiguousarray(np.argwhere(pushed), dtype=np.int64)
-        self.held = Held(np.zeros((kept, n)), np.zeros(kept), self.ranks)
+        self.held_directions = Held(np.zeros((kept, n)), np.zeros(kept), self.ranks)
         self.nonideal = np.zeros(n)
         self._b_p, self._a_0 = np.zeros((2, self._count)), np.zeros(n)
         self._allowed = np.zeros(self._count)
@@ -184,7 +184,8 @@ class Dynamics:
 
     def _motor_steps(self) -> Iterator[Step]:
         if self.rows_first:
-            yield Call(motor_answer, self.L, self.snapshot.B, self.held, self.G, self.motors)
+            robot = self.L, self.snapshot.B, self.held_directions
+            yield Call(motor_answer, *robot, self.G, self.motors)
 
     def steps_for(self, asked: Steps) -> Sequence[Step]:
         """Return what evaluates as much of it as some steps read that run then."""
@@ -194,7 +195,7 @@ class Dynamics:
     def response_step(self, u: Vector, a: Vector, asked: Steps) -> Step:
         """Return what writes ``a_free + G u`` for ``u`` as it is, after `steps_for` them."""
         if self.rows_first and not asked.reads(self.G, self.motors):
-            pushed = self.L, self.snapshot.B, self.places, self.held
+            pushed = self.L, self.snapshot.B, self.places, self.held_directions
             return Call(answer_to, *pushed, self.a_free, u, a)
         return Call(separate.acceleration, self.ties, self.a_free, self.G, u, a)
 
@@ -236,7 +237,7 @@ class Dynamics:
         b_p, a_0, margins, ranks = self._b_p, self._a_0, self.margins, self.ranks
         yield Call(stabilisation.stabilised, *map(float, gains), b, rate, error, b_p)
         given = s.M, s.nle, f, B, A, b_p, float(rank.passive), L, a_free, G, motors
-        yield Call(ranked_answer, *given, a_0, margins, self.held, fault=singular)
+        yield Call(ranked_answer, *given, a_0, margins, self.held_directions, fault=singular)
         limits = float(rank.passive), float(rank.reach)
         agreed = s.v, A, rate, error, b_p, *limits, a_0, margins, ranks, self._allowed
         yield Call(settled, *agreed, fault=self._contradiction)

@@ -183,9 +183,10 @@ class _LeastNorm(Allocator):
             return None
 
         if by_rows:
-            whole = dynamics.ties, dynamics.places
-            own = A, b, a_free, dynamics.L, dynamics.snapshot.B, dynamics.held, R, u0, rtol
-            return Call(checked_rows_first, *whole, *own, reach, u, miss, fault=care)
+            rest = R, u0, rtol, reach, u, miss
+            robot = dynamics.L, dynamics.snapshot.B, dynamics.held_directions
+            own = dynamics.ties, dynamics.places, A, b, a_free
+            return Call(checked_rows_first, *own, *robot, *rest, fault=care)
         return Call(separate.checked_input, dynamics.ties, *given, reach, u, miss, fault=care)
 
     def _feedback_input(

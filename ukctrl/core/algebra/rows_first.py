@@ -203,7 +203,7 @@ def rows_first_input(
         u[k] = u0[k] + step[k]
     for i in range(m):
         miss[i] *= sizes[i]
-    return m
+    return int(m)
 
 
 class UnitGram(NamedTuple):

@@ -17,7 +17,7 @@ from ukctrl.core.algebra.answer_checks import all_met
 from ukctrl.core.algebra.factorisation import LONG
 from ukctrl.core.algebra.grip import firm
 from ukctrl.core.algebra.least_input import LOST, quick_input
-from ukctrl.core.arrays import Indices, Matrix, Vector
+from ukctrl.core.arrays import Flags, Indices, Matrix, Vector
 from ukctrl.core.compiled import allocating, compiled, inlined
 
 BEGIN, END, FIRST, BEYOND = range(4)
@@ -31,12 +31,12 @@ def all_tied(nv: int, nu: int) -> Indices:
     return np.tile(np.array([0, nv, 0, nu], dtype=np.int64), (nv, 1))
 
 
-def ties_of(trees: Indices, pushed: Matrix) -> Indices:
+def ties_of(trees: Indices, pushed: Flags) -> Indices:
     """Return the ties of freedoms.
 
     Args:
         trees: Number of the tree that carries each freedom, shape ``(nv,)``.
-        pushed: Not zero where an input may push a freedom, shape ``(nv, nu)``.
+        pushed: Whether an input may push a freedom, shape ``(nv, nu)``.
     """
     nv, nu = pushed.shape
     if nv < LONG or (np.diff(trees) < 0).any():

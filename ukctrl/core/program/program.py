@@ -14,10 +14,10 @@ from typing import Any, final
 from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from ukctrl.core.arrays import Indices, Vector
 from ukctrl.core.compiled import compiled, config

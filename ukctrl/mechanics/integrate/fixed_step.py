@@ -68,9 +68,9 @@ class FixedStep(Integrator):
     @property
     def stepping(self) -> Stepping | None:
         port = self.system.port
-        state = (np.zeros(len(part)) for part in (port.q, port.v, port.memory))
+        q, v, memory = (np.zeros(len(part)) for part in (port.q, port.v, port.memory))
         own = self._stages, self._work, self._halving, float(self._length)
-        fixed = Fixed(*own, *state, self.after.lines)
+        fixed = Fixed(*own, q, v, memory, self.after.lines)
         return Stepping(fixed, chosen("RK45", 0, 0.0, 0.0, 0.0), adapts=False)
 
     def advance(

@@ -41,4 +41,3 @@ def of_the_rows(
         "sigma_min": np.where(ranks > 0, sigma[np.arange(n), last], 0.0),
         "reach": np.linalg.norm(residual, axis=1),
     }
-
