@@ -16,6 +16,7 @@ import numpy as np
 from ukctrl.control.controller import Law
 from ukctrl.control.tick import Command
 from ukctrl.core.arrays import Matrix, Vector
+from ukctrl.core.compiled import compiled
 from ukctrl.core.errors import InputError
 from ukctrl.core.files.toml import blaming
 from ukctrl.core.program import Call, Step, Steps
@@ -50,6 +51,12 @@ from ukctrl.simulation.loop.sample_kernels import count_up
 from ukctrl.simulation.loop.spans import SAME
 from ukctrl.simulation.loop.start_state import start_state
 from ukctrl.simulation.scenario import Believed, Scenario
+
+
+@compiled
+def is_positive(margin: Vector) -> bool:
+    """Return whether a law stays in its mode."""
+    return bool(margin[0] > 0.0)
 
 
 def true_robot(given: str | Mapping[str, Any] | Robot) -> Robot:
@@ -205,7 +212,14 @@ class Loop:
             Call(same_state, s.clock, q, v, *seen),
         ]
         if self.law.switches:
-            steps.append(self._settle)
+            margin = np.ones(1)
+            guard = Steps(self.law.guard_steps(self.belief, memory, margin))
+            steps += [
+                Call(same_state, *seen, b.clock, b.q, b.v),
+                *self.belief.steps_for(guard),
+                *guard.every,
+                Call(is_positive, margin, fault=lambda code: self._settle()),
+            ]
         steps.append(Call(copy_common, memory, tick.memory))
         if self.belief is plant or not self._direct:
             steps += plant.steps_for(tick.steps)
